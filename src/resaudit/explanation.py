@@ -1,0 +1,110 @@
+"""What a figure is drawn from, in words: deviations from the paper, assumptions, jobs and their cost."""
+
+import dataclasses
+import json
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any
+
+from resaudit.config import Assumption, Config, Figure
+from resaudit.cost import curvature_cost, train_cost
+from resaudit.files import Layout
+from resaudit.plan import Plan, content_id
+
+
+def deviations(config: Config, paper: Config, name: str) -> list[str]:
+    """Where a figure's settings differ from the paper's protocol, as ``key value (paper: value)``."""
+    here, there = _setting_values(config, name), _setting_values(paper, name)
+    return [
+        f"{key} {_words(here[key])} (protocol: {_words(there[key])})" for key in here if here[key] != there[key]
+    ]
+
+
+def _setting_values(config: Config, name: str) -> dict[str, Any]:
+    paper, figure = name.split("/")
+    protocol = config.figure[paper][figure].protocol
+    return {
+        "data": config.dataset.title,
+        **{f.name: getattr(config.whitening, f.name) for f in dataclasses.fields(config.whitening)},
+        **{f.name: getattr(protocol, f.name) for f in dataclasses.fields(protocol)},
+    }
+
+
+def assumed(config: Config, figure: Figure) -> list[str]:
+    """Every assumption with its value, in a few words each."""
+    return [f"{name.replace('_', ' ')} {value_of(a, config, figure)}" for name, a in figure.assumptions.items()]
+
+
+def value_of(assumption: Assumption, config: Config, figure: Figure) -> str:
+    """The value that an assumption has here."""
+    if assumption.setting is None:
+        return str(assumption.value)
+    node: Any = figure if assumption.setting.startswith("protocol.") else config
+    for part in assumption.setting.split("."):
+        node = getattr(node, part)
+    return _words(node)
+
+
+def _words(value: Any) -> str:
+    if isinstance(value, Enum):
+        return str(value.value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if dataclasses.is_dataclass(value):
+        return " ".join(f"{f.name} {_words(getattr(value, f.name))}" for f in dataclasses.fields(value))
+    if isinstance(value, list | tuple):
+        if len(value) > 8:
+            return f"{_words(value[0])} … {_words(value[-1])} ({len(value)} values)"
+        return ", ".join(map(_words, value)) or "none"
+    if value is None:
+        return "all"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
+    """Lines that say all about a figure: protocol, assumptions, ensembles, cost and files."""
+    part, layout = plan.figures[name], Layout(plan.config.paths)
+    figure = part.figure
+    yield f"{name}: {figure.title}"
+    yield f"  {figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})"
+    yield f"  {figure.caption}"
+    if figure.omitted:
+        yield f"  {figure.omitted}"
+    yield f"\nprotocol at scale {plan.config.scale.name} ({plan.config.scale.summary})"
+    for key, value in _setting_values(plan.config, name).items():
+        yield f"  {key}: {_words(value)}"
+    changed = deviations(plan.config, paper, name)
+    yield "  differs from the paper's protocol in: " + ("; ".join(changed) or "nothing")
+    yield "\nassumptions"
+    for key, assumption in figure.assumptions.items():
+        yield f"  {key}: {value_of(assumption, plan.config, figure)}"
+        yield f"    why: {assumption.reason}"
+        for variant in assumption.variants:
+            yield f"    variant: {variant.name}: {' '.join(variant.overrides)}"
+    yield "\nensembles"
+    for stage, cost, ensembles in (
+        ("train", train_cost, part.sweeps), ("train", train_cost, part.with_spectra),
+        ("curvature", curvature_cost, part.with_spectra),
+    ):  # fmt: skip
+        for ensemble in ensembles.values():
+            if stage == "curvature" or ensemble.epochs:
+                estimate = cost(ensemble)
+                yield (
+                    f"  {stage} {ensemble.id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
+                    f"on one core and {estimate.megabytes:.0f} MB"
+                )
+    yield "\nfiles"
+    yield f"  results: {layout.training('ID')}, {layout.curvature('ID')}; {layout.whitened(plan.data.id)}"
+    yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: {layout.reference(name)}"
+
+
+def fingerprint(plan: Plan, name: str) -> str:
+    """Changes with whatever a figure's words or settings are, so that it is drawn again then."""
+    figure = plan.figures[name].figure
+    settings = {
+        "figure": json.loads(json.dumps(dataclasses.asdict(figure), default=_words)),
+        "scale": dataclasses.asdict(plan.config.scale),
+        "data": plan.data.settings,
+        "seed": plan.config.seed,
+    }
+    return content_id(name, settings)

@@ -1,0 +1,40 @@
+"""Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
+from resaudit.papers.evidence import Evidence, Key
+from resaudit.papers.style import colours_of, panels
+from resaudit.training.trajectory import best_learning_rate
+
+
+def table(evidence: Evidence) -> pd.DataFrame:
+    """Columns: network, depth, run, epoch, mean_frobenius_norm; at the best learning rate of each depth."""
+
+    def rows(key: Key) -> pd.DataFrame:
+        trajectory = evidence.sweeps[key]
+        chosen = runs_of_rate(trajectory, best_learning_rate(trajectory))
+        norms = trajectory.mean_frobenius_norm[:, chosen].T
+        run, epoch = np.indices(norms.shape)
+        return pd.DataFrame({"run": run.ravel(), "epoch": epoch.ravel(), "mean_frobenius_norm": norms.ravel()})
+
+    return long_table(evidence.sweeps, rows)
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Left panel of the paper's figure: one curve a depth, mean over runs, one standard deviation shaded."""
+    figure, (axes,) = panels(1)
+    depths = sorted(table["depth"].unique())
+    for depth, colour in zip(depths, colours_of(depths), strict=True):
+        by_epoch = table[table["depth"] == depth].groupby("epoch")["mean_frobenius_norm"]
+        mean, deviation = by_epoch.mean(), by_epoch.std(ddof=1).fillna(0.0)
+        axes.plot(mean.index, mean, color=colour, label=f"{depth}")
+        axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=0.25, linewidth=0)
+    axes.set_xlabel("epoch")
+    axes.set_ylabel("average Frobenius norm")
+    axes.set_ylim(bottom=0)
+    axes.set_title("2-Shortcut, linear")
+    axes.legend(title="depth", ncols=2)
+    return figure

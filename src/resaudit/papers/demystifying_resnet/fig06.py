@@ -1,0 +1,47 @@
+"""Figure 6: share of negative eigenvalues against loss; and with the gradient along one run."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss, loss_axis
+from resaudit.papers.demystifying_resnet.tables import spectra_along_training
+from resaudit.papers.evidence import Evidence
+from resaudit.papers.style import look, panels
+
+ONE_RUN = ("2-shortcut", 0)
+
+
+def table(evidence: Evidence) -> pd.DataFrame:
+    """The columns of :func:`~resaudit.papers.demystifying_resnet.tables.spectra_along_training`."""
+    return spectra_along_training(evidence)
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Left: mean and standard deviation of the index over runs. Right: index and lg(gradient) in one run."""
+    figure, (left, right) = panels(2)
+    for network, rows in table.groupby("network", sort=False):
+        losses, values = interpolate_by_loss(rows, "index")
+        style = look(str(network))
+        centre, spread = values.mean(axis=0), values.std(axis=0)
+        left.plot(losses, centre, color=style["color"], label=style["label"])
+        left.fill_between(losses, centre - spread, centre + spread, color=style["color"], alpha=0.2, linewidth=0)
+    loss_axis(left, table)
+    left.set_ylabel("index (share of negative eigenvalues)")
+    left.set_ylim(bottom=0)
+    left.legend()
+    network, run = ONE_RUN
+    one = table[(table["network"] == network) & (table["run"] == run)]
+    right.plot(one["epoch"], one["index"], color="#000000", marker=".", label="index")
+    right.set_xscale("symlog", linthresh=1)
+    right.set_xlabel("epoch")
+    right.set_ylabel("index")
+    right.set_ylim(bottom=0)
+    gradient = right.twinx()
+    gradient.plot(one["epoch"], np.log10(one["gradient_norm"]), "--", color="#D55E00", label="lg(gradient)")
+    gradient.set_ylabel("lg(gradient)", color="#D55E00")
+    gradient.grid(False)
+    lines = [*right.get_lines(), *gradient.get_lines()]
+    right.legend(lines, [str(line.get_label()) for line in lines], loc="upper right")
+    right.set_title("2-Shortcut, one run")
+    return figure

@@ -1,0 +1,54 @@
+"""What several figures of the paper make their tables of."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from resaudit.papers.evidence import Evidence, Key
+from resaudit.training.trajectory import Trajectory
+
+
+def runs_of_rate(trajectory: Trajectory, rate: float) -> np.ndarray:
+    """Positions of a learning rate's runs, in the order of their seeds."""
+    return np.flatnonzero(trajectory.learning_rate == rate)
+
+
+def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> pd.DataFrame:
+    """One table of all networks and depths, these two in front."""
+    parts = []
+    for network, depth in keys:
+        part = rows_of((network, depth))
+        part.insert(0, "network", network)
+        part.insert(1, "depth", depth)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
+    """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
+
+    Columns: network, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number, index,
+    noise_floor, resolved. Epochs after a run diverged have an infinite loss and no spectrum.
+    """
+
+    def rows(key: Key) -> pd.DataFrame:
+        trajectory, spectra = evidence.followed[key], evidence.spectra[key]
+        epochs = trajectory.snapshot_epochs
+        run, epoch = np.meshgrid(np.arange(len(trajectory.learning_rate)), epochs)
+        return pd.DataFrame(
+            {
+                "run": run.ravel(),
+                "epoch": epoch.ravel(),
+                "loss": trajectory.loss[epochs].ravel(),
+                "gradient_norm": trajectory.gradient_norm[epochs].ravel(),
+                "lambda_max": spectra.lambda_max.ravel(),
+                "lambda_p10": spectra.lambda_p10.ravel(),
+                "condition_number": spectra.condition_number.ravel(),
+                "index": spectra.index.ravel(),
+                "noise_floor": spectra.noise_floor.ravel(),
+                "resolved": spectra.resolved.ravel(),
+            }
+        ).sort_values(["run", "epoch"])
+
+    return long_table(evidence.spectra, rows).drop(columns="depth")

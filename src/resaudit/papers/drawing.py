@@ -1,0 +1,91 @@
+"""Drawing a figure: its table as CSV, and the plot of just that table with a footer that says what it is of."""
+
+import importlib
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+import pandas as pd
+from matplotlib.figure import Figure as Drawing
+
+from resaudit.composition import load
+from resaudit.errors import ResauditError
+from resaudit.explanation import assumed, deviations
+from resaudit.files import Layout, written_whole
+from resaudit.papers.evidence import gather
+from resaudit.papers.formats import FORMATS
+from resaudit.papers.style import apply_style
+from resaudit.plan import Plan
+
+
+_FOOTER_POINTS = 5.0
+
+
+def run_draw(plan: Plan, name: str) -> None:
+    """Write ``figures/<paper>/<figure>.{csv,pdf,svg,png}``.
+
+    Raises:
+        ResauditError: a result is missing, or the figure has no module.
+    """
+    layout, module = Layout(plan.config.paths), figure_module(name)
+    csv = layout.figure(name, "csv")
+    write_csv(csv, module.table(gather(plan.figures[name], layout)))
+    apply_style()
+    drawing = module.plot(read_csv(csv))
+    _add_footer(drawing, footer(plan, name))
+    for suffix in FORMATS:
+        with written_whole(layout.figure(name, suffix)) as temporary:
+            drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
+
+
+def figure_module(name: str) -> ModuleType:
+    """The module of ``paper/figure``, which has ``table`` and ``plot``.
+
+    Raises:
+        ResauditError: there is none.
+    """
+    module = f"resaudit.papers.{name.replace('/', '.')}"
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ResauditError(f"{name} is configured but has no module {module}; write one") from error
+
+
+def write_csv(path: Path, table: pd.DataFrame) -> None:
+    """Write a table with every digit that its numbers have."""
+    with written_whole(path) as temporary:
+        table.to_csv(temporary, index=False, lineterminator="\n")
+
+
+def read_csv(path: Path) -> pd.DataFrame:
+    """Read a table back to the same bits."""
+    return pd.read_csv(path, float_precision="round_trip")
+
+
+def footer(plan: Plan, name: str) -> str:
+    """Scale, what it reduces, and what is assumed, in small type under the figure."""
+    config = plan.config
+    figure = plan.figures[name].figure
+    changed = deviations(config, load(["scale=paper"]), name)
+    scale = f"Scale {config.scale.name}: " + ("; ".join(changed) if changed else "the paper's protocol")
+    lines = [f"{scale}. Assumed: {'; '.join(assumed(config, figure))}."]
+    if figure.omitted:
+        lines.insert(0, figure.omitted)
+    return " ".join(lines)
+
+
+def _add_footer(drawing: Drawing, text: str) -> None:
+    characters = int(drawing.get_figwidth() * 72 / (_FOOTER_POINTS * 0.53))
+    drawing.supxlabel(
+        "\n".join(textwrap.wrap(text, characters)), x=0.01, ha="left", fontsize=_FOOTER_POINTS, color="0.35"
+    )
+
+
+_METADATA: dict[str, dict[str, None | str]] = {
+    "pdf": {"CreationDate": None, "ModDate": None},
+    "svg": {"Date": None},
+    "png": {"Software": None},
+}

@@ -1,0 +1,78 @@
+"""One look for every figure: colour-blind-safe, readable in print, the same bytes on every run."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import matplotlib as mpl
+import numpy as np
+import seaborn as sns
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+INCHES_PER_PANEL = (3.6, 2.9)
+# Okabe and Ito's palette, told apart by lightness and marker too.
+_LOOKS = {
+    "2-shortcut": ("#0072B2", "o"),
+    "orthogonal": ("#009E73", "s"),
+    "xavier": ("#D55E00", "^"),
+    "1-shortcut": ("#CC79A7", "D"),
+    "3-shortcut": ("#E69F00", "v"),
+}
+_SPARE = [("#56B4E9", "P"), ("#000000", "X"), ("#7F7F7F", "*")]
+_LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
+
+
+def apply_style() -> None:
+    """Set matplotlib's defaults for all that is drawn from now on."""
+    mpl.use("agg")
+    sns.set_theme(
+        context="paper",
+        style="ticks",
+        rc={
+            "axes.grid": True,
+            "axes.spines.right": False,
+            "axes.spines.top": False,
+            "axes.titlesize": 9,
+            "figure.dpi": 150,
+            "font.family": "DejaVu Sans",
+            "grid.color": "#e4e4e4",
+            "grid.linewidth": 0.6,
+            "legend.frameon": False,
+            "lines.linewidth": 1.4,
+            "lines.markersize": 4.5,
+            "pdf.fonttype": 42,
+            "svg.hashsalt": "resaudit",
+        },
+    )
+
+
+def look(network: str) -> dict[str, Any]:
+    """Colour, marker and legend label of a network, the same in every figure."""
+    spare = _SPARE[sum(network.encode()) % len(_SPARE)]
+    colour, marker = _LOOKS.get(network, spare)
+    return {"color": colour, "marker": marker, "label": label(network)}
+
+
+def label(network: str) -> str:
+    """A network's name as the paper's legends have it."""
+    return _LABELS.get(network, network.replace("-shortcut", "-Shortcut"))
+
+
+def panels(count: int = 1) -> tuple[Figure, list[Axes]]:
+    """A figure of panels side by side."""
+    width, height = INCHES_PER_PANEL
+    figure = Figure(figsize=(width * count + 0.4, height), layout="constrained")
+    return figure, [figure.add_subplot(1, count, i + 1) for i in range(count)]
+
+
+def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
+    """Depth on a logarithmic axis, with the depths that were run as its ticks."""
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(list(depths), [str(d) for d in depths], minor=False)
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("depth")
+
+
+def colours_of(values: Sequence[int]) -> list[Any]:
+    """An ordered palette for values that have an order, such as depths; dark is the largest."""
+    return [mpl.colormaps["viridis_r"](x) for x in np.linspace(0.12, 0.95, len(values))]

@@ -1,0 +1,207 @@
+"""From a configuration to the jobs to run, each with a content id. Imports neither torch nor pandas."""
+
+import hashlib
+import json
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from resaudit.config import Config, Experiment, Figure, Protocol
+from resaudit.errors import ResauditError
+from resaudit.networks.network import Network, shortcut_depth_of
+
+
+def content_id(stem: str, settings: dict[str, Any]) -> str:
+    """A readable stem and eight digits that change with any setting, and with nothing else.
+
+    >>> content_id("depth16", {"a": 1, "b": 2}) == content_id("depth16", {"b": 2, "a": 1})
+    True
+    """
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    return f"{stem}-{hashlib.sha256(canonical.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True)
+class WhitenedData:
+    """A data set whitened in one way."""
+
+    dataset: str
+    sha256: tuple[str, str]
+    components: int
+    centered: bool
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @property
+    def id(self) -> str:
+        mean = "centered" if self.centered else "uncentered"
+        return content_id(f"{self.dataset}-pca{self.components}-{mean}", self.settings)
+
+
+@dataclass(frozen=True)
+class Ensemble:
+    """Runs of one network that differ only in learning rate and seed, trained at once.
+
+    Attributes:
+        data: id of the whitened data.
+        network: shape and activations.
+        initialization: law of the initial weights, as :mod:`resaudit.networks.initialization` knows it.
+        scale: factor on the initial weights.
+        seed: of the whole ensemble; run r draws from (seed, r).
+        runs: seeds at each learning rate.
+        epochs: steps of gradient descent.
+        learning_rates: the rates tried; none where the rate is another ensemble's best, or nothing is trained.
+        best_rate_of: id of the ensemble whose best rate is used.
+        snapshot_epochs: the epochs whose weights are kept.
+    """
+
+    data: str
+    network: Network
+    initialization: str
+    scale: float
+    seed: int
+    runs: int
+    epochs: int = 0
+    learning_rates: tuple[float, ...] = ()
+    best_rate_of: str | None = None
+    snapshot_epochs: tuple[int, ...] = ()
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        return {**asdict(self), "dtype": "float64"}
+
+    @property
+    def id(self) -> str:
+        n = self.network.shortcut_depth
+        kind = f"shortcut{n}" if n else self.initialization
+        shape = "linear" if self.network.is_linear else "-".join(
+            (self.network.pre, self.network.mid, self.network.post)
+        )  # fmt: skip
+        return content_id(f"{kind}-{shape}-depth{self.network.depth}", self.settings)
+
+    @property
+    def trajectories(self) -> int:
+        """Runs in all: each seed at each learning rate."""
+        return self.runs * max(1, len(self.learning_rates))
+
+
+@dataclass(frozen=True)
+class FigurePlan:
+    """What one figure is drawn from: for each (network name, depth) the sweep and the ensemble with spectra."""
+
+    figure: Figure
+    sweeps: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
+    with_spectra: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All jobs of a run."""
+
+    config: Config
+    data: WhitenedData
+    figures: dict[str, FigurePlan]
+
+    @property
+    def trained(self) -> dict[str, Ensemble]:
+        """The ensembles to train, by id, each once however many figures want it."""
+        every = (e for f in self.figures.values() for part in (f.sweeps, f.with_spectra) for e in part.values())
+        return {e.id: e for e in every if e.epochs}
+
+    @property
+    def with_spectra(self) -> dict[str, Ensemble]:
+        """The ensembles whose Hessians are wanted, by id."""
+        return {e.id: e for f in self.figures.values() for e in f.with_spectra.values()}
+
+    def ensemble(self, wanted: str) -> Ensemble:
+        """The ensemble of an id.
+
+        Raises:
+            ResauditError: the configuration has none of that id.
+        """
+        known = self.trained | self.with_spectra
+        if wanted not in known:
+            raise ResauditError(
+                f"no ensemble {wanted!r} in this configuration; 'resaudit explain FIGURE' lists them, "
+                "with the same overrides as here"
+            )
+        return known[wanted]
+
+
+def make_plan(config: Config) -> Plan:
+    """The jobs of every figure of the configuration that is to be drawn."""
+    files = config.dataset.files
+    data = WhitenedData(
+        dataset=config.dataset.name,
+        sha256=(files["train_images"].sha256, files["train_labels"].sha256),
+        components=config.whitening.components,
+        centered=config.whitening.centered,
+    )
+    figures = {name: _plan_figure(figure, config, data) for name, figure in config.chosen_figures().items()}
+    return Plan(config, data, figures)
+
+
+def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePlan:
+    protocol = figure.protocol
+    initial = {
+        (name, depth): _initial(protocol, name, depth, config, data.id)
+        for name in protocol.networks
+        for depth in protocol.depths
+    }
+    if figure.experiment is Experiment.initial_spectra:
+        return FigurePlan(figure, with_spectra=_each(initial, snapshot_epochs=(0,)))
+    sweeps = _each(initial, epochs=protocol.epochs, learning_rates=tuple(protocol.learning_rates))
+    if figure.experiment is Experiment.rate_sweep:
+        return FigurePlan(figure, sweeps)
+    epochs = snapshot_epochs(protocol.epochs, protocol.hessian_epochs)
+    followed = {
+        key: next(iter(_each({key: initial[key]}, epochs=protocol.epochs, snapshot_epochs=epochs,
+                             best_rate_of=sweep.id).values()))
+        for key, sweep in sweeps.items()
+    }  # fmt: skip
+    return FigurePlan(figure, sweeps, followed)
+
+
+def _initial(protocol: Protocol, name: str, depth: int, config: Config, data: str) -> dict[str, Any]:
+    shortcut_depth = shortcut_depth_of(name)
+    xavier = "xavier" if protocol.xavier.value == "gaussian" else "xavier_uniform"
+    return {
+        "data": data,
+        "network": Network(shortcut_depth, depth, config.whitening.components),
+        "initialization": "orthogonal" if name == "orthogonal" else xavier,
+        "scale": protocol.zero_scale if shortcut_depth else 1.0,
+        "seed": config.seed,
+        "runs": protocol.runs_of(depth),
+    }
+
+
+def _each(initial: dict[tuple[str, int], dict[str, Any]], **training: Any) -> dict[tuple[str, int], Ensemble]:
+    return {key: Ensemble(**start, **training) for key, start in initial.items()}
+
+
+def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
+    """At most ``count`` of the epochs 0 … ``epochs``, both ends among them, evenly on a logarithmic scale.
+
+    >>> snapshot_epochs(1000, 8)
+    (0, 1, 3, 10, 32, 100, 316, 1000)
+    >>> snapshot_epochs(3, None)
+    (0, 1, 2, 3)
+    """
+    if count is None or count > epochs:
+        return tuple(range(epochs + 1))
+    steps = max(count - 2, 1)
+    return tuple(sorted({0, epochs} | {round(epochs ** (i / steps)) for i in range(count - 1)}))
+
+
+def stages(plan: Plan) -> Iterator[tuple[str, str]]:
+    """Every job as (stage, id), in an order that it could run in."""
+    yield "fetch", plan.data.dataset
+    yield "whiten", plan.data.id
+    for ensemble in plan.trained:
+        yield "train", ensemble
+    for ensemble in plan.with_spectra:
+        yield "curvature", ensemble
+    for figure in plan.figures:
+        yield "draw", figure

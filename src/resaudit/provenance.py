@@ -1,0 +1,49 @@
+"""What ran: commit, versions, device, seconds and the resolved settings."""
+
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
+
+
+def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
+    """What a result's ``provenance.json`` holds."""
+    return {
+        "commit": commit(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "seconds": round(seconds, 2),
+        "device": device,
+        "threads": threads,
+        "machine": platform.machine(),
+        "system": platform.platform(),
+        "python": sys.version.split()[0],
+        "packages": {name: _version(name) for name in PACKAGES},
+    }
+
+
+def commit() -> dict[str, Any] | None:
+    """The checkout's commit and whether its tree was clean; None outside a checkout or without git."""
+    try:
+        head = _git("rev-parse", "HEAD")
+        return {"id": head, "clean": _git("status", "--porcelain", "--untracked-files=no") == ""}
+    except (OSError, subprocess.CalledProcessError):
+        return None
+
+
+def _git(*arguments: str) -> str:
+    here = Path(__file__).resolve().parent
+    return subprocess.run(
+        ["git", "-C", str(here), *arguments], check=True, capture_output=True, text=True, timeout=30
+    ).stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,0 +1,134 @@
+"""The stages that Snakemake's rules call: each reads files, calls pure functions and writes files."""
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from resaudit.arrays import save_arrays
+from resaudit.config import Config, Device
+from resaudit.curvature.spectrum import spectra_along
+from resaudit.datasets.idx import parse_idx
+from resaudit.datasets.moments import Moments, moments_of
+from resaudit.datasets.sources import read_verified
+from resaudit.datasets.whitening import whiten
+from resaudit.errors import ResauditError
+from resaudit.files import Layout, write_json
+from resaudit.networks.initialization import initial_weights
+from resaudit.plan import Ensemble, Plan
+from resaudit.progress import with_progress
+from resaudit.provenance import provenance
+from resaudit.results import load_moments, load_trajectory
+from resaudit.training.ensemble import descend
+from resaudit.training.linear import LinearObjective
+from resaudit.training.trajectory import Trajectory, best_learning_rate
+
+
+def run_whiten(plan: Plan) -> None:
+    """Whiten the fetched images: ``samples.npz`` and ``moments.npz``.
+
+    Raises:
+        ResauditError: the fetched files are missing or damaged, or have too few directions.
+    """
+    config, layout = plan.config, Layout(plan.config.paths)
+    folder = layout.whitened(plan.data.id)
+    with _recorded(folder, plan.data.settings, torch.device("cpu")):
+        whitened = whiten(*read_training_set(config), config.whitening.components, config.whitening.centered)
+        save_arrays(folder / "samples.npz", whitened)
+        save_arrays(folder / "moments.npz", moments_of(whitened.inputs, whitened.targets))
+
+
+def read_training_set(config: Config) -> tuple[np.ndarray, np.ndarray]:
+    """All training images (samples, height, width) and labels (samples,), from the fetched files."""
+    folder = Layout(config.paths).dataset(config.dataset.name)
+    images, labels = (
+        parse_idx(read_verified(folder, config.dataset.files[key]), key) for key in ("train_images", "train_labels")
+    )
+    return images, labels
+
+
+def run_train(plan: Plan, ensemble: Ensemble) -> None:
+    """Train an ensemble: ``trajectory.npz``.
+
+    Raises:
+        ResauditError: an input is missing, or is of other settings than this plan's.
+    """
+    layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
+    folder = layout.training(ensemble.id)
+    with _recorded(folder, ensemble.settings, device):
+        moments = load_moments(layout, plan.data)
+        trajectory = train(ensemble, moments, _learning_rates(plan, ensemble), device)
+        save_arrays(folder / "trajectory.npz", trajectory)
+
+
+def train(
+    ensemble: Ensemble, moments: Moments, learning_rates: Sequence[float], device: torch.device
+) -> Trajectory:
+    """Train every seed of the ensemble at every learning rate, rates outermost."""
+    weights = _initial(ensemble).to(device).repeat(1, len(learning_rates), 1, 1)
+    return descend(
+        LinearObjective.of(ensemble.network, moments, device),
+        weights,
+        torch.tensor(learning_rates, dtype=weights.dtype).repeat_interleave(ensemble.runs).to(device),
+        ensemble.epochs,
+        ensemble.snapshot_epochs,
+        lambda epochs: with_progress(epochs, f"{ensemble.id} epochs"),
+    )
+
+
+def run_curvature(plan: Plan, ensemble: Ensemble) -> None:
+    """Spectra at the snapshots of an ensemble, or at its initial point if it is not trained: ``spectra.npz``.
+
+    Raises:
+        ResauditError: an input is missing, or is of other settings than this plan's.
+    """
+    layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
+    folder = layout.curvature(ensemble.id)
+    with _recorded(folder, ensemble.settings, device):
+        if ensemble.epochs:
+            snapshots = torch.from_numpy(load_trajectory(layout, ensemble, with_snapshots=True).snapshots)
+        else:
+            snapshots = _initial(ensemble)[None]
+        checkpoints = with_progress(snapshots, f"{ensemble.id} Hessians")
+        moments = load_moments(layout, plan.data)
+        spectra = spectra_along((w.to(device) for w in checkpoints), ensemble.network, moments)
+        save_arrays(folder / "spectra.npz", spectra)
+
+
+def pick_device(wanted: Device) -> torch.device:
+    """The device to compute on.
+
+    Raises:
+        ResauditError: CUDA is wanted and there is none.
+    """
+    if wanted is Device.cuda and not torch.cuda.is_available():
+        raise ResauditError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
+    cuda = torch.cuda.is_available() and wanted is not Device.cpu
+    return torch.device("cuda" if cuda else "cpu")
+
+
+def _initial(ensemble: Ensemble) -> torch.Tensor:
+    return initial_weights(
+        ensemble.network, ensemble.initialization, ensemble.scale, ensemble.seed, ensemble.runs
+    )
+
+
+def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:
+    if ensemble.best_rate_of is None:
+        return ensemble.learning_rates
+    sweep = plan.ensemble(ensemble.best_rate_of)
+    return [best_learning_rate(load_trajectory(Layout(plan.config.paths), sweep))]
+
+
+@contextmanager
+def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> Iterator[None]:
+    """Write the resolved settings before a stage's work and, if it succeeds, the provenance after it."""
+    start = time.monotonic()
+    write_json(folder / "settings.json", settings)
+    yield
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
+    write_json(folder / "provenance.json", provenance(name, torch.get_num_threads(), time.monotonic() - start))

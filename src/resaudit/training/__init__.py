@@ -1,0 +1,1 @@
+"""Gradient descent on ensembles. Imports torch and numpy only, so that it runs on a bare GPU node."""

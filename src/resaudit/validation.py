@@ -1,0 +1,102 @@
+"""What the types of the schema cannot say: bounds, and what must fit together."""
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from omegaconf import MISSING
+
+from resaudit.config import Config, Dataset, Experiment, Figure, Protocol, Source
+from resaudit.errors import ResauditError
+from resaudit.networks.network import Network, shortcut_depth_of
+
+
+def check(config: Config) -> None:
+    """Hold a composed configuration against everything that the types cannot say.
+
+    Raises:
+        ResauditError: the first thing that is wrong, where, and what is allowed.
+    """
+    _check_bounds(config, "")
+    _check_dataset(config.dataset)
+    for wanted in config.figures:
+        _check_known(config, wanted)
+    for name, figure in config.every_figure():
+        _check_figure(f"figure.{name.replace('/', '.')}", figure)
+
+
+def _check_known(config: Config, wanted: str) -> None:
+    known = [name for name, _ in config.every_figure()]
+    if not any(wanted in (name, name.split("/")[1]) for name in known):
+        raise ResauditError(f"unknown figure {wanted!r}; known: {', '.join(known)}")
+
+
+def _check_bounds(node: Any, path: str) -> None:
+    """Walk the dataclasses and hold every number against the bounds in its field's metadata."""
+    for f in dataclasses.fields(node):
+        value, where = getattr(node, f.name), f"{path}{f.name}"
+        if value == MISSING:
+            raise ResauditError(f"{where} is not set; set it in the configuration")
+        for position, item in _items(value):
+            if dataclasses.is_dataclass(item):
+                _check_bounds(item, f"{where}{position}.")
+            elif isinstance(item, dict):
+                for key, inner in item.items():
+                    if dataclasses.is_dataclass(inner):
+                        _check_bounds(inner, f"{where}{position}.{key}.")
+            else:
+                _check_number(item, f"{where}{position}", f.metadata)
+
+
+def _items(value: Any) -> list[tuple[str, Any]]:
+    if isinstance(value, dict):
+        return [(f".{key}", item) for key, item in value.items()]
+    if isinstance(value, list):
+        return [(f"[{i}]", item) for i, item in enumerate(value)]
+    return [("", value)]
+
+
+def _check_number(value: Any, where: str, bounds: Any) -> None:
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return
+    at_least, above = bounds.get("at_least"), bounds.get("above")
+    # Written so that NaN fails too.
+    if at_least is not None and not at_least <= value < float("inf"):
+        raise ResauditError(f"{where} is {value}; allowed: finite numbers of at least {at_least}")
+    if above is not None and not above < value < float("inf"):
+        raise ResauditError(f"{where} is {value}; allowed: finite numbers above {above}")
+
+
+def _check_dataset(dataset: Dataset) -> None:
+    if not dataset.sources:
+        raise ResauditError(f"dataset.sources is empty; allowed: {', '.join(s.value for s in Source)}")
+    for source in dataset.sources:
+        if source is not Source.folder and getattr(dataset, source.value) is None:
+            raise ResauditError(f"dataset.sources names {source.value}, but {dataset.name} is not to be had there")
+    if dataset.folder is not None and not Path(dataset.folder).expanduser().is_dir():
+        raise ResauditError(f"dataset.folder {dataset.folder!r} is not a folder; give one that holds the IDX files")
+
+
+def _check_figure(where: str, figure: Figure) -> None:
+    protocol = figure.protocol
+    known = {f.name for f in dataclasses.fields(Protocol)}
+    for scale, changes in figure.scales.items():
+        for key in changes.keys() - known:
+            raise ResauditError(f"unknown configuration key '{where}.scales.{scale}.{key}'; allowed: {sorted(known)}")
+    for key in ("networks", "depths") + (() if figure.experiment is Experiment.initial_spectra else ("learning_rates",)):
+        values = getattr(protocol, key)
+        if not values:
+            raise ResauditError(f"{where}.protocol.{key} is empty; give at least one")
+        if len(set(values)) < len(values):
+            raise ResauditError(f"{where}.protocol.{key} names a value twice: {values}")
+    for name in protocol.networks:
+        for depth in protocol.depths:
+            _check_network(f"{where}.protocol", name, depth)
+
+
+def _check_network(where: str, name: str, depth: int) -> None:
+    try:
+        Network(shortcut_depth_of(name), depth, width=1)
+    except ValueError as error:
+        hint = "" if "unknown network" in str(error) else f"; allowed for {name}: multiples of its shortcut depth"
+        raise ResauditError(f"{where}: {error}{hint}") from None

@@ -1,0 +1,52 @@
+# The configuration, composed and checked before any job starts, and the few functions that rules share.
+import shlex
+import sys
+from pathlib import Path
+
+from resaudit.composition import load
+from resaudit.cost import curvature_cost, train_cost
+from resaudit.errors import ResauditError
+from resaudit.explanation import fingerprint
+from resaudit.files import Layout
+from resaudit.papers.formats import FORMATS
+from resaudit.plan import make_plan
+from resaudit.workflow import hold_lock, overrides_from
+
+try:
+    OVERRIDES = overrides_from(config)
+    PLAN = make_plan(load(OVERRIDES, Path(workflow.basedir) / "config"))
+except ResauditError as error:
+    sys.exit(f"resaudit: error: {error}")
+
+FILES = Layout(PLAN.config.paths)
+LOGS = FILES.results / "logs"
+BENCHMARKS = FILES.results / "benchmarks"
+# Jobs get the overrides as a global and not as params: an ensemble's id says all that its result depends on,
+# so another scale or device must not make Snakemake compute it again.
+RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
+WITH_OVERRIDES = shlex.join(OVERRIDES)
+
+
+wildcard_constraints:
+    id="[a-z0-9_-]+",
+    paper="[a-z0-9_]+",
+    figure="[a-z0-9_]+",
+
+
+onstart:
+    hold_lock(FILES.results)
+
+
+def code(*names):
+    """The source files of modules or packages, as inputs: Snakemake does not see an imported module change."""
+    source = Path(workflow.basedir) / "src" / "resaudit"
+    for name in names:
+        yield from map(str, sorted((source / name).rglob("*.py")) or [source / f"{name}.py"])
+
+
+def figure_files(name):
+    return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
+
+
+def whitened(name):
+    return FILES.whitened(PLAN.data.id) / name
