@@ -15,7 +15,7 @@ Arrays = TypeVar("Arrays")
 def save_arrays(path: Path, arrays: Any) -> None:
     """Write a dataclass whose fields are arrays or numbers as an uncompressed ``.npz``, whole or not at all."""
     with written_whole(path) as temporary, temporary.open("wb") as file:
-        np.savez(file, **{f.name: np.asarray(getattr(arrays, f.name)) for f in fields(arrays)})
+        np.savez(file, allow_pickle=False, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
 
 
 def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:

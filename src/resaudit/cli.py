@@ -157,4 +157,3 @@ def compare(overrides: Overrides) -> None:
 
     if not compare_with_references(plan, click.echo):
         raise ResauditError("some tables do not agree with their reference; see above")
-

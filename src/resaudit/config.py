@@ -134,7 +134,7 @@ class Protocol:
         runs_at: fewer runs at the depths named.
         epochs: steps of full-batch gradient descent.
         learning_rates: all that are tried.
-        hessian_epochs: how many epochs have their Hessian computed, evenly on a logarithmic scale; null: every one.
+        hessian_epochs: at most how many epochs have their Hessian computed, evenly on a logarithmic scale; null: all.
         zero_scale: what Xavier weights are multiplied by to start a shortcut network.
         xavier: law of the Xavier initialization.
     """
@@ -150,6 +150,7 @@ class Protocol:
     xavier: XavierLaw = XavierLaw.gaussian
 
     def runs_of(self, depth: int) -> int:
+        """How many runs a depth has."""
         return min([self.runs, *(thinned.runs for thinned in self.runs_at if thinned.depth == depth)])
 
 

@@ -12,6 +12,8 @@ SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
 MEGABYTES_TO_START = 500.0
 HESSIAN_COPIES = 2.6
+# From this many on, two jobs at once would want more memory than a laptop likes to give.
+MEGABYTES_FOR_TWO_THREADS = 1500.0
 
 
 @dataclass(frozen=True)
@@ -42,3 +44,8 @@ def curvature_cost(ensemble: Ensemble) -> Cost:
     snapshots = 8e-6 * hessians * size
     batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * ensemble.runs))
     return Cost(SECONDS_TO_START + each * hessians, MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch)
+
+
+def curvature_threads(ensemble: Ensemble) -> int:
+    """Two where the Hessians are so large that one such job at a time has to do, else one."""
+    return 2 if curvature_cost(ensemble).megabytes > MEGABYTES_FOR_TWO_THREADS else 1

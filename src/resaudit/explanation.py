@@ -15,9 +15,7 @@ from resaudit.plan import Plan, content_id
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
     """Where a figure's settings differ from the paper's protocol, as ``key value (paper: value)``."""
     here, there = _setting_values(config, name), _setting_values(paper, name)
-    return [
-        f"{key} {_words(here[key])} (protocol: {_words(there[key])})" for key in here if here[key] != there[key]
-    ]
+    return [f"{key} {_words(here[key])} (protocol: {_words(there[key])})" for key in here if here[key] != there[key]]
 
 
 def _setting_values(config: Config, name: str) -> dict[str, Any]:

@@ -20,22 +20,41 @@ class Layout:
         self.figures = Path(paths.figures)
 
     def dataset(self, name: str) -> Path:
+        """Folder of a data set's raw files."""
         return self.data / name
 
     def whitened(self, data_id: str) -> Path:
+        """Folder of whitened data."""
         return self.results / "whiten" / data_id
 
     def training(self, ensemble_id: str) -> Path:
+        """Folder of an ensemble's trajectory."""
         return self.results / "train" / ensemble_id
 
     def curvature(self, ensemble_id: str) -> Path:
+        """Folder of an ensemble's spectra."""
         return self.results / "curvature" / ensemble_id
 
     def figure(self, name: str, suffix: str) -> Path:
+        """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
 
     def reference(self, name: str) -> Path:
+        """The committed table of ``paper/figure``, which may also end in ``.gz``."""
         return self.figures / "reference" / f"{name}.csv"
+
+    def check_writable(self) -> None:
+        """See that all folders exist or can be made, before anything is run.
+
+        Raises:
+            ResauditError: one cannot be written to.
+        """
+        for key in ("data", "results", "figures"):
+            folder: Path = getattr(self, key)
+            there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            if not there.is_dir() or not os.access(there, os.W_OK):
+                reason = "not writable" if there.is_dir() else "not a folder"
+                raise ResauditError(f"cannot write into {folder}: {there} is {reason}; choose another paths.{key}")
 
 
 @contextmanager
@@ -49,7 +68,7 @@ def written_whole(path: Path) -> Iterator[Path]:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         yield temporary
-        os.replace(temporary, path)
+        temporary.replace(path)
     except OSError as error:
         reason = error.strerror or error
         raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error

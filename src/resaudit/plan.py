@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -32,10 +31,12 @@ class WhitenedData:
 
     @property
     def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
         return asdict(self)
 
     @property
     def id(self) -> str:
+        """Readable stem and hash of the settings."""
         mean = "centered" if self.centered else "uncentered"
         return content_id(f"{self.dataset}-pca{self.components}-{mean}", self.settings)
 
@@ -70,10 +71,12 @@ class Ensemble:
 
     @property
     def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
         return {**asdict(self), "dtype": "float64"}
 
     @property
     def id(self) -> str:
+        """Readable stem and hash of the settings."""
         n = self.network.shortcut_depth
         kind = f"shortcut{n}" if n else self.initialization
         shape = "linear" if self.network.is_linear else "-".join(
@@ -191,17 +194,5 @@ def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
     """
     if count is None or count > epochs:
         return tuple(range(epochs + 1))
-    steps = max(count - 2, 1)
-    return tuple(sorted({0, epochs} | {round(epochs ** (i / steps)) for i in range(count - 1)}))
-
-
-def stages(plan: Plan) -> Iterator[tuple[str, str]]:
-    """Every job as (stage, id), in an order that it could run in."""
-    yield "fetch", plan.data.dataset
-    yield "whiten", plan.data.id
-    for ensemble in plan.trained:
-        yield "train", ensemble
-    for ensemble in plan.with_spectra:
-        yield "curvature", ensemble
-    for figure in plan.figures:
-        yield "draw", figure
+    between = {round(epochs ** (i / (count - 2))) for i in range(count - 2)}
+    return tuple(sorted({0, epochs} | between))

@@ -65,9 +65,7 @@ def run_train(plan: Plan, ensemble: Ensemble) -> None:
         save_arrays(folder / "trajectory.npz", trajectory)
 
 
-def train(
-    ensemble: Ensemble, moments: Moments, learning_rates: Sequence[float], device: torch.device
-) -> Trajectory:
+def train(ensemble: Ensemble, moments: Moments, learning_rates: Sequence[float], device: torch.device) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost."""
     weights = _initial(ensemble).to(device).repeat(1, len(learning_rates), 1, 1)
     return descend(
@@ -112,9 +110,7 @@ def pick_device(wanted: Device) -> torch.device:
 
 
 def _initial(ensemble: Ensemble) -> torch.Tensor:
-    return initial_weights(
-        ensemble.network, ensemble.initialization, ensemble.scale, ensemble.seed, ensemble.runs
-    )
+    return initial_weights(ensemble.network, ensemble.initialization, ensemble.scale, ensemble.seed, ensemble.runs)
 
 
 def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:

@@ -83,7 +83,9 @@ def _check_figure(where: str, figure: Figure) -> None:
     for scale, changes in figure.scales.items():
         for key in changes.keys() - known:
             raise ResauditError(f"unknown configuration key '{where}.scales.{scale}.{key}'; allowed: {sorted(known)}")
-    for key in ("networks", "depths") + (() if figure.experiment is Experiment.initial_spectra else ("learning_rates",)):
+    for key in ("networks", "depths") + (
+        () if figure.experiment is Experiment.initial_spectra else ("learning_rates",)
+    ):
         values = getattr(protocol, key)
         if not values:
             raise ResauditError(f"{where}.protocol.{key} is empty; give at least one")

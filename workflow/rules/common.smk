@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from resaudit.composition import load
-from resaudit.cost import curvature_cost, train_cost
+from resaudit.cost import curvature_cost, curvature_threads, train_cost
 from resaudit.errors import ResauditError
 from resaudit.explanation import fingerprint
 from resaudit.files import Layout
@@ -15,10 +15,11 @@ from resaudit.workflow import hold_lock, overrides_from
 try:
     OVERRIDES = overrides_from(config)
     PLAN = make_plan(load(OVERRIDES, Path(workflow.basedir) / "config"))
+    FILES = Layout(PLAN.config.paths)
+    FILES.check_writable()
 except ResauditError as error:
     sys.exit(f"resaudit: error: {error}")
 
-FILES = Layout(PLAN.config.paths)
 LOGS = FILES.results / "logs"
 BENCHMARKS = FILES.results / "benchmarks"
 # Jobs get the overrides as a global and not as params: an ensemble's id says all that its result depends on,
@@ -50,3 +51,22 @@ def figure_files(name):
 
 def whitened(name):
     return FILES.whitened(PLAN.data.id) / name
+
+
+def sweep_of(wildcards):
+    """The trajectory whose best learning rate this ensemble trains at, if it is not told its rates."""
+    followed = PLAN.ensemble(wildcards.id).best_rate_of
+    return [FILES.training(followed) / "trajectory.npz"] if followed else []
+
+
+def trajectory_of(wildcards):
+    ensemble = PLAN.ensemble(wildcards.id)
+    return [FILES.training(wildcards.id) / "trajectory.npz"] if ensemble.epochs else []
+
+
+def results_of(wildcards):
+    part = PLAN.figures[f"{wildcards.paper}/{wildcards.figure}"]
+    trained = [e for e in (*part.sweeps.values(), *part.with_spectra.values()) if e.epochs]
+    return [FILES.training(e.id) / "trajectory.npz" for e in trained] + [
+        FILES.curvature(e.id) / "spectra.npz" for e in part.with_spectra.values()
+    ]

@@ -1,13 +1,5 @@
 # Exact Hessians of one ensemble: along its training, or at its initial point.
 
-# From this many MB on, two Hessians at once would need more memory than a laptop likes to give.
-LARGE_HESSIAN_MB = 1500
-
-
-def trajectory_of(wildcards):
-    ensemble = PLAN.ensemble(wildcards.id)
-    return [FILES.training(wildcards.id) / "trajectory.npz"] if ensemble.epochs else []
-
 
 rule curvature:
     input:
@@ -22,7 +14,7 @@ rule curvature:
         LOGS / "curvature" / "{id}.log",
     benchmark:
         BENCHMARKS / "curvature" / "{id}.tsv"
-    threads: lambda wildcards: 2 if curvature_cost(PLAN.ensemble(wildcards.id)).megabytes > LARGE_HESSIAN_MB else 1
+    threads: lambda wildcards: curvature_threads(PLAN.ensemble(wildcards.id))
     resources:
         mem_mb=lambda wildcards: int(curvature_cost(PLAN.ensemble(wildcards.id)).megabytes),
         runtime=lambda wildcards: 5 + int(curvature_cost(PLAN.ensemble(wildcards.id)).seconds / 10),

@@ -8,12 +8,12 @@ rule fetch:
         LOGS / "fetch" / f"{PLAN.data.dataset}.log",
     benchmark:
         BENCHMARKS / "fetch" / f"{PLAN.data.dataset}.tsv"
-    params:
-        dataset=PLAN.data.dataset,
     threads: 1
     resources:
         mem_mb=1000,
         runtime=30,
+    params:
+        dataset=PLAN.data.dataset,
     shell:
         "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2> {log}"
 

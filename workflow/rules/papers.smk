@@ -1,14 +1,6 @@
 # Each figure: its tidy table, and the table drawn.
 
 
-def results_of(wildcards):
-    part = PLAN.figures[f"{wildcards.paper}/{wildcards.figure}"]
-    trained = [e for e in (*part.sweeps.values(), *part.with_spectra.values()) if e.epochs]
-    return [FILES.training(e.id) / "trajectory.npz" for e in trained] + [
-        FILES.curvature(e.id) / "spectra.npz" for e in part.with_spectra.values()
-    ]
-
-
 rule draw:
     input:
         results_of,
@@ -27,13 +19,13 @@ rule draw:
         LOGS / "draw" / "{paper}" / "{figure}.log",
     benchmark:
         BENCHMARKS / "draw" / "{paper}" / "{figure}.tsv"
-    params:
-        figure=lambda wildcards: fingerprint(PLAN, f"{wildcards.paper}/{wildcards.figure}"),
-        title=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].title,
-        caption=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].caption,
     threads: 1
     resources:
         mem_mb=1000,
         runtime=10,
+    params:
+        figure=lambda wildcards: fingerprint(PLAN, f"{wildcards.paper}/{wildcards.figure}"),
+        title=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].title,
+        caption=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].caption,
     shell:
         "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log}"

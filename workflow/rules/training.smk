@@ -1,12 +1,6 @@
 # Training one ensemble: every learning rate and seed of a network at once.
 
 
-def sweep_of(wildcards):
-    """The trajectory whose best learning rate this ensemble trains at, if it is not told its rates."""
-    followed = PLAN.ensemble(wildcards.id).best_rate_of
-    return [FILES.training(followed) / "trajectory.npz"] if followed else []
-
-
 rule train:
     input:
         whitened("moments.npz"),

@@ -49,7 +49,7 @@ def _spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Sp
     finite = torch.isfinite(weights).all(dim=3).all(dim=2).all(dim=0)
     eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
     at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))
-    for runs in finite.nonzero()[:, 0].split(at_once):
+    for runs in torch.split(finite.nonzero()[:, 0], at_once):
         eigenvalues[runs] = torch.linalg.eigvalsh(lower_hessians(weights[:, runs], network, moments))
     return spectrum_statistics(eigenvalues)
 

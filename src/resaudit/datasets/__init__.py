@@ -1,0 +1,1 @@
+"""From a data set's bytes to whitened samples and their moments."""

@@ -210,7 +210,7 @@ def _unpickle_split(content: bytes) -> Contents:
 
 def _pixels(images: np.ndarray) -> np.ndarray:
     side = round(images.shape[1] ** 0.5)
-    return np.rint(images * 256).astype(np.uint8).reshape(-1, side, side)
+    return np.asarray(np.rint(images * 256), dtype=np.uint8).reshape(-1, side, side)
 
 
 @contextmanager

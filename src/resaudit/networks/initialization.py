@@ -8,9 +8,7 @@ from resaudit.networks.network import Network
 INITIALIZATIONS = ("xavier", "xavier_uniform", "orthogonal")
 
 
-def initial_weights(
-    network: Network, initialization: str, scale: float, seed: int, runs: int
-) -> torch.Tensor:
+def initial_weights(network: Network, initialization: str, scale: float, seed: int, runs: int) -> torch.Tensor:
     """Draw the initial weights of ``runs`` runs.
 
     - ``xavier``: independent Gaussians of variance 2/(fan_in + fan_out) = 1/width (Glorot and Bengio 2010);
@@ -34,12 +32,12 @@ def _draw(network: Network, initialization: str, rng: np.random.Generator) -> np
     shape = (network.depth, network.width, network.width)
     deviation = network.width**-0.5
     if initialization == "xavier":
-        return deviation * rng.standard_normal(shape)
+        return np.asarray(deviation * rng.standard_normal(shape))
     if initialization == "xavier_uniform":
         bound = 3.0**0.5 * deviation
         return rng.uniform(-bound, bound, shape)
     if initialization == "orthogonal":
         q, r = np.linalg.qr(rng.standard_normal(shape))
         # QR alone is not Haar: the signs of r's diagonal must be undone (Mezzadri 2007).
-        return q * np.sign(np.einsum("lii->li", r))[:, None, :]
+        return np.asarray(q * np.sign(np.einsum("lii->li", r))[:, None, :])
     raise ValueError(f"unknown initialization {initialization!r}; allowed: {', '.join(INITIALIZATIONS)}")

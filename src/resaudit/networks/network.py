@@ -30,12 +30,11 @@ class Network:
         if self.shortcut_depth < 0 or self.depth < 1 or self.width < 1:
             raise ValueError("a network needs shortcut_depth >= 0, depth >= 1 and width >= 1")
         if self.depth % self.unit_depth:
-            raise ValueError(
-                f"depth {self.depth} is not a multiple of the shortcut depth {self.shortcut_depth}"
-            )
+            raise ValueError(f"depth {self.depth} is not a multiple of the shortcut depth {self.shortcut_depth}")
 
     @property
     def has_shortcuts(self) -> bool:
+        """Whether its units add their input to their output."""
         return self.shortcut_depth > 0
 
     @property
@@ -50,10 +49,12 @@ class Network:
 
     @property
     def is_linear(self) -> bool:
+        """Whether every activation is the identity."""
         return (self.pre, self.mid, self.post) == ("identity",) * 3
 
     @property
     def parameters(self) -> int:
+        """How many numbers its weights are."""
         return self.depth * self.width**2
 
 

@@ -1,4 +1,4 @@
-"""Does a fresh table agree with the committed reference, within the tolerances that the figure states?"""
+"""Whether a fresh table agrees with the committed reference, within the tolerances that the figure states."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -24,9 +24,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
     """
     layout, agreed = Layout(plan.config.paths), True
     for name, part in plan.figures.items():
-        failures = list(
-            disagreements(_read(layout.figure(name, "csv")), _read(layout.reference(name)), part.figure)
-        )
+        failures = list(disagreements(_read(layout.figure(name, "csv")), _read(layout.reference(name)), part.figure))
         say(f"{name}: {'; '.join(failures) if failures else 'agrees with the reference'}")
         agreed = agreed and not failures
     return agreed

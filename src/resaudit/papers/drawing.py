@@ -2,7 +2,6 @@
 
 import importlib
 import textwrap
-from collections.abc import Sequence
 from pathlib import Path
 from types import ModuleType
 
@@ -17,7 +16,6 @@ from resaudit.papers.evidence import gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan import Plan
-
 
 _FOOTER_POINTS = 5.0
 
@@ -84,7 +82,7 @@ def _add_footer(drawing: Drawing, text: str) -> None:
     )
 
 
-_METADATA: dict[str, dict[str, None | str]] = {
+_METADATA: dict[str, dict[str, str | None]] = {
     "pdf": {"CreationDate": None, "ModDate": None},
     "svg": {"Date": None},
     "png": {"Software": None},

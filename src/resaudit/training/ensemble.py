@@ -8,11 +8,13 @@ import torch
 
 from resaudit.training.trajectory import Trajectory
 
+
 class Objective(Protocol):
     """A loss to descend on."""
 
-    baseline_loss: float
-    """What the losses returned are measured from: the optimum where it is known, else 0."""
+    @property
+    def baseline_loss(self) -> float:
+        """What the losses returned are measured from: the optimum where it is known, else 0."""
 
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Weights (depth, runs, width, width) -> excess loss (runs,) and gradient (shape of the weights)."""

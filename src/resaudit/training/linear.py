@@ -25,6 +25,7 @@ class LinearObjective:
 
     @classmethod
     def of(cls, network: Network, moments: Moments, device: torch.device) -> "LinearObjective":
+        """Put the moments on a device."""
         return cls(
             network,
             torch.from_numpy(moments.optimal_map).to(device),

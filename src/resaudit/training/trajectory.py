@@ -32,7 +32,7 @@ class Trajectory:
     @property
     def loss(self) -> np.ndarray:
         """Shape (E + 1, r)."""
-        return self.baseline_loss + self.excess_loss
+        return np.asarray(self.baseline_loss + self.excess_loss)
 
 
 def best_learning_rate(trajectory: Trajectory) -> float:

@@ -8,7 +8,7 @@ POINTS = 200
 
 
 def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Interpolate a column linearly in the loss, run by run, on losses that every run passed through.
+    """Interpolate a column linearly in the loss, run by run, on losses that at least half of the runs passed through.
 
     Gradient descent at a high rate does not descend at every step; of each run only the epochs with a new least
     loss are used, so that the column is a function of the loss.
@@ -18,19 +18,25 @@ def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np
         column: what to interpolate.
 
     Returns:
-        Losses, descending, shape (points,), and values, shape (runs, points); both empty if the runs have no
-        loss in common.
+        Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run has not been; no
+        points where fewer than half of the runs have been, hence possibly none at all.
     """
     curves = [_descending(run, column) for _, run in rows.groupby("run")]
-    curves = [curve for curve in curves if len(curve[0])]
-    if not curves:
-        return np.empty(0), np.empty((0, 0))
-    highest, lowest = min(losses[0] for losses, _ in curves), max(losses[-1] for losses, _ in curves)
-    if lowest > highest:
-        return np.empty(0), np.empty((0, 0))
-    grid = np.geomspace(highest, lowest, POINTS)
-    grid[0], grid[-1] = highest, lowest
-    return grid, np.array([np.interp(grid, losses[::-1], values[::-1]) for losses, values in curves])
+    passed = [losses for losses, _ in curves if len(losses)]
+    if not passed:
+        return np.empty(0), np.empty((len(curves), 0))
+    ends = np.geomspace(max(losses[0] for losses in passed), min(losses[-1] for losses in passed), POINTS)
+    # The grid holds the runs' own ends, where rounding would put its nearest points just outside.
+    grid = np.unique(np.concatenate([ends, *(losses[[0, -1]] for losses in passed)]))[::-1]
+    values = np.array([_interpolate(grid, *curve) for curve in curves])
+    enough = np.isfinite(values).sum(axis=0) >= len(curves) / 2
+    return grid[enough], values[:, enough]
+
+
+def _interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.ndarray:
+    if not len(losses):
+        return np.full(len(grid), np.nan)
+    return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
 
 
 def _descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -40,11 +46,11 @@ def _descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]
     return losses[is_new_least], run[column].to_numpy()[is_new_least]
 
 
-def loss_axis(axes: Axes, table: pd.DataFrame) -> None:
-    """Loss on a logarithmic axis; training goes from right to left."""
-    losses = table["loss"][np.isfinite(table["loss"])]
+def loss_axis(axes: Axes) -> None:
+    """Loss on a logarithmic axis, with ticks where curves are; training goes from right to left."""
     axes.set_xscale("log")
-    ticks = [t for t in (0.2, 0.35, 0.5, 1, 2, 5, 10, 20) if losses.min() * 0.9 <= t <= losses.max() * 1.1]
-    axes.set_xticks(ticks, [f"{t:g}" for t in ticks], minor=False)
+    lowest, highest = axes.get_xlim()
+    ticks = [tick for tick in (0.2, 0.35, 0.5, 1, 2, 5, 10, 20, 50, 100) if lowest <= tick <= highest]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
     axes.set_xticks([], minor=True)
     axes.set_xlabel("loss")

@@ -36,5 +36,5 @@ def plot(table: pd.DataFrame) -> Figure:
     axes.set_ylabel("average Frobenius norm")
     axes.set_ylim(bottom=0)
     axes.set_title("2-Shortcut, linear")
-    axes.legend(title="depth", ncols=2)
+    axes.legend(title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

@@ -46,7 +46,7 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.errorbar(mean.index, mean, yerr=[down, deviation], capsize=2, **style)
         floor = (rows["lambda_max"] / rows["noise_floor"]).groupby(rows["depth"]).mean()[~known]
         axes.plot(floor.index, floor, linestyle="none", color=style["color"], marker=style["marker"], fillstyle="none")
-        axes.plot(floor.index, floor * 4, linestyle="none", color=style["color"], marker="$\\uparrow$")
+        axes.plot(floor.index, floor * 6, linestyle="none", color=style["color"], marker=r"$\uparrow$", markersize=7)
     axes.set_yscale("log")
     depth_axis(axes, sorted(table["depth"].unique()))
     axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")

@@ -17,22 +17,31 @@ def table(evidence: Evidence) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Per run linear interpolation in loss, then mean and standard deviation of log10 over runs."""
+    """Per run linear interpolation in loss, then mean and standard deviation of log10 over runs.
+
+    Percentiles under their noise floor are left out; where there are such, the floor is drawn in their stead.
+    """
     figure, (axes,) = panels(1)
     for network, rows in table.groupby("network", sort=False):
         style = look(str(network))
         for column, line in (("lambda_max", "-"), ("lambda_p10", "--")):
             usable = rows if column == "lambda_max" else rows[rows["resolved"]]
             losses, values = interpolate_by_loss(usable, column)
-            centre, spread = np.log10(values).mean(axis=0), np.log10(values).std(axis=0)
+            centre, spread = np.nanmean(np.log10(values), axis=0), np.nanstd(np.log10(values), axis=0)
             axes.plot(losses, 10**centre, line, color=style["color"], label=style["label"] if line == "-" else None)
             axes.fill_between(
                 losses, 10 ** (centre - spread), 10 ** (centre + spread), color=style["color"], alpha=0.2, linewidth=0
             )
+        unknown = rows[~rows["resolved"] & np.isfinite(rows["noise_floor"])]
+        axes.scatter(unknown["loss"], unknown["noise_floor"], marker="_", color=style["color"], alpha=0.4)
     axes.set_yscale("log")
-    loss_axis(axes, table)
+    loss_axis(axes)
     axes.set_ylabel(r"$|\lambda|$")
     handles, labels = axes.get_legend_handles_labels()
     handles += [Line2D([], [], color="0.3", linestyle=line) for line in ("-", "--")]
-    axes.legend(handles, [*labels, "maximum", "10th percentile"], fontsize=7)
+    labels += ["maximum", "10th percentile"]
+    if not table["resolved"].all():
+        handles.append(Line2D([], [], color="0.3", linestyle="none", marker="_", alpha=0.5))
+        labels.append("noise floor, where\nit hides that")
+    axes.legend(handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure

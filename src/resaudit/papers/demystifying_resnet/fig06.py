@@ -23,12 +23,12 @@ def plot(table: pd.DataFrame) -> Figure:
     for network, rows in table.groupby("network", sort=False):
         losses, values = interpolate_by_loss(rows, "index")
         style = look(str(network))
-        centre, spread = values.mean(axis=0), values.std(axis=0)
+        centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         left.plot(losses, centre, color=style["color"], label=style["label"])
         left.fill_between(losses, centre - spread, centre + spread, color=style["color"], alpha=0.2, linewidth=0)
-    loss_axis(left, table)
-    left.set_ylabel("index (share of negative eigenvalues)")
-    left.set_ylim(bottom=0)
+    loss_axis(left)
+    left.set_ylabel("index")
+    left.set_title("share of negative eigenvalues")
     left.legend()
     network, run = ONE_RUN
     one = table[(table["network"] == network) & (table["run"] == run)]
@@ -36,7 +36,6 @@ def plot(table: pd.DataFrame) -> Figure:
     right.set_xscale("symlog", linthresh=1)
     right.set_xlabel("epoch")
     right.set_ylabel("index")
-    right.set_ylim(bottom=0)
     gradient = right.twinx()
     gradient.plot(one["epoch"], np.log10(one["gradient_norm"]), "--", color="#D55E00", label="lg(gradient)")
     gradient.set_ylabel("lg(gradient)", color="#D55E00")

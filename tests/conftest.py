@@ -1,0 +1,79 @@
+"""Shared fixtures: real MNIST, fetched once into the checkout's data folder as any run does."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from resaudit.composition import load
+from resaudit.config import Config
+from resaudit.datasets.moments import Moments, moments_of
+from resaudit.datasets.sources import fetch
+from resaudit.datasets.whitening import Whitened, whiten
+from resaudit.stages import read_training_set
+
+CHECKOUT = Path(__file__).resolve().parents[1]
+Completed = subprocess.CompletedProcess[str]
+Command = Callable[..., Completed]
+
+
+@pytest.fixture(scope="session")
+def mnist_config() -> Config:
+    config = load([f"paths.data={CHECKOUT / 'data'}"])
+    fetch(config.dataset, CHECKOUT / "data" / "mnist")
+    return config
+
+
+@pytest.fixture(scope="session")
+def mnist(mnist_config: Config) -> tuple[np.ndarray, np.ndarray]:
+    """All training images and labels."""
+    return read_training_set(mnist_config)
+
+
+@pytest.fixture(scope="session")
+def whitened(mnist: tuple[np.ndarray, np.ndarray]) -> Whitened:
+    return whiten(*mnist, components=10, centered=True)
+
+
+@pytest.fixture(scope="session")
+def moments(whitened: Whitened) -> Moments:
+    return moments_of(whitened.inputs, whitened.targets)
+
+
+@pytest.fixture(scope="session")
+def few_samples(whitened: Whitened) -> tuple[np.ndarray, np.ndarray, Moments]:
+    """1000 real whitened samples with their own moments: what holds for these holds for any sample."""
+    inputs, targets = whitened.inputs[:, :1000].copy(), whitened.targets[:, :1000].copy()
+    return inputs, targets, moments_of(inputs, targets)
+
+
+def run_command(*command: str, cwd: Path, timeout: float = 300, environment: dict[str, str] | None = None) -> Completed:
+    """A real command of the project in a folder, as a user would type it."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, **(environment or {})}
+    return subprocess.run(
+        command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout, check=False
+    )
+
+
+@pytest.fixture
+def resaudit(tmp_path: Path) -> Command:
+    """``resaudit …`` in an empty folder."""
+    return lambda *arguments, **more: run_command("resaudit", *arguments, cwd=tmp_path, **more)
+
+
+def snakemake_command(*arguments: str, cores: str = "all") -> list[str]:
+    """``snakemake …`` on the checkout's Snakefile and profile, with the working directory's results."""
+    profile = CHECKOUT / "workflow" / "profiles" / "default"
+    fixed = ["--snakefile", str(CHECKOUT / "Snakefile"), "--workflow-profile", str(profile), "--cores", cores]
+    return ["snakemake", *fixed, *arguments]
+
+
+@pytest.fixture
+def snakemake(tmp_path: Path) -> Command:
+    """``snakemake …`` in an empty folder."""
+    return lambda *arguments: run_command(*snakemake_command(*arguments), cwd=tmp_path)

@@ -1,0 +1,67 @@
+"""Oracles: autograd on the sample loss of all 60 000 real images, finite differences. Sees any error in the moments."""
+
+import numpy as np
+import pytest
+import torch
+
+from resaudit.datasets.moments import Moments
+from resaudit.datasets.whitening import Whitened
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.network import Network
+from resaudit.training.ensemble import descend
+from resaudit.training.linear import LinearObjective
+from tests.oracle.sample_loss import sample_loss
+
+CPU = torch.device("cpu")
+NETWORKS = [(0, "orthogonal", 1.0), (0, "xavier", 1.0), (1, "xavier", 0.01), (2, "xavier", 0.01), (2, "xavier", 1.0),
+            (3, "xavier", 0.5)]  # fmt: skip
+
+
+@pytest.mark.parametrize(("shortcut_depth", "initialization", "scale"), NETWORKS)
+def test_loss_and_gradient_equal_autograd_on_all_samples(
+    shortcut_depth: int, initialization: str, scale: float, whitened: Whitened, moments: Moments
+) -> None:
+    network = Network(shortcut_depth, 6, 10)
+    weights = initial_weights(network, initialization, scale, 7, 2)
+    excess, gradient = LinearObjective.of(network, moments, CPU)(weights)
+    loss = sample_loss(network, torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets))
+    for run in range(2):
+        expected, value = torch.func.grad_and_value(loss)(weights[:, run])
+        assert (gradient[:, run] - expected).norm() <= 1e-10 * expected.norm()
+        assert (excess[run] + moments.optimal_loss - value).abs() <= 1e-10 * value
+
+
+def test_gradient_equals_finite_differences(moments: Moments) -> None:
+    network = Network(3, 6, 10)
+    weights = initial_weights(network, "xavier", 0.7, 7, 1)
+    objective = LinearObjective.of(network, moments, CPU)
+    _, gradient = objective(weights)
+    direction = torch.randn(weights.shape, dtype=torch.float64, generator=torch.Generator().manual_seed(1))
+    step = 1e-5
+    forward, backward = (objective(weights + sign * step * direction)[0].item() for sign in (1, -1))
+    assert (forward - backward) / (2 * step) == pytest.approx((gradient * direction).sum().item(), rel=1e-7)
+
+
+@pytest.mark.parametrize(
+    ("shortcut_depth", "initialization", "scale", "rate"),
+    [(2, "xavier", 0.01, 0.3), (0, "orthogonal", 1.0, 0.05), (0, "xavier", 1.0, 0.01)],
+)
+def test_trained_on_moments_is_trained_on_samples(
+    shortcut_depth: int, initialization: str, scale: float, rate: float, whitened: Whitened, moments: Moments
+) -> None:
+    """50 epochs of full-batch gradient descent through all 60 000 samples, by autograd."""
+    network = Network(shortcut_depth, 4, 10)
+    weights = initial_weights(network, initialization, scale, 7, 1)
+    rates = torch.tensor([rate], dtype=torch.float64)
+    trajectory = descend(LinearObjective.of(network, moments, CPU), weights, rates, 50, (50,))
+    loss = sample_loss(network, torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets))
+    losses, current = [], weights[:, 0]
+    for _ in range(50):
+        gradient, value = torch.func.grad_and_value(loss)(current)
+        losses.append(value.item())
+        current = current - rate * gradient
+    losses.append(loss(current).item())
+    np.testing.assert_allclose(trajectory.loss[:, 0], losses, rtol=1e-9)
+    final = torch.from_numpy(trajectory.snapshots[0, :, 0])
+    assert (final - current).norm() <= 1e-9 * current.norm()
+    assert losses[-1] < 0.9 * losses[0], "the comparison is of training that gets somewhere"

@@ -1,0 +1,54 @@
+"""Oracle: made tables. Sees a tolerance that lets anything pass, rows or columns lost without a word."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit.composition import load
+from resaudit.config import Figure, Tolerance
+from resaudit.errors import ResauditError
+from resaudit.papers.comparison import compare_with_references, disagreements
+from resaudit.plan import make_plan
+
+FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
+REFERENCE = pd.DataFrame({"network": list("aabb"), "run": [0, 1, 0, 1], "loss": [1.0, 2.0, np.inf, 4.0]})
+
+
+def failures(fresh: pd.DataFrame) -> str:
+    return "; ".join(disagreements(fresh, REFERENCE, FIGURE))
+
+
+def test_equal_within_tolerance_in_any_order_agrees() -> None:
+    fresh = REFERENCE.sample(frac=1, random_state=1).assign(loss=lambda t: t["loss"] * 1.009)
+    assert failures(fresh) == ""
+
+
+def test_one_row_beyond_is_within_the_share_two_are_not() -> None:
+    assert failures(REFERENCE.assign(loss=[1.5, 2.0, np.inf, 4.0])) == ""
+    assert failures(REFERENCE.assign(loss=[1.5, 2.5, np.inf, 4.0])) == "loss is beyond its tolerance in 2 of 4 rows"
+
+
+def test_infinity_agrees_with_nothing_finite() -> None:
+    assert "2 of 4" in failures(REFERENCE.assign(loss=[np.inf, 2.0, 3.0, 4.0]))
+
+
+def test_missing_rows_and_columns_are_said() -> None:
+    assert "1 of 4 rows are in only one" in failures(REFERENCE[:3])
+    assert "columns are" in failures(REFERENCE.rename(columns={"loss": "cost"}))
+
+
+def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
+    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04]"]))
+    with pytest.raises(ResauditError, match=r"fig04\.csv does not exist; draw the figure first"):
+        compare_with_references(plan, print)
+
+
+def test_every_reference_has_its_figures_keys_without_repetition() -> None:
+    root = Path(__file__).resolve().parents[2] / "figures" / "reference"
+    config = load()
+    for name, figure in config.every_figure():
+        table = pd.concat(pd.read_csv(file) for file in root.glob(f"{name}.csv*"))
+        assert not table.duplicated(figure.keys).any()
+        assert set(figure.tolerances) <= set(table.columns) - set(figure.keys)

@@ -1,0 +1,109 @@
+"""Oracle: what the YAML files say, and what must be refused. Sees lost overrides, wrong precedence, lax types."""
+
+import dataclasses
+
+import pytest
+
+from resaudit.composition import load
+from resaudit.config import Config, Protocol
+from resaudit.errors import ResauditError
+from resaudit.explanation import value_of
+from resaudit.plan import make_plan
+
+FIG04 = "figure.demystifying_resnet.fig04"
+
+
+def protocol(figure: str, *overrides: str) -> Protocol:
+    return load(overrides).figure["demystifying_resnet"][figure].protocol
+
+
+def test_paper_scale_is_the_protocol_of_the_issue() -> None:
+    rates = protocol("fig07", "scale=paper").learning_rates
+    assert len(rates) == 20
+    assert rates[0] == 1e-4
+    assert rates[-1] == pytest.approx(10**0.75, rel=1e-11)
+    assert protocol("fig04", "scale=paper").depths == [2, 4, 8, 16, 32, 64, 96]
+    assert protocol("fig04", "scale=paper").runs_of(96) == 10
+    assert protocol("fig05", "scale=paper") == protocol("fig06", "scale=paper")
+    assert protocol("fig05", "scale=paper").hessian_epochs is None
+
+
+@pytest.mark.parametrize("figure", ["fig03", "fig05", "fig06", "fig07"])
+def test_laptop_scale_keeps_epochs_and_learning_rates(figure: str) -> None:
+    laptop, paper = protocol(figure), protocol(figure, "scale=paper")
+    assert (laptop.epochs, laptop.learning_rates) == (paper.epochs, paper.learning_rates)
+
+
+def test_what_the_user_sets_goes_before_the_scale() -> None:
+    smoke = protocol("fig04", "scale=smoke", f"{FIG04}.protocol.depths=[8]")
+    assert smoke.depths == [8]
+    assert smoke.runs == protocol("fig04", "scale=smoke").runs
+
+
+def test_every_assumption_names_a_setting_that_exists_and_variants_that_compose() -> None:
+    config = load()
+    for _, figure in config.every_figure():
+        for assumption in figure.assumptions.values():
+            assert value_of(assumption, config, figure) not in ("", "None")
+            for variant in assumption.variants:
+                varied = load(variant.overrides)
+                assert changed(make_plan(config)) != changed(make_plan(varied)), variant.name
+
+
+def changed(plan) -> set[str]:  # type: ignore[no-untyped-def]
+    return {plan.data.id, *plan.trained, *plan.with_spectra}
+
+
+def test_yaml_scales_set_known_keys_only() -> None:
+    known = {f.name for f in dataclasses.fields(Protocol)}
+    for _, figure in load().every_figure():
+        assert {"laptop", "smoke"} >= set(figure.scales) >= {"smoke"}
+        assert all(set(changes) <= known for changes in figure.scales.values())
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("sede=1", "unknown configuration key 'sede'; allowed in place of 'sede': dataset, device"),
+        (f"{FIG04}.protocol.runz=1", "allowed in place of 'runz': depths, epochs"),
+        ("seed=abc", "could not be converted to Integer"),
+        ("seed=-1", "seed is -1; allowed"),
+        ("seed=[1", "override 'seed=[1' does not parse"),
+        ("seed", "override 'seed' does not parse"),
+        ("+seed2=1", "can be set (key=value), not added"),
+        ("~dataset", "not added or deleted"),
+        ("scale=huge", "unknown scale 'huge'; allowed: laptop, paper, smoke"),
+        ("scale.name=huge", "chosen as a whole"),
+        ("dataset=cifar10", "unknown dataset 'cifar10'; allowed: fashion_mnist, mnist"),
+        ("dataset.folder=/nowhere", "'/nowhere' is not a folder"),
+        ("dataset.sources=[]", "dataset.sources is empty"),
+        ("dataset.sources=[debian]", "names debian, but mnist is not to be had there"),
+        ("device=tpu", "expected one of [auto, cpu, cuda]"),
+        ("figures=[fig99]", "unknown figure 'fig99'; known: demystifying_resnet/fig03"),
+        ("figure=3", "name a setting"),
+        (f"{FIG04}=null", "name a setting"),
+        (f"{FIG04}.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
+        (f"{FIG04}.protocol.depths=[0]", "depths[0] is 0; allowed"),
+        (f"{FIG04}.protocol.depths=[]", "depths is empty"),
+        (f"{FIG04}.protocol.depths=[2,2]", "names a value twice"),
+        (f"{FIG04}.protocol.runs=0", "runs is 0; allowed"),
+        (f"{FIG04}.protocol.networks=[highway]", "unknown network 'highway'; allowed: 'N-shortcut'"),
+        (f"{FIG04}.protocol.learning_rates=[-0.1]", "is -0.1; allowed: finite numbers above 0"),
+        (f"{FIG04}.protocol.learning_rates=[nan]", "is nan; allowed"),
+        (f"{FIG04}.protocol.learning_rates=[inf]", "is inf; allowed"),
+        (f"{FIG04}.protocol.runs_at=[{{depth:2,runs:0}}]", "runs_at[0].runs is 0"),
+        ("paths.data=null", "not Optional"),
+    ],
+)
+def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:
+    with pytest.raises(ResauditError) as refusal:
+        load([override])
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_figures_are_found_by_short_and_full_name() -> None:
+    config: Config = load()
+    assert config.resolve_figure("fig04") == config.resolve_figure("demystifying_resnet/fig04")
+    assert list(load(["figures=[fig04]"]).chosen_figures()) == ["demystifying_resnet/fig04"]
+    assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]

@@ -1,0 +1,40 @@
+"""Oracle: the format's definition and its inverse. Sees wrong byte order, unchecked lengths, overflow of sizes."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+
+from resaudit.datasets.idx import parse_idx, to_idx
+from resaudit.errors import ResauditError
+
+
+@given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))
+def test_parsing_undoes_writing(array: np.ndarray) -> None:
+    np.testing.assert_array_equal(parse_idx(to_idx(array), "it"), array)
+
+
+@given(st.binary(max_size=64))
+def test_any_bytes_parse_or_are_refused(content: bytes) -> None:
+    try:
+        array = parse_idx(content, "it")
+    except ResauditError:
+        return
+    assert to_idx(array) == content
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"", "not an IDX file"),
+        (b"\0\0\x0d\x01\0\0\0\x01" + b"\0" * 4, "not an IDX file of unsigned bytes"),
+        (b"\0\0\x08\x03\0\0", "ends inside its IDX header"),
+        (b"\0\0\x08\x01\0\0\0\x05abc", "means 13"),
+        (b"\0\0\x08\x01\0\0\0\x02abc", "means 10"),
+        (b"\0\0\x08\x03" + b"\xff" * 12, "means"),
+    ],
+)
+def test_malformed_files_are_refused(content: bytes, said: str) -> None:
+    with pytest.raises(ResauditError, match=said):
+        parse_idx(content, "it")

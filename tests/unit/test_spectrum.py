@@ -1,0 +1,53 @@
+"""Oracle: made spectra. Sees a wrong percentile, noise counted as negative curvature, unresolved passed as known."""
+
+import numpy as np
+import pytest
+import torch
+
+from resaudit.curvature.linear import hessians
+from resaudit.curvature.spectrum import spectra_along, spectrum_statistics
+from resaudit.datasets.moments import Moments
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.network import Network
+
+
+def test_statistics_of_a_known_spectrum() -> None:
+    eigenvalues = torch.tensor([-8.0, -1e-16, 0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 9.0], dtype=torch.float64)
+    statistics = spectrum_statistics(eigenvalues)
+    assert statistics.lambda_max == 9.0
+    assert statistics.lambda_p10 == pytest.approx(np.percentile(eigenvalues.abs().numpy(), 10))
+    assert statistics.index == pytest.approx(1 / 11), "-1e-16 lies within the noise"
+    assert statistics.noise_floor == pytest.approx(2.2e-16 * 11 * 9, rel=0.01)
+    assert not statistics.resolved
+
+
+def test_resolved_above_the_noise_floor() -> None:
+    statistics = spectrum_statistics(torch.linspace(0.5, 1.0, 50, dtype=torch.float64))
+    assert statistics.resolved
+    assert statistics.condition_number == pytest.approx(1.0 / 0.55)
+    assert statistics.index == 0
+
+
+def test_a_diverged_run_has_no_spectrum_and_spares_the_others(moments: Moments) -> None:
+    network = Network(2, 2, 10)
+    weights = initial_weights(network, "xavier", 0.01, 1, 3)
+    weights[1, 1] = torch.inf
+    spectra = spectra_along([weights], network, moments)
+    assert np.isnan(spectra.index[0, 1])
+    assert np.isnan(spectra.condition_number[0, 1])
+    assert not spectra.resolved[0, 1]
+    assert np.isfinite(spectra.condition_number[0, [0, 2]]).all()
+
+
+def test_batches_do_not_change_a_spectrum(moments: Moments, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = Network(0, 4, 10)
+    weights = initial_weights(network, "orthogonal", 1.0, 1, 5)
+    whole = spectra_along([weights], network, moments)
+    monkeypatch.setattr("resaudit.curvature.spectrum.BYTES_AT_ONCE", 8 * 400**2 * 2)
+    parts = spectra_along([weights], network, moments)
+    np.testing.assert_allclose(whole.lambda_p10, parts.lambda_p10, rtol=1e-12)
+
+
+def test_nonlinear_networks_have_no_closed_form(moments: Moments) -> None:
+    with pytest.raises(ValueError, match="linear networks only"):
+        hessians(torch.zeros(2, 1, 10, 10, dtype=torch.float64), Network(2, 2, 10, mid="relu"), moments)

@@ -1,0 +1,58 @@
+"""Oracle: linear algebra on all of MNIST. Sees a wrong mean, scale, order or number of components."""
+
+import numpy as np
+import pytest
+
+from resaudit.datasets.moments import Moments, moments_of
+from resaudit.datasets.whitening import Whitened, whiten
+from resaudit.errors import ResauditError
+
+
+def test_all_samples_are_there_and_white(whitened: Whitened, moments: Moments) -> None:
+    assert whitened.inputs.shape == (10, 60_000)
+    assert whitened.inputs.dtype == np.float64
+    assert np.abs(moments.xx - np.eye(10)).max() < 1e-12
+    assert np.abs(whitened.inputs.mean(axis=1)).max() < 1e-12
+
+
+def test_optimal_loss_of_centred_mnist(moments: Moments) -> None:
+    assert moments.optimal_loss == pytest.approx(0.33714, abs=5e-6)
+
+
+def test_optimal_loss_is_least_squares_own(whitened: Whitened, moments: Moments) -> None:
+    solution, *_ = np.linalg.lstsq(whitened.inputs.T, whitened.targets.T, rcond=None)
+    residual = whitened.targets - solution.T @ whitened.inputs
+    assert moments.optimal_loss == pytest.approx(0.5 * np.sum(residual**2) / 60_000, rel=1e-12)
+
+
+def test_components_are_the_leading_ones(mnist: tuple[np.ndarray, np.ndarray], whitened: Whitened) -> None:
+    pixels = mnist[0][:5000].reshape(5000, -1).astype(float)
+    subset = whiten(*(part[:5000] for part in mnist), components=10, centered=True)
+    singular = np.linalg.svd(pixels - pixels.mean(axis=0), compute_uv=False)
+    np.testing.assert_allclose(subset.explained_variance, (singular**2 / np.sum(singular**2))[:10], rtol=1e-9)
+    assert np.all(np.diff(whitened.explained_variance) < 0)
+
+
+def test_not_centring_raises_the_rank_of_the_cross_moment(
+    mnist: tuple[np.ndarray, np.ndarray], moments: Moments
+) -> None:
+    raw = whiten(*mnist, components=10, centered=False)
+    raw_moments = moments_of(raw.inputs, raw.targets)
+    assert np.abs(raw_moments.xx - np.eye(10)).max() < 1e-12
+    assert np.linalg.matrix_rank(moments.yx, tol=1e-10) == 9
+    assert np.linalg.matrix_rank(raw_moments.yx, tol=1e-10) == 10
+
+
+def test_signs_do_not_depend_on_the_eigensolver(mnist: tuple[np.ndarray, np.ndarray]) -> None:
+    images, labels = mnist[0][:2000], mnist[1][:2000]
+    inputs = whiten(images, labels, 3, centered=True).inputs
+    pixels = images.reshape(len(images), -1).astype(float)
+    axes = (pixels - pixels.mean(axis=0)).T @ inputs.T
+    assert np.all(axes[np.abs(axes).argmax(axis=0), range(3)] > 0)
+
+
+def test_more_components_than_directions_are_refused() -> None:
+    images = np.zeros((4, 2, 2), dtype=np.uint8)
+    images[:2, 0, 0] = 9
+    with pytest.raises(ResauditError, match="have only 1 directions"):
+        whiten(images, np.zeros(4, dtype=np.uint8), 2, centered=True)

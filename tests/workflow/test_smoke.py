@@ -1,0 +1,156 @@
+"""The whole workflow, run as a user runs it: every figure at scale smoke, killed, run again, reported.
+
+Sees a rule that misses an input, a job that is run twice, a result that depends on what happened on the way.
+"""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from resaudit.composition import load
+from resaudit.config import Config
+from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
+
+FIGURES = [name for name, _ in load().every_figure()]
+
+
+def smoke(folder: Path, *arguments: str, config: tuple[str, ...] = (), cores: str = "all") -> Completed:
+    data = f"overrides=[paths.data={CHECKOUT / 'data'}]"
+    command = snakemake_command(*arguments, "--config", "scale=smoke", data, *config, cores=cores)
+    return run_command(*command, cwd=folder)
+
+
+def tables(folder: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted(folder.glob("figures/demystifying_resnet/*.csv"))}
+
+
+def jobs(run: Completed) -> int:
+    """How many jobs a dry run says are to be done."""
+    total = re.search(r"^total\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE)
+    return int(total[1]) if total else 0
+
+
+@pytest.fixture(scope="session")
+def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every figure has been drawn at scale smoke, without interruption."""
+    assert mnist_config
+    folder = tmp_path_factory.mktemp("smoke")
+    run = smoke(folder)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return folder
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_every_figure_is_drawn_with_its_table(name: str, smoked: Path) -> None:
+    for suffix, magic in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        assert (smoked / "figures" / f"{name}.{suffix}").read_bytes().startswith(magic)
+    table = pd.read_csv(smoked / "figures" / f"{name}.csv")
+    figure = load().figure["demystifying_resnet"][name.split("/")[1]]
+    assert len(table) > 0
+    assert not table.duplicated(figure.keys).any()
+    smoke_protocol = load(["scale=smoke"]).figure["demystifying_resnet"][name.split("/")[1]].protocol
+    assert set(table["network"]) == set(smoke_protocol.networks)
+
+
+def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
+    text = run_command(
+        sys.executable, "-c",
+        "from resaudit.plan import make_plan; from resaudit.composition import load;"
+        "from resaudit.papers.drawing import footer;"
+        "print(footer(make_plan(load(['scale=smoke'])), 'demystifying_resnet/fig07'))",
+        cwd=smoked,
+    ).stdout  # fmt: skip
+    assert text.startswith("Scale smoke: depths 2, 4 (protocol: 4, 8, 16, 32, 64, 96); runs 2 (protocol: 10)")
+    assert "Assumed: data mnist; centering yes" in text
+
+
+def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:
+    results = list(smoked.glob("results/*/*/*.npz"))
+    # 2 of the data, 6 sweeps, 3 at the best rate, 6 initial spectra and 3 along training.
+    assert len(results) == 20
+    for result in results:
+        assert (result.parent / "settings.json").is_file()
+        assert (result.parent / "provenance.json").is_file()
+
+
+def test_nothing_is_left_to_do_and_another_scale_shares_what_it_can(smoked: Path) -> None:
+    assert jobs(smoke(smoked, "--dry-run")) == 0
+    wider = smoke(smoked, "--dry-run", config=("figures=[fig03]",))
+    assert jobs(wider) == 0
+
+
+def test_what_is_edited_or_lost_is_made_again(smoked: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(smoked, folder)
+    (folder / "figures/demystifying_resnet/fig04.png").unlink()
+    assert "draw" in smoke(folder, "--dry-run").stdout
+    assert smoke(folder).returncode == 0
+    assert jobs(smoke(folder, "--dry-run")) == 0
+    assert tables(folder) == tables(smoked)
+
+
+def test_one_file_can_be_asked_for(smoked: Path) -> None:
+    run = smoke(smoked, "--dry-run", "--force", "figures/demystifying_resnet/fig04.pdf")
+    assert jobs(run) == 1
+    assert "rule draw" in run.stdout + run.stderr
+
+
+def test_the_report_holds_figures_and_captions(smoked: Path) -> None:
+    run = smoke(smoked, "--report", "report.html")
+    assert run.returncode == 0, run.stderr[-3000:]
+    report = (smoked / "report.html").read_text(encoding="utf-8")
+    assert "does not change with depth" in report
+    assert "fig07.png" in report
+
+
+def test_one_core_gives_the_same_tables_in_another_folder(smoked: Path, tmp_path: Path) -> None:
+    run = smoke(tmp_path, cores="1")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "using cores: 1" in (run.stdout + run.stderr).lower() or "Provided cores: 1" in run.stdout + run.stderr
+    assert tables(tmp_path) == tables(smoked)
+
+
+@pytest.mark.parametrize("seconds", [6.0, 12.0])
+def test_killed_and_run_again_gives_the_same_bytes(seconds: float, smoked: Path, tmp_path: Path) -> None:
+    command = snakemake_command("--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'}]")
+    environment = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    victim = subprocess.Popen(
+        command, cwd=tmp_path, env=environment, start_new_session=True,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    time.sleep(seconds)
+    assert victim.poll() is None, "the run ended before it was killed"
+    os.killpg(victim.pid, signal.SIGKILL)
+    victim.wait()
+    assert len(tables(tmp_path)) < len(FIGURES)
+    again = smoke(tmp_path)
+    assert again.returncode == 0, again.stderr[-3000:]
+    assert tables(tmp_path) == tables(smoked)
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_a_second_run_in_the_same_folder_is_told_why_not(smoked: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "copy"
+    shutil.copytree(smoked, folder)
+    (folder / "figures/demystifying_resnet/fig04.csv").unlink()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", "import sys; from pathlib import Path; from resaudit.workflow import hold_lock;"
+         "hold_lock(Path('results')); print('held', flush=True); sys.stdin.read()"],
+        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+    )  # fmt: skip
+    assert holder.stdout is not None
+    assert holder.stdout.readline() == b"held\n"
+    second = smoke(folder)
+    holder.communicate()
+    assert second.returncode != 0
+    assert f"another run (process {holder.pid}) is at work in results" in second.stderr
+    assert not (folder / "figures/demystifying_resnet/fig04.csv").exists()
+    assert smoke(folder).returncode == 0
