@@ -157,3 +157,13 @@ def compare(overrides: Overrides) -> None:
 
     if not compare_with_references(plan, click.echo):
         raise ResauditError("some tables do not agree with their reference; see above")
+
+
+@cli.command()
+@_with_overrides
+def reference(overrides: Overrides) -> None:
+    """Make the tables drawn here the references in figures/reference, to be committed."""
+    plan = make_plan(load(overrides))
+    from resaudit.papers.comparison import write_references
+
+    write_references(plan, click.echo)

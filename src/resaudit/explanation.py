@@ -93,7 +93,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
                 )
     yield "\nfiles"
     yield f"  results: {layout.training('ID')}, {layout.curvature('ID')}; {layout.whitened(plan.data.id)}"
-    yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: {layout.reference(name)}"
+    yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
 
 
 def fingerprint(plan: Plan, name: str) -> str:

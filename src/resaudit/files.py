@@ -39,10 +39,6 @@ class Layout:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
 
-    def reference(self, name: str) -> Path:
-        """The committed table of ``paper/figure``, which may also end in ``.gz``."""
-        return self.figures / "reference" / f"{name}.csv"
-
     def check_writable(self) -> None:
         """See that all folders exist or can be made, before anything is run.
 

@@ -1,4 +1,4 @@
-"""What ran: commit, versions, device, seconds and the resolved settings."""
+"""What ran: commit, versions, device and seconds."""
 
 import platform
 import subprocess
@@ -11,14 +11,11 @@ from typing import Any
 PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
 
 
-def provenance(device: str, threads: int, seconds: float) -> dict[str, Any]:
-    """What a result's ``provenance.json`` holds."""
+def provenance() -> dict[str, Any]:
+    """Where and by which versions something was made, and when."""
     return {
         "commit": commit(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
-        "seconds": round(seconds, 2),
-        "device": device,
-        "threads": threads,
         "machine": platform.machine(),
         "system": platform.platform(),
         "python": sys.version.split()[0],
@@ -31,15 +28,14 @@ def commit() -> dict[str, Any] | None:
     try:
         head = _git("rev-parse", "HEAD")
         return {"id": head, "clean": _git("status", "--porcelain", "--untracked-files=no") == ""}
-    except (OSError, subprocess.CalledProcessError):
+    except (OSError, subprocess.SubprocessError):
         return None
 
 
 def _git(*arguments: str) -> str:
     here = Path(__file__).resolve().parent
-    return subprocess.run(
-        ["git", "-C", str(here), *arguments], check=True, capture_output=True, text=True, timeout=30
-    ).stdout.strip()
+    command = ["git", "-C", str(here), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
 
 
 def _version(package: str) -> str | None:

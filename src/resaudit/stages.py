@@ -126,5 +126,9 @@ def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> I
     start = time.monotonic()
     write_json(folder / "settings.json", settings)
     yield
-    name = torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu"
-    write_json(folder / "provenance.json", provenance(name, torch.get_num_threads(), time.monotonic() - start))
+    ran = {
+        "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
+        "threads": torch.get_num_threads(),
+        "seconds": round(time.monotonic() - start, 2),
+    }
+    write_json(folder / "provenance.json", ran | provenance())

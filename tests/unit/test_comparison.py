@@ -9,7 +9,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
-from resaudit.papers.comparison import compare_with_references, disagreements
+from resaudit.papers.comparison import compare_with_references, disagreements, reference_file
 from resaudit.plan import make_plan
 
 FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
@@ -35,8 +35,13 @@ def test_infinity_agrees_with_nothing_finite() -> None:
 
 
 def test_missing_rows_and_columns_are_said() -> None:
-    assert "1 of 4 rows are in only one" in failures(REFERENCE[:3])
+    assert failures(REFERENCE[:3]) == "1 of the reference's 4 rows are missing (a smaller scale?)"
     assert "columns are" in failures(REFERENCE.rename(columns={"loss": "cost"}))
+
+
+def test_more_rows_than_the_reference_are_no_failure() -> None:
+    more = pd.concat([REFERENCE, REFERENCE.assign(run=lambda t: t["run"] + 2)])
+    assert failures(more) == ""
 
 
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
@@ -46,9 +51,7 @@ def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
 
 
 def test_every_reference_has_its_figures_keys_without_repetition() -> None:
-    root = Path(__file__).resolve().parents[2] / "figures" / "reference"
-    config = load()
-    for name, figure in config.every_figure():
-        table = pd.concat(pd.read_csv(file) for file in root.glob(f"{name}.csv*"))
+    for name, figure in load().every_figure():
+        table = pd.read_csv(reference_file(name))
         assert not table.duplicated(figure.keys).any()
         assert set(figure.tolerances) <= set(table.columns) - set(figure.keys)

@@ -1,0 +1,58 @@
+"""What the benchmarks share: real data, the obvious peer, and timing by turns."""
+
+import platform
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+
+from resaudit.composition import load
+from resaudit.datasets.moments import Moments, moments_of
+from resaudit.datasets.sources import fetch
+from resaudit.datasets.whitening import Whitened, whiten
+from resaudit.files import Layout
+from resaudit.networks.network import Network
+from resaudit.stages import read_training_set
+
+
+def whitened_mnist() -> tuple[Whitened, Moments]:
+    """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
+    config = load()
+    fetch(config.dataset, Layout(config.paths).dataset("mnist"))
+    whitened = whiten(*read_training_set(config), components=10, centered=True)
+    return whitened, moments_of(whitened.inputs, whitened.targets)
+
+
+def sample_loss(network: Network, whitened: Whitened) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Return the loss through all 60 000 samples, as anybody would write it, of weights (depth, width, width)."""
+    inputs, targets = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
+
+    def loss(weights: torch.Tensor) -> torch.Tensor:
+        hidden = inputs
+        for first in network.units:
+            entry = hidden
+            for layer in range(first, first + network.unit_depth):
+                hidden = weights[layer] @ hidden
+            if network.has_shortcuts:
+                hidden = hidden + entry
+        return 0.5 * ((hidden - targets) ** 2).sum() / inputs.shape[1]
+
+    return loss
+
+
+def by_turns(rounds: int, **contestants: Callable[[], object]) -> dict[str, float]:
+    """Time each in turn, ``rounds`` times after one warm-up, and return the median seconds of each."""
+    seconds: dict[str, list[float]] = {name: [] for name in contestants}
+    for counted in range(-1, rounds):
+        for name, run in contestants.items():
+            start = time.perf_counter()
+            run()
+            if counted >= 0:
+                seconds[name].append(time.perf_counter() - start)
+    return {name: statistics.median(times) for name, times in seconds.items()}
+
+
+def machine() -> str:
+    """Return what the numbers were measured on."""
+    return f"{platform.machine()}, torch {torch.__version__}, {torch.get_num_threads()} threads"

@@ -1,0 +1,58 @@
+"""Training an ensemble on moments against one autograd run after the other on the 60 000 samples.
+
+python benchmarks/train_ensemble.py [--threads N]
+
+The ensemble: 2-shortcut, depth 16, 20 learning rates x 10 runs, 1000 epochs. The peer is timed on 5 epochs of one run
+and scaled to 200 runs of 1000 epochs; it is linear in both, and diverging runs are given to neither side for free:
+ours is timed twice, with the protocol's rates (some diverge) and with rates at which all runs stay.
+"""
+
+import argparse
+
+import torch
+from common import by_turns, machine, sample_loss, whitened_mnist
+
+from resaudit.composition import load
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.network import Network
+from resaudit.plan import Ensemble
+from resaudit.stages import train
+
+RUNS, EPOCHS, PEER_EPOCHS, ROUNDS = 10, 1000, 5, 3
+
+
+def main() -> None:
+    """Print the seconds of both and their ratio."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=2)
+    torch.set_num_threads(parser.parse_args().threads)
+    whitened, moments = whitened_mnist()
+    network = Network(2, 16, 10)
+    rates = load(["scale=paper"]).figure["demystifying_resnet"]["fig07"].protocol.learning_rates
+    ensemble = Ensemble("", network, "xavier", 0.01, 1, RUNS, EPOCHS)
+    loss = sample_loss(network, whitened)
+
+    def peer() -> None:
+        weights = initial_weights(network, "xavier", 0.01, 1, 1)[:, 0].clone().requires_grad_()
+        optimizer = torch.optim.SGD([weights], lr=0.1)
+        for _ in range(PEER_EPOCHS):
+            optimizer.zero_grad()
+            loss(weights).backward()
+            optimizer.step()
+
+    cpu = torch.device("cpu")
+    seconds = by_turns(
+        ROUNDS,
+        protocol=lambda: train(ensemble, moments, rates, cpu),
+        all_stay=lambda: train(ensemble, moments, [0.1] * len(rates), cpu),
+        peer=peer,
+    )
+    peer_seconds = seconds["peer"] * EPOCHS / PEER_EPOCHS * RUNS * len(rates)
+    print(machine())
+    print(f"peer, scaled from {PEER_EPOCHS} epochs of one run: {peer_seconds:.0f} s")
+    for name in ("protocol", "all_stay"):
+        print(f"ensemble, {name}: {seconds[name]:.2f} s; peer/ensemble {peer_seconds / seconds[name]:.0f}")
+
+
+if __name__ == "__main__":
+    main()
