@@ -91,6 +91,7 @@ class Dataset:
     title: str = MISSING
     citation: str = MISSING
     licence: str = MISSING
+    classes: int = _bounded(at_least=2)
     files: dict[str, DataFile] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
     folder: str | None = None

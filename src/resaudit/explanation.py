@@ -80,6 +80,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         for variant in assumption.variants:
             yield f"    variant: {variant.name}: {' '.join(variant.overrides)}"
     yield "\nensembles"
+    total = 0.0
     for stage, cost, ensembles in (
         ("train", train_cost, part.sweeps), ("train", train_cost, part.with_spectra),
         ("curvature", curvature_cost, part.with_spectra),
@@ -87,10 +88,12 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         for ensemble in ensembles.values():
             if stage == "curvature" or ensemble.epochs:
                 estimate = cost(ensemble)
+                total += estimate.seconds
                 yield (
                     f"  {stage} {ensemble.id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
                     f"on one core and {estimate.megabytes:.0f} MB"
                 )
+    yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
     yield "\nfiles"
     yield f"  results: {layout.training('ID')}, {layout.curvature('ID')}; {layout.whitened(plan.data.id)}"
     yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"

@@ -50,6 +50,8 @@ def _check_settings(folder: Path, expected: dict[str, Any]) -> None:
     path = folder / "settings.json"
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise ResauditError(f"{path} does not exist; compute it first (snakemake --cores all)") from None
     except (OSError, ValueError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove {folder} and run again") from error
     if found != json.loads(json.dumps(expected)):

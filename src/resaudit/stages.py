@@ -15,7 +15,7 @@ from resaudit.curvature.spectrum import spectra_along
 from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import read_verified
-from resaudit.datasets.whitening import whiten
+from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, write_json
 from resaudit.networks.initialization import initial_weights
@@ -27,19 +27,23 @@ from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.trajectory import Trajectory, best_learning_rate
 
+LARGEST_WHITENING_ERROR = 1e-12
+
 
 def run_whiten(plan: Plan) -> None:
-    """Whiten the fetched images: ``samples.npz`` and ``moments.npz``.
+    """Whiten the fetched images: ``samples.npz``, ``moments.npz`` and, in words, ``summary.json``.
 
     Raises:
-        ResauditError: the fetched files are missing or damaged, or have too few directions.
+        ResauditError: the fetched files are missing or damaged, or have too few directions to be whitened.
     """
     config, layout = plan.config, Layout(plan.config.paths)
     folder = layout.whitened(plan.data.id)
     with _recorded(folder, plan.data.settings, torch.device("cpu")):
         whitened = whiten(*read_training_set(config), config.whitening.components, config.whitening.centered)
+        moments = moments_of(whitened.inputs, whitened.targets)
+        write_json(folder / "summary.json", _summary(whitened, moments))
         save_arrays(folder / "samples.npz", whitened)
-        save_arrays(folder / "moments.npz", moments_of(whitened.inputs, whitened.targets))
+        save_arrays(folder / "moments.npz", moments)
 
 
 def read_training_set(config: Config) -> tuple[np.ndarray, np.ndarray]:
@@ -95,6 +99,21 @@ def run_curvature(plan: Plan, ensemble: Ensemble) -> None:
         moments = load_moments(layout, plan.data)
         spectra = spectra_along((w.to(device) for w in checkpoints), ensemble.network, moments)
         save_arrays(folder / "spectra.npz", spectra)
+
+
+def _summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
+    not_white = float(np.abs(moments.xx - np.eye(len(moments.xx))).max())
+    if not not_white < LARGEST_WHITENING_ERROR:
+        raise ResauditError(
+            f"whitening failed: the inputs' second moments are {not_white:.1e} from the identity, allowed is "
+            f"{LARGEST_WHITENING_ERROR:.0e}; keep fewer components (whitening.components)"
+        )
+    return {
+        "samples": len(whitened.labels),
+        "largest difference of the second moments to the identity": not_white,
+        "explained variance": whitened.explained_variance.tolist(),
+        "optimal loss": moments.optimal_loss,
+    }
 
 
 def pick_device(wanted: Device) -> torch.device:

@@ -19,6 +19,11 @@ def check(config: Config) -> None:
     """
     _check_bounds(config, "")
     _check_dataset(config.dataset)
+    if config.whitening.components != config.dataset.classes:
+        raise ResauditError(
+            f"whitening.components is {config.whitening.components}; the networks' layers are square, so it must be "
+            f"{config.dataset.classes}, the number of classes of {config.dataset.title}"
+        )
     for wanted in config.figures:
         _check_known(config, wanted)
     for name, figure in config.every_figure():
@@ -91,6 +96,10 @@ def _check_figure(where: str, figure: Figure) -> None:
             raise ResauditError(f"{where}.protocol.{key} is empty; give at least one")
         if len(set(values)) < len(values):
             raise ResauditError(f"{where}.protocol.{key} names a value twice: {values}")
+    if figure.experiment is not Experiment.initial_spectra and protocol.epochs < 1:
+        raise ResauditError(f"{where}.protocol.epochs is {protocol.epochs}; allowed: at least 1")
+    if figure.experiment is Experiment.best_rate_spectra and len(protocol.depths) > 1:
+        raise ResauditError(f"{where}.protocol.depths is {protocol.depths}; allowed: one depth")
     for name in protocol.networks:
         for depth in protocol.depths:
             _check_network(f"{where}.protocol", name, depth)

@@ -3,7 +3,9 @@
 import fcntl
 import os
 import re
-from collections.abc import Mapping
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -40,6 +42,15 @@ def _split(text: str) -> list[str]:
         text = text[1:-1]
     parts = re.findall(r"""(?:\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'|[^\s,])+""", text)
     return [part for part in parts if part]
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """End the process with one line and status 1 where a user is to read an error, not a traceback."""
+    try:
+        yield
+    except ResauditError as error:
+        sys.exit(f"resaudit: error: {error}")
 
 
 def hold_lock(folder: Path) -> None:

@@ -93,6 +93,9 @@ def test_yaml_scales_set_known_keys_only() -> None:
         (f"{FIG04}.protocol.learning_rates=[inf]", "is inf; allowed"),
         (f"{FIG04}.protocol.runs_at=[{{depth:2,runs:0}}]", "runs_at[0].runs is 0"),
         ("paths.data=null", "not Optional"),
+        ("whitening.components=20", "must be 10, the number of classes of MNIST"),
+        ("figure.demystifying_resnet.fig07.protocol.epochs=0", "epochs is 0; allowed: at least 1"),
+        ("figure.demystifying_resnet.fig05.protocol.depths=[2,4]", "depths is [2, 4]; allowed: one depth"),
     ],
 )
 def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:

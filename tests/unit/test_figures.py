@@ -1,11 +1,14 @@
 """Oracle: the issue's columns and hand-made trajectories. Sees swapped axes, lost runs, a mean over the wrong thing."""
 
+from types import ModuleType
+
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from resaudit.curvature.spectra import Spectra
-from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig07
+from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.evidence import Evidence
 from resaudit.training.trajectory import Trajectory
@@ -117,3 +120,55 @@ def test_runs_without_a_common_loss_have_no_curve(losses: list[list[float]]) -> 
     grid, values = interpolate_by_loss(rows, "value")
     assert grid.size == 0
     assert values.size == 0
+
+
+def drawn_values(figure: Figure) -> np.ndarray:
+    """All y values of lines and bars, whatever axes they are on."""
+    lines = [np.asarray(line.get_ydata(), dtype=float) for axes in figure.axes for line in axes.get_lines()]
+    return np.concatenate([line for line in lines if len(line)])
+
+
+def test_fig04_never_draws_an_unresolved_condition_number_as_known() -> None:
+    rows = [("xavier", depth, run, 10.0, 1e-15, 1e16, 1e-12, False) for depth in (32, 64) for run in (0, 1)]
+    rows += [("xavier", 2, run, 10.0, 2.0, 5.0, 1e-14, True) for run in (0, 1)]
+    columns = ["network", "depth", "run", "lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved"]
+    values = drawn_values(fig04.plot(pd.DataFrame(rows, columns=columns)))
+    assert 5.0 in values
+    assert 1e16 not in values
+    assert 10.0 / 1e-12 in values, "what can be said: at least lambda_max / noise_floor"
+
+
+def along_training(resolved: list[bool]) -> pd.DataFrame:
+    return pd.DataFrame(
+        {
+            "network": "2-shortcut", "run": 0, "epoch": [0, 1, 2], "loss": [4.0, 2.0, 1.0],
+            "gradient_norm": [1.0, 10.0, 0.1], "lambda_max": 7.0, "lambda_p10": [0.5, 0.25, 1e-20],
+            "condition_number": 1.0, "index": [0.5, 0.25, 0.125], "noise_floor": 1e-13, "resolved": resolved,
+        }
+    )  # fmt: skip
+
+
+def test_fig05_leaves_unresolved_percentiles_out() -> None:
+    assert drawn_values(fig05.plot(along_training([True, True, True]))).min() == pytest.approx(1e-20)
+    assert drawn_values(fig05.plot(along_training([True, True, False]))).min() == pytest.approx(0.25)
+
+
+def test_fig06_draws_index_and_lg_gradient() -> None:
+    figure = fig06.plot(along_training([True, True, True]))
+    lines = {line.get_label(): np.asarray(line.get_ydata()) for axes in figure.axes for line in axes.get_lines()}
+    np.testing.assert_allclose(lines["index"], [0.5, 0.25, 0.125])
+    np.testing.assert_allclose(lines["lg(gradient)"], [0, 1, -1])
+
+
+@pytest.mark.parametrize("module", [fig05, fig06])
+def test_figures_along_training_draw_a_network_that_diverged_at_once(module: ModuleType) -> None:
+    diverged = along_training([False] * 3).assign(network="xavier", loss=np.inf, lambda_p10=np.nan, index=np.nan)
+    figure = module.plot(pd.concat([along_training([True] * 3), diverged]))
+    assert np.isfinite(drawn_values(figure)).all()
+
+
+def test_fig07_draws_the_logarithm_of_the_mean_distance() -> None:
+    rows = [("2-shortcut", 4, 0.1, 0, 0.35), ("2-shortcut", 4, 0.1, 1, 0.37), ("2-shortcut", 4, 1.0, 0, np.inf),
+            ("2-shortcut", 4, 1.0, 1, 0.34)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
+    np.testing.assert_allclose(drawn_values(fig07.plot(table.assign(optimal_loss=0.34))), [np.log10(0.02), -1.0])

@@ -54,7 +54,7 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
         (["trian"], 2, "No such command 'trian'"),
         (["whiten", "--threads", "0"], 2, "0 is not in the range x>=1"),
         (["whiten"], 1, "cannot be used"),
-        (["draw", "fig04", "scale=smoke"], 1, "settings.json cannot be read"),
+        (["draw", "fig04", "scale=smoke"], 1, "settings.json does not exist; compute it first"),
         (["compare"], 1, "does not exist; draw the figure first"),
     ],
 )

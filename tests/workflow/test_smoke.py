@@ -151,6 +151,8 @@ def test_a_second_run_in_the_same_folder_is_told_why_not(smoked: Path, tmp_path:
     second = smoke(folder)
     holder.communicate()
     assert second.returncode != 0
-    assert f"another run (process {holder.pid}) is at work in results" in second.stderr
+    assert second.stderr.splitlines()[-1].startswith(
+        f"resaudit: error: another run (process {holder.pid}) is at work in results; wait for it"
+    )
     assert not (folder / "figures/demystifying_resnet/fig04.csv").exists()
     assert smoke(folder).returncode == 0

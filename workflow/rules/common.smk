@@ -5,20 +5,17 @@ from pathlib import Path
 
 from resaudit.composition import load
 from resaudit.cost import curvature_cost, curvature_threads, train_cost
-from resaudit.errors import ResauditError
 from resaudit.explanation import fingerprint
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
 from resaudit.plan import make_plan
-from resaudit.workflow import hold_lock, overrides_from
+from resaudit.workflow import errors_in_one_line, hold_lock, overrides_from
 
-try:
+with errors_in_one_line():
     OVERRIDES = overrides_from(config)
     PLAN = make_plan(load(OVERRIDES, Path(workflow.basedir) / "config"))
     FILES = Layout(PLAN.config.paths)
     FILES.check_writable()
-except ResauditError as error:
-    sys.exit(f"resaudit: error: {error}")
 
 LOGS = FILES.results / "logs"
 BENCHMARKS = FILES.results / "benchmarks"
@@ -35,7 +32,8 @@ wildcard_constraints:
 
 
 onstart:
-    hold_lock(FILES.results)
+    with errors_in_one_line():
+        hold_lock(FILES.results)
 
 
 def code(*names):

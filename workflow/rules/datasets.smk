@@ -25,6 +25,7 @@ rule whiten:
     output:
         whitened("samples.npz"),
         whitened("moments.npz"),
+        whitened("summary.json"),
         whitened("settings.json"),
         whitened("provenance.json"),
     log:

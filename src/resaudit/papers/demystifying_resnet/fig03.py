@@ -2,11 +2,12 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
 from resaudit.papers.evidence import Evidence, Key
-from resaudit.papers.style import colours_of, panels
+from resaudit.papers.style import colours_of, label, panels
 from resaudit.training.trajectory import best_learning_rate
 
 
@@ -24,17 +25,23 @@ def table(evidence: Evidence) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left panel of the paper's figure: one curve a depth, mean over runs, one standard deviation shaded."""
-    figure, (axes,) = panels(1)
-    depths = sorted(table["depth"].unique())
+    """One panel a network, one curve a depth: mean over runs, one standard deviation shaded."""
+    networks = table["network"].unique()
+    figure, every_axes = panels(len(networks))
+    for network, axes in zip(networks, every_axes, strict=True):
+        _plot_network(table[table["network"] == network], axes)
+        axes.set_title(f"{label(network)}, linear")
+    every_axes[-1].legend(title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return figure
+
+
+def _plot_network(rows: pd.DataFrame, axes: Axes) -> None:
+    depths = sorted(rows["depth"].unique())
     for depth, colour in zip(depths, colours_of(depths), strict=True):
-        by_epoch = table[table["depth"] == depth].groupby("epoch")["mean_frobenius_norm"]
+        by_epoch = rows[rows["depth"] == depth].groupby("epoch")["mean_frobenius_norm"]
         mean, deviation = by_epoch.mean(), by_epoch.std(ddof=1).fillna(0.0)
         axes.plot(mean.index, mean, color=colour, label=f"{depth}")
         axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=0.25, linewidth=0)
     axes.set_xlabel("epoch")
     axes.set_ylabel("average Frobenius norm")
     axes.set_ylim(bottom=0)
-    axes.set_title("2-Shortcut, linear")
-    axes.legend(title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    return figure

@@ -27,6 +27,8 @@ def plot(table: pd.DataFrame) -> Figure:
         for column, line in (("lambda_max", "-"), ("lambda_p10", "--")):
             usable = rows if column == "lambda_max" else rows[rows["resolved"]]
             losses, values = interpolate_by_loss(usable, column)
+            if not len(losses):
+                continue
             centre, spread = np.nanmean(np.log10(values), axis=0), np.nanstd(np.log10(values), axis=0)
             axes.plot(losses, 10**centre, line, color=style["color"], label=style["label"] if line == "-" else None)
             axes.fill_between(

@@ -7,9 +7,7 @@ from matplotlib.figure import Figure
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss, loss_axis
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
 from resaudit.papers.evidence import Evidence
-from resaudit.papers.style import look, panels
-
-ONE_RUN = ("2-shortcut", 0)
+from resaudit.papers.style import label, look, panels
 
 
 def table(evidence: Evidence) -> pd.DataFrame:
@@ -22,6 +20,8 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (left, right) = panels(2)
     for network, rows in table.groupby("network", sort=False):
         losses, values = interpolate_by_loss(rows, "index")
+        if not len(losses):
+            continue
         style = look(str(network))
         centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
         left.plot(losses, centre, color=style["color"], label=style["label"])
@@ -30,8 +30,8 @@ def plot(table: pd.DataFrame) -> Figure:
     left.set_ylabel("index")
     left.set_title("share of negative eigenvalues")
     left.legend()
-    network, run = ONE_RUN
-    one = table[(table["network"] == network) & (table["run"] == run)]
+    shown = next((n for n in table["network"] if n.endswith("-shortcut")), table["network"].iloc[0])
+    one = table[(table["network"] == shown) & (table["run"] == 0)]
     right.plot(one["epoch"], one["index"], color="#000000", marker=".", label="index")
     right.set_xscale("symlog", linthresh=1)
     right.set_xlabel("epoch")
@@ -42,5 +42,5 @@ def plot(table: pd.DataFrame) -> Figure:
     gradient.grid(False)
     lines = [*right.get_lines(), *gradient.get_lines()]
     right.legend(lines, [str(line.get_label()) for line in lines], loc="upper right")
-    right.set_title("2-Shortcut, one run")
+    right.set_title(f"{label(shown)}, one run")
     return figure
