@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pytest
 
@@ -15,6 +16,10 @@ from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.stages import read_training_set
+
+# No deadline: no test is timed, and machines are slow at times.
+hypothesis.settings.register_profile("resaudit", deadline=None)
+hypothesis.settings.load_profile("resaudit")
 
 CHECKOUT = Path(__file__).resolve().parents[1]
 Completed = subprocess.CompletedProcess[str]

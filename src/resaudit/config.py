@@ -135,7 +135,7 @@ class Protocol:
         runs_at: fewer runs at the depths named.
         epochs: steps of full-batch gradient descent.
         learning_rates: all that are tried.
-        hessian_epochs: at most how many epochs have their Hessian computed, evenly on a logarithmic scale; null: all.
+        hessian_epochs: how many epochs have their Hessian computed, evenly on a logarithmic scale; null: all.
         zero_scale: what Xavier weights are multiplied by to start a shortcut network.
         xavier: law of the Xavier initialization.
     """

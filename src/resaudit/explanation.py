@@ -15,17 +15,20 @@ from resaudit.plan import Plan, content_id
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
     """Where a figure's settings differ from the paper's protocol, as ``key value (paper: value)``."""
     here, there = _setting_values(config, name), _setting_values(paper, name)
-    return [f"{key} {_words(here[key])} (protocol: {_words(there[key])})" for key in here if here[key] != there[key]]
+    return [f"{key} {here[key]} (protocol: {there[key]})" for key in here if here[key] != there[key]]
 
 
-def _setting_values(config: Config, name: str) -> dict[str, Any]:
+def _setting_values(config: Config, name: str) -> dict[str, str]:
+    """Every setting that a figure depends on, by its name in words."""
     paper, figure = name.split("/")
     protocol = config.figure[paper][figure].protocol
-    return {
-        "data": config.dataset.title,
-        **{f.name: getattr(config.whitening, f.name) for f in dataclasses.fields(config.whitening)},
-        **{f.name: getattr(protocol, f.name) for f in dataclasses.fields(protocol)},
-    }
+    values = {"data": config.dataset.title, "seed": str(config.seed)}
+    for section in (config.whitening, protocol):
+        values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
+    fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
+    values["runs"] = ", ".join([values["runs"], *fewer])
+    del values["runs at"]
+    return values
 
 
 def assumed(config: Config, figure: Figure) -> list[str]:
@@ -48,8 +51,6 @@ def _words(value: Any) -> str:
         return str(value.value)
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if dataclasses.is_dataclass(value):
-        return " ".join(f"{f.name} {_words(getattr(value, f.name))}" for f in dataclasses.fields(value))
     if isinstance(value, list | tuple):
         if len(value) > 8:
             return f"{_words(value[0])} … {_words(value[-1])} ({len(value)} values)"
@@ -70,7 +71,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         yield f"  {figure.omitted}"
     yield f"\nprotocol at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     for key, value in _setting_values(plan.config, name).items():
-        yield f"  {key}: {_words(value)}"
+        yield f"  {key}: {value}"
     changed = deviations(plan.config, paper, name)
     yield "  differs from the paper's protocol in: " + ("; ".join(changed) or "nothing")
     yield "\nassumptions"

@@ -68,7 +68,7 @@ def footer(plan: Plan, name: str) -> str:
     config = plan.config
     figure = plan.figures[name].figure
     changed = deviations(config, load(["scale=paper"]), name)
-    scale = f"Scale {config.scale.name}: " + ("; ".join(changed) if changed else "the paper's protocol")
+    scale = f"Scale {config.scale.name}: " + ("; ".join(changed) if changed else "nothing reduced")
     lines = [f"{scale}. Assumed: {'; '.join(assumed(config, figure))}."]
     if figure.omitted:
         lines.insert(0, figure.omitted)

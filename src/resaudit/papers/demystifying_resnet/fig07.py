@@ -49,5 +49,5 @@ def plot(table: pd.DataFrame) -> Figure:
         depth_axis(axes, sorted(table["depth"].unique()))
     left.set_ylabel(r"$\log_{10}$(final loss $-$ optimal loss)")
     right.set_ylabel(r"$\log_{10}$(optimal learning rate)")
-    left.legend()
+    right.legend(loc="lower left")
     return figure
