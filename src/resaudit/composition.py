@@ -24,10 +24,10 @@ def config_folder() -> Path:
     Raises:
         ResauditError: neither has one.
     """
-    candidates = [Path.cwd() / "config", Path(__file__).resolve().parents[2] / "config"]
-    for folder in candidates:
-        if (folder / "config.yaml").is_file():
-            return folder
+    for checkout in (Path.cwd(), Path(__file__).resolve().parents[2]):
+        # Other projects have a config/config.yaml too; only a checkout of this one has the package beside it.
+        if (checkout / "config" / "config.yaml").is_file() and (checkout / "src" / "resaudit").is_dir():
+            return checkout / "config"
     raise ResauditError(
         "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
     )

@@ -213,6 +213,11 @@ class Figure:
     keys: list[str] = field(default_factory=list)
     tolerances: dict[str, Tolerance] = field(default_factory=dict)
 
+    @property
+    def full_caption(self) -> str:
+        """The caption, and what of the paper's figure is left out."""
+        return f"{self.caption} {self.omitted}" if self.omitted else self.caption
+
 
 @dataclass
 class Paths:

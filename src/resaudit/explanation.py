@@ -66,9 +66,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
     figure = part.figure
     yield f"{name}: {figure.title}"
     yield f"  {figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})"
-    yield f"  {figure.caption}"
-    if figure.omitted:
-        yield f"  {figure.omitted}"
+    yield f"  {figure.full_caption}"
     yield f"\nprotocol at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     for key, value in _setting_values(plan.config, name).items():
         yield f"  {key}: {value}"

@@ -23,6 +23,12 @@ def test_figures_share_ensembles() -> None:
     assert set(plan("figures=[fig05]").with_spectra) == set(plan("figures=[fig06]").with_spectra)
 
 
+def test_other_shortcut_depths_can_be_asked_for() -> None:
+    asked = plan("figures=[fig04]", "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]")
+    networks = {e.network.shortcut_depth: (e.initialization, e.scale) for e in asked.with_spectra.values()}
+    assert networks == {1: ("xavier", 0.01), 0: ("orthogonal", 1.0)}
+
+
 def test_ids_do_not_depend_on_device_folders_or_chosen_figures() -> None:
     elsewhere = plan("device=cpu", "paths.results=/tmp/x", "figures=[fig07]")
     assert set(elsewhere.trained) < set(plan().trained)

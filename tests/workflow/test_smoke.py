@@ -112,6 +112,7 @@ def test_the_report_holds_figures_and_captions(smoked: Path) -> None:
     report = (smoked / "report.html").read_text(encoding="utf-8")
     assert "does not change with depth" in report
     assert "fig07.png" in report
+    assert "Left panel only" in report
 
 
 def test_one_core_gives_the_same_tables_in_another_folder(smoked: Path, tmp_path: Path) -> None:

@@ -26,6 +26,6 @@ rule draw:
     params:
         figure=lambda wildcards: fingerprint(PLAN, f"{wildcards.paper}/{wildcards.figure}"),
         title=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].title,
-        caption=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].caption,
+        caption=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].full_caption,
     shell:
         "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log}"
