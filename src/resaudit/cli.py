@@ -28,6 +28,9 @@ def main() -> int:
     except click.exceptions.Abort:
         print("resaudit: interrupted", file=sys.stderr)
         return 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 2
     except click.ClickException as error:
         print(f"resaudit: error: {error.format_message()} (see resaudit --help)", file=sys.stderr)
         return 2
@@ -35,6 +38,7 @@ def main() -> int:
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="resaudit")
 def cli() -> None:
     """Re-run the papers on residual shortcuts, figure by figure.
 
@@ -100,6 +104,8 @@ def train(ensemble: str, overrides: Overrides) -> None:
     """Train one ENSEMBLE, by the id that 'resaudit explain' lists."""
     plan = make_plan(load(overrides))
     job = plan.ensemble(ensemble)
+    if ensemble not in plan.trained:
+        raise ResauditError(f"{ensemble} is not trained: only its initial point is wanted (resaudit curvature)")
     from resaudit.stages import run_train
 
     run_train(plan, job)
@@ -112,6 +118,8 @@ def curvature(ensemble: str, overrides: Overrides) -> None:
     """Compute the spectra of one ENSEMBLE's Hessians, by the id that 'resaudit explain' lists."""
     plan = make_plan(load(overrides))
     job = plan.ensemble(ensemble)
+    if ensemble not in plan.with_spectra:
+        raise ResauditError(f"{ensemble} keeps no weights whose Hessian is wanted (resaudit train)")
     from resaudit.stages import run_curvature
 
     run_curvature(plan, job)

@@ -17,6 +17,9 @@ from resaudit.config import Config, Figure, Protocol
 from resaudit.errors import ResauditError
 from resaudit.validation import check
 
+# figures=fig04,fig05 is what one types; a list needs its brackets in Hydra.
+_ONE_FIGURE = re.compile(r"^figures=([^\[].*)$")
+
 
 def config_folder() -> Path:
     """The folder of configuration files: of the working directory, else of the checkout this module lies in.
@@ -45,6 +48,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
         ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
     folder = (folder or config_folder()).resolve()
+    overrides = [_ONE_FIGURE.sub(r"figures=[\1]", override) for override in overrides]
     _register()
     mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
     with _one_line_errors(), initialize_config_dir(str(folder), version_base="1.3"):
@@ -63,7 +67,7 @@ def _parse(override: str) -> Override:
         return OverridesParser.create().parse_overrides([override])[0]
     except (HydraException, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise ResauditError(f"override {override!r} does not parse as key=value: {reason}") from error
+        raise ResauditError(f"override {override!r} does not parse as key=value without spaces: {reason}") from error
 
 
 def _mount(file: Path) -> list[str]:
@@ -107,7 +111,10 @@ def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
         if override.is_add() or override.is_delete():
             raise ResauditError(f"override {said!r}: keys can be set (key=value), not added or deleted")
         if key.split(".")[0] == "figure" and key.count(".") < 3:
-            raise ResauditError(f"override {said!r}: name a setting, as in figure.<paper>.<figure>.protocol.runs=3")
+            raise ResauditError(
+                f"override {said!r}: name a setting, as in figure.<paper>.<figure>.protocol.runs=3, "
+                "or choose with figures=[…]"
+            )
         if key.startswith("scale."):
             raise ResauditError(f"override {said!r}: a scale is chosen as a whole, with scale=NAME")
         parent, leaf = _deepest_known(key, defaults)
@@ -138,7 +145,7 @@ def _in_one_line(error: BaseException) -> str:
     """What Hydra or OmegaConf says, with the cause, without their several lines of context."""
     text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
     options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
-    missing = re.search(r"Could not find '([\w/]+)'", text)
+    missing = re.search(r"Could not find '([^']+)'", text)
     if missing and options:
         return f"unknown {options[1]} {missing[1].split('/')[-1]!r}; allowed: {', '.join(options[2].split())}"
     lines = [line.strip() for line in text.splitlines()]

@@ -205,6 +205,7 @@ class Figure:
     paper: Paper = field(default_factory=Paper)
     title: str = MISSING
     caption: str = MISSING
+    marks: str = ""
     omitted: str | None = None
     experiment: Experiment = MISSING
     protocol: Protocol = field(default_factory=Protocol)
@@ -215,8 +216,8 @@ class Figure:
 
     @property
     def full_caption(self) -> str:
-        """The caption, and what of the paper's figure is left out."""
-        return f"{self.caption} {self.omitted}" if self.omitted else self.caption
+        """The caption, what the marks mean, and what of the paper's figure is left out."""
+        return " ".join(part for part in (self.caption, self.marks, self.omitted) if part)
 
 
 @dataclass
@@ -246,6 +247,10 @@ class Config:
         for paper, figures in self.figure.items():
             for name, figure in figures.items():
                 yield f"{paper}/{name}", figure
+
+    def by_name(self, name: str) -> Figure:
+        """The figure ``paper/figure``."""
+        return dict(self.every_figure())[name]
 
     def chosen_figures(self) -> dict[str, Figure]:
         """The figures to draw, by ``paper/figure``."""

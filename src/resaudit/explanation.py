@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from resaudit.config import Assumption, Config, Figure
+from resaudit.config import Assumption, Config, Experiment, Figure
 from resaudit.cost import curvature_cost, train_cost
 from resaudit.files import Layout
 from resaudit.plan import Plan, content_id
@@ -18,16 +18,30 @@ def deviations(config: Config, paper: Config, name: str) -> list[str]:
     return [f"{key} {here[key]} (protocol: {there[key]})" for key in here if here[key] != there[key]]
 
 
+def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
+    """What a drawn figure is of, to stand in a file beside it."""
+    return {
+        "figure": name,
+        "scale": config.scale.name,
+        "settings": _setting_values(config, name),
+        "differs from the protocol in": deviations(config, paper, name),
+    }
+
+
 def _setting_values(config: Config, name: str) -> dict[str, str]:
     """Every setting that a figure depends on, by its name in words."""
-    paper, figure = name.split("/")
-    protocol = config.figure[paper][figure].protocol
+    figure = config.by_name(name)
+    protocol, experiment = figure.protocol, figure.experiment
     values = {"data": config.dataset.title, "seed": str(config.seed)}
     for section in (config.whitening, protocol):
         values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
     del values["runs at"]
+    if experiment is not Experiment.best_rate_spectra:
+        del values["hessian epochs"]
+    if experiment is Experiment.initial_spectra:
+        del values["epochs"], values["learning rates"]
     return values
 
 
@@ -74,7 +88,11 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
     yield "  differs from the paper's protocol in: " + ("; ".join(changed) or "nothing")
     yield "\nassumptions"
     for key, assumption in figure.assumptions.items():
-        yield f"  {key}: {value_of(assumption, plan.config, figure)}"
+        assumed_value, here = (
+            value_of(assumption, paper, paper.by_name(name)),
+            value_of(assumption, plan.config, figure),
+        )
+        yield f"  {key}: {assumed_value}" + (f" (here: {here})" if here != assumed_value else "")
         yield f"    why: {assumption.reason}"
         for variant in assumption.variants:
             yield f"    variant: {variant.name}: {' '.join(variant.overrides)}"

@@ -19,9 +19,15 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
 
     ``overrides`` is a list of them, or text with commas or spaces between; every other key is one itself.
 
+    Raises:
+        ResauditError: a key has no value.
+
     >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
     """
+    empty = [key for key, value in config.items() if value is None]
+    if empty:
+        raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
     named = [f"{key}={_as_hydra(value)}" for key, value in config.items() if key != "overrides"]
     given = config.get("overrides", [])
     return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
@@ -42,6 +48,17 @@ def _split(text: str) -> list[str]:
         text = text[1:-1]
     parts = re.findall(r"""(?:\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'|[^\s,])+""", text)
     return [part for part in parts if part]
+
+
+def check_installed_from(checkout: Path) -> None:
+    """See that the package at work is the one beside the Snakefile, whose files its rules watch.
+
+    Raises:
+        ResauditError: it is another.
+    """
+    package = Path(__file__).resolve().parent
+    if package != (checkout / "src" / "resaudit").resolve():
+        raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
 
 
 @contextmanager

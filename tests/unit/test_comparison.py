@@ -1,5 +1,6 @@
 """Oracle: made tables. Sees a tolerance that lets anything pass, rows or columns lost without a word."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
-from resaudit.papers.comparison import compare_with_references, disagreements, reference_file
+from resaudit.papers.comparison import _disagreements_of_files, compare_with_references, disagreements, reference_file
 from resaudit.plan import make_plan
 
 FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
@@ -46,8 +47,29 @@ def test_more_rows_than_the_reference_are_no_failure() -> None:
 
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
     plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04]"]))
-    with pytest.raises(ResauditError, match=r"fig04\.csv does not exist; draw the figure first"):
-        compare_with_references(plan, print)
+    said: list[str] = []
+    assert not compare_with_references(plan, said.append)
+    assert "fig04.csv does not exist; draw the figure first" in said[0]
+
+
+def write(folder: Path, settings: dict[str, str]) -> Path:
+    """A table with its settings beside it."""
+    folder.mkdir()
+    REFERENCE.to_csv(folder / "fig.csv", index=False)
+    (folder / "fig.json").write_text(json.dumps({"settings": settings}))
+    return folder / "fig.csv"
+
+
+def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Path) -> None:
+    settings = {"data": "MNIST", "runs": "10"}
+    reference = write(tmp_path / "reference", settings)
+    fashion = write(tmp_path / "fashion", settings | {"data": "Fashion-MNIST"})
+    fewer = write(tmp_path / "fewer", settings | {"runs": "3"})
+    assert _disagreements_of_files(fashion, reference, FIGURE) == ["data is Fashion-MNIST, in the reference MNIST"]
+    assert _disagreements_of_files(fewer, reference, FIGURE) == []
+    fewer.with_suffix(".json").unlink()
+    with pytest.raises(ResauditError, match="which says what the table is of, cannot be read"):
+        _disagreements_of_files(fewer, reference, FIGURE)
 
 
 def test_every_reference_has_its_figures_keys_without_repetition() -> None:

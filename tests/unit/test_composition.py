@@ -74,6 +74,7 @@ def test_yaml_scales_set_known_keys_only() -> None:
         ("~dataset", "not added or deleted"),
         ("scale=huge", "unknown scale 'huge'; allowed: laptop, paper, smoke"),
         ("scale.name=huge", "chosen as a whole"),
+        ("dataset=fashion-mnist", "unknown dataset 'fashion-mnist'; allowed: fashion_mnist, mnist"),
         ("dataset=cifar10", "unknown dataset 'cifar10'; allowed: fashion_mnist, mnist"),
         ("dataset.folder=/nowhere", "'/nowhere' is not a folder"),
         ("dataset.sources=[]", "dataset.sources is empty"),
@@ -108,5 +109,9 @@ def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:
 def test_figures_are_found_by_short_and_full_name() -> None:
     config: Config = load()
     assert config.resolve_figure("fig04") == config.resolve_figure("demystifying_resnet/fig04")
+    assert list(load(["figures=fig04,fig07"]).chosen_figures()) == [
+        "demystifying_resnet/fig04",
+        "demystifying_resnet/fig07",
+    ]
     assert list(load(["figures=[fig04]"]).chosen_figures()) == ["demystifying_resnet/fig04"]
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]

@@ -28,7 +28,7 @@ def test_every_figure_has_a_module_and_starts_with_its_command() -> None:
         assert callable(module.table)
         assert callable(module.plot)
         first = (CHECKOUT / "config" / "figure" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
-        assert first == f"# snakemake --cores all --config figures=[{name.split('/')[1]}]"
+        assert first == f'# snakemake --cores all --config "figures=[{name.split("/")[1]}]"'
 
 
 @pytest.mark.parametrize("limit", [50])

@@ -55,7 +55,8 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
         (["whiten", "--threads", "0"], 2, "0 is not in the range x>=1"),
         (["whiten"], 1, "cannot be used"),
         (["draw", "fig04", "scale=smoke"], 1, "settings.json does not exist; compute it first"),
-        (["compare"], 1, "does not exist; draw the figure first"),
+        (["compare"], 1, "some tables do not agree with their reference"),
+        (["--nonsense"], 2, "No such option"),
     ],
 )
 def test_resaudit_refuses_bad_commands(arguments: list[str], code: int, said: str, resaudit: Command) -> None:

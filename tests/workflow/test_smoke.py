@@ -3,6 +3,7 @@
 Sees a rule that misses an input, a job that is run twice, a result that depends on what happened on the way.
 """
 
+import json
 import os
 import re
 import shutil
@@ -63,6 +64,26 @@ def test_every_figure_is_drawn_with_its_table(name: str, smoked: Path) -> None:
     assert set(table["network"]) == set(smoke_protocol.networks)
 
 
+def test_beside_each_figure_stands_what_it_is_of(smoked: Path) -> None:
+    about = json.loads((smoked / "figures/demystifying_resnet/fig07.json").read_text(encoding="utf-8"))
+    assert about["scale"] == "smoke"
+    assert about["settings"]["data"] == "MNIST"
+    assert "runs 2 (protocol: 10)" in about["differs from the protocol in"]
+    assert about["packages"]["torch"]
+
+
+def test_snakemake_finds_the_default_profile_by_itself() -> None:
+    run = run_command("snakemake", "--dry-run", "--quiet", "all", cwd=CHECKOUT)
+    assert "Using workflow specific profile profiles/default" in run.stderr, run.stderr[-2000:]
+
+
+def test_a_misspelt_figure_file_has_no_rule(smoked: Path) -> None:
+    run = smoke(smoked, "figures/demystifying_resnet/fig4.pdf")
+    assert run.returncode != 0
+    assert "MissingRuleException" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
 def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
     text = run_command(
         sys.executable, "-c",
@@ -71,8 +92,8 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
         "print(footer(make_plan(load(['scale=smoke'])), 'demystifying_resnet/fig07'))",
         cwd=smoked,
     ).stdout  # fmt: skip
-    assert text.startswith("Scale smoke: depths 2, 4 (protocol: 4, 8, 16, 32, 64, 96); runs 2 (protocol: 10)")
-    assert "Assumed: data mnist; centering yes" in text
+    assert "Scale smoke: depths 2, 4 (protocol: 4, 8, 16, 32, 64, 96); runs 2 (protocol: 10)" in text
+    assert "Assumed in the protocol: data mnist; centering yes; batch full batch; depths 4, 8, 16, 32, 64, 96;" in text
 
 
 def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:

@@ -9,9 +9,10 @@ from resaudit.explanation import fingerprint
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
 from resaudit.plan import make_plan
-from resaudit.workflow import errors_in_one_line, hold_lock, overrides_from
+from resaudit.workflow import check_installed_from, errors_in_one_line, hold_lock, overrides_from
 
 with errors_in_one_line():
+    check_installed_from(Path(workflow.basedir))
     OVERRIDES = overrides_from(config)
     PLAN = make_plan(load(OVERRIDES, Path(workflow.basedir) / "config"))
     FILES = Layout(PLAN.config.paths)
@@ -27,8 +28,8 @@ WITH_OVERRIDES = shlex.join(OVERRIDES)
 
 wildcard_constraints:
     id="[a-z0-9_-]+",
-    paper="[a-z0-9_]+",
-    figure="[a-z0-9_]+",
+    paper="|".join(sorted({name.split("/")[0] for name in PLAN.figures})),
+    figure="|".join(sorted({name.split("/")[1] for name in PLAN.figures})),
 
 
 onstart:

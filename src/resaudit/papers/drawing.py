@@ -10,18 +10,19 @@ from matplotlib.figure import Figure as Drawing
 
 from resaudit.composition import load
 from resaudit.errors import ResauditError
-from resaudit.explanation import assumed, deviations
-from resaudit.files import Layout, written_whole
+from resaudit.explanation import about, assumed, deviations
+from resaudit.files import Layout, write_json, written_whole
 from resaudit.papers.evidence import gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan import Plan
+from resaudit.provenance import provenance
 
 _FOOTER_POINTS = 5.0
 
 
 def run_draw(plan: Plan, name: str) -> None:
-    """Write ``figures/<paper>/<figure>.{csv,pdf,svg,png}``.
+    """Write ``figures/<paper>/<figure>.{csv,pdf,svg,png}``, and ``.json``: what they are of.
 
     Raises:
         ResauditError: a result is missing, or the figure has no module.
@@ -35,6 +36,7 @@ def run_draw(plan: Plan, name: str) -> None:
     for suffix in FORMATS:
         with written_whole(layout.figure(name, suffix)) as temporary:
             drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
+    write_json(layout.figure(name, "json"), about(plan.config, load(["scale=paper"]), name) | provenance())
 
 
 def figure_module(name: str) -> ModuleType:
@@ -60,19 +62,16 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 def read_csv(path: Path) -> pd.DataFrame:
     """Read a table back to the same bits."""
-    return pd.read_csv(path, float_precision="round_trip")
+    return pd.read_csv(path)
 
 
 def footer(plan: Plan, name: str) -> str:
     """Scale, what it reduces, and what is assumed, in small type under the figure."""
-    config = plan.config
-    figure = plan.figures[name].figure
-    changed = deviations(config, load(["scale=paper"]), name)
-    scale = f"Scale {config.scale.name}: " + ("; ".join(changed) if changed else "nothing reduced")
-    lines = [f"{scale}. Assumed: {'; '.join(assumed(config, figure))}."]
-    if figure.omitted:
-        lines.insert(0, figure.omitted)
-    return " ".join(lines)
+    figure, paper = plan.figures[name].figure, load(["scale=paper"])
+    changed = deviations(plan.config, paper, name)
+    scale = f"Scale {plan.config.scale.name}: {'; '.join(changed) if changed else 'nothing reduced'}."
+    protocol = f"Assumed in the protocol: {'; '.join(assumed(paper, paper.by_name(name)))}."
+    return " ".join(part for part in (figure.marks, figure.omitted, scale, protocol) if part)
 
 
 def _add_footer(drawing: Drawing, text: str) -> None:

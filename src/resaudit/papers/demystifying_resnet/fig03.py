@@ -42,6 +42,8 @@ def _plot_network(rows: pd.DataFrame, axes: Axes) -> None:
         mean, deviation = by_epoch.mean(), by_epoch.std(ddof=1).fillna(0.0)
         axes.plot(mean.index, mean, color=colour, label=f"{depth}")
         axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=0.25, linewidth=0)
+    axes.set_xscale("symlog", linthresh=1)
+    axes.set_xlim(left=0)
     axes.set_xlabel("epoch")
     axes.set_ylabel("average Frobenius norm")
     axes.set_ylim(bottom=0)

@@ -42,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
         mean = by_depth["condition_number"].mean()[known]
         deviation = by_depth["condition_number"].std(ddof=1).fillna(0.0)[known]
         # A bar down to zero or below has no place on a logarithmic axis: it ends at half the mean.
-        down = np.minimum(deviation, mean / 2)
+        down = deviation.where(deviation < mean, mean / 2)
         axes.errorbar(mean.index, mean, yerr=[down, deviation], capsize=2, **style)
         floor = (rows["lambda_max"] / rows["noise_floor"]).groupby(rows["depth"]).mean()[~known]
         axes.plot(floor.index, floor, linestyle="none", color=style["color"], marker=style["marker"], fillstyle="none")
@@ -50,5 +50,15 @@ def plot(table: pd.DataFrame) -> Figure:
     axes.set_yscale("log")
     depth_axis(axes, sorted(table["depth"].unique()))
     axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
+    if not table["resolved"].all():
+        axes.plot(
+            [],
+            [],
+            linestyle="none",
+            color="0.3",
+            marker="^",
+            fillstyle="none",
+            label="at least this: beyond\ndouble precision",
+        )
     axes.legend()
     return figure

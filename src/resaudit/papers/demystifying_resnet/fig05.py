@@ -38,7 +38,7 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.scatter(unknown["loss"], unknown["noise_floor"], marker="_", color=style["color"], alpha=0.4)
     axes.set_yscale("log")
     loss_axis(axes)
-    axes.set_ylabel(r"$|\lambda|$")
+    axes.set_ylabel(r"absolute eigenvalue $|\lambda|$")
     handles, labels = axes.get_legend_handles_labels()
     handles += [Line2D([], [], color="0.3", linestyle=line) for line in ("-", "--")]
     labels += ["maximum", "10th percentile"]

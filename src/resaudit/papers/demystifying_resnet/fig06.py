@@ -38,7 +38,7 @@ def plot(table: pd.DataFrame) -> Figure:
     right.set_ylabel("index")
     gradient = right.twinx()
     gradient.plot(one["epoch"], np.log10(one["gradient_norm"]), "--", color="#D55E00", label="lg(gradient)")
-    gradient.set_ylabel("lg(gradient)", color="#D55E00")
+    gradient.set_ylabel(r"lg $\Vert$gradient$\Vert$", color="#D55E00")
     gradient.grid(False)
     lines = [*right.get_lines(), *gradient.get_lines()]
     right.legend(lines, [str(line.get_label()) for line in lines], loc="upper right")

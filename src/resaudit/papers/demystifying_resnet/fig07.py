@@ -32,17 +32,16 @@ def at_best_rate(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: log10 of the mean distance to the optimum, and one standard deviation. Right: the best rate."""
+    """Left: log10 of the mean distance to the optimum, and its runs' 10th to 90th percentile. Right: the best rate."""
     figure, (left, right) = panels(2)
     best = at_best_rate(table)
     best["distance"] = best["final_loss"] - best["optimal_loss"]
     for network in table["network"].unique():
         by_depth = best[best["network"] == network].groupby("depth")
-        mean, deviation = by_depth["distance"].mean(), by_depth["distance"].std(ddof=1).fillna(0.0)
-        style = look(network)
+        mean, style = by_depth["distance"].mean(), look(network)
         left.plot(mean.index, np.log10(mean), **style)
-        lower = np.log10(np.maximum(mean - deviation, mean / 10))
-        left.fill_between(mean.index, lower, np.log10(mean + deviation), color=style["color"], alpha=0.2, linewidth=0)
+        low, high = (np.log10(by_depth["distance"].quantile(share)) for share in (0.1, 0.9))
+        left.fill_between(mean.index, low, high, color=style["color"], alpha=0.2, linewidth=0)
         rate = by_depth["learning_rate"].first()
         right.plot(rate.index, np.log10(rate), **style)
     for axes in (left, right):
