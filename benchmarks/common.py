@@ -12,7 +12,6 @@ from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.files import Layout
-from resaudit.networks.network import Network
 from resaudit.stages import read_training_set
 
 
@@ -22,23 +21,6 @@ def whitened_mnist() -> tuple[Whitened, Moments]:
     fetch(config.dataset, Layout(config.paths).dataset("mnist"))
     whitened = whiten(*read_training_set(config), components=10, centered=True)
     return whitened, moments_of(whitened.inputs, whitened.targets)
-
-
-def sample_loss(network: Network, whitened: Whitened) -> Callable[[torch.Tensor], torch.Tensor]:
-    """Return the loss through all 60 000 samples, as anybody would write it, of weights (depth, width, width)."""
-    inputs, targets = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
-
-    def loss(weights: torch.Tensor) -> torch.Tensor:
-        hidden = inputs
-        for first in network.units:
-            entry = hidden
-            for layer in range(first, first + network.unit_depth):
-                hidden = weights[layer] @ hidden
-            if network.has_shortcuts:
-                hidden = hidden + entry
-        return 0.5 * ((hidden - targets) ** 2).sum() / inputs.shape[1]
-
-    return loss
 
 
 def by_turns(rounds: int, **contestants: Callable[[], object]) -> dict[str, float]:

@@ -1,6 +1,6 @@
 """One Hessian with its statistics against torch.func.hessian on the 60 000 samples and torch.linalg.eigvalsh.
 
-python benchmarks/hessian_spectrum.py [--threads N] [--columns N]
+python -m benchmarks.hessian_spectrum [--threads N] [--columns N]
 
 2-shortcut network, depth 16, N = 1600. torch.func.hessian is a vmap of Hessian-vector products over the N unit
 vectors; whole, it would need over a hundred GiB. It is timed on a few columns, in the chunks that run quickest of
@@ -10,7 +10,8 @@ those tried, and scaled to N; the eigenvalues are added once.
 import argparse
 
 import torch
-from common import by_turns, machine, sample_loss, whitened_mnist
+from benchmarks.common import by_turns, machine, whitened_mnist
+from tests.oracle.sample_loss import sample_loss
 
 from resaudit.curvature.linear import hessians, lower_hessians
 from resaudit.curvature.spectrum import spectra_along
@@ -28,10 +29,11 @@ def main() -> None:
     arguments = parser.parse_args()
     torch.set_num_threads(arguments.threads)
     whitened, moments = whitened_mnist()
+    inputs, targets = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
     network = Network(2, 16, 10)
     weights = initial_weights(network, "xavier", 1.0, 1, 1)
     hessian = hessians(weights, network, moments)[0]
-    gradient = torch.func.grad(sample_loss(network, whitened))
+    gradient = torch.func.grad(sample_loss(network, inputs, targets))
     basis = torch.eye(network.parameters, dtype=torch.float64).view(-1, *weights[:, 0].shape)
 
     def columns(chunk: int) -> torch.Tensor:

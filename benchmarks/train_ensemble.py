@@ -1,6 +1,6 @@
 """Training an ensemble on moments against one autograd run after the other on the 60 000 samples.
 
-python benchmarks/train_ensemble.py [--threads N]
+python -m benchmarks.train_ensemble [--threads N]
 
 The ensemble: 2-shortcut, depth 16, 20 learning rates x 10 runs, 1000 epochs. The peer is timed on 5 epochs of one run
 and scaled to 200 runs of 1000 epochs; it is linear in both, and diverging runs are given to neither side for free:
@@ -10,7 +10,8 @@ ours is timed twice, with the protocol's rates (some diverge) and with rates at 
 import argparse
 
 import torch
-from common import by_turns, machine, sample_loss, whitened_mnist
+from benchmarks.common import by_turns, machine, whitened_mnist
+from tests.oracle.sample_loss import sample_loss
 
 from resaudit.composition import load
 from resaudit.networks.initialization import initial_weights
@@ -27,10 +28,11 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=2)
     torch.set_num_threads(parser.parse_args().threads)
     whitened, moments = whitened_mnist()
+    inputs, targets = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
     network = Network(2, 16, 10)
     rates = load(["scale=paper"]).figure["demystifying_resnet"]["fig07"].protocol.learning_rates
     ensemble = Ensemble("", network, "xavier", 0.01, 1, RUNS, EPOCHS)
-    loss = sample_loss(network, whitened)
+    loss = sample_loss(network, inputs, targets)
 
     def peer() -> None:
         weights = initial_weights(network, "xavier", 0.01, 1, 1)[:, 0].clone().requires_grad_()

@@ -65,3 +65,16 @@ def test_trained_on_moments_is_trained_on_samples(
     final = torch.from_numpy(trajectory.snapshots[0, :, 0])
     assert (final - current).norm() <= 1e-9 * current.norm()
     assert losses[-1] < 0.9 * losses[0], "the comparison is of training that gets somewhere"
+
+
+def test_loss_and_gradient_where_the_inputs_are_not_white(few_samples: tuple[np.ndarray, np.ndarray, Moments]) -> None:
+    """On 1000 of the samples S_XX is not the identity, so that no factor of it can be missing."""
+    inputs, targets, moments = few_samples
+    network = Network(2, 4, 10)
+    weights = initial_weights(network, "xavier", 1.0, 7, 1)
+    excess, gradient = LinearObjective.of(network, moments, CPU)(weights)
+    loss = sample_loss(network, torch.from_numpy(inputs), torch.from_numpy(targets))
+    expected, value = torch.func.grad_and_value(loss)(weights[:, 0])
+    assert np.abs(moments.xx - np.eye(10)).max() > 0.01
+    assert (gradient[:, 0] - expected).norm() <= 1e-10 * expected.norm()
+    assert (excess[0] + moments.optimal_loss - value).abs() <= 1e-10 * value

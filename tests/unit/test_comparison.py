@@ -1,16 +1,22 @@
 """Oracle: made tables. Sees a tolerance that lets anything pass, rows or columns lost without a word."""
 
 import json
+import sys
 from pathlib import Path
 
+import click
 import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit import cli
 from resaudit.composition import load
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
+from resaudit.files import write_json
+from resaudit.papers import comparison
 from resaudit.papers.comparison import _disagreements_of_files, compare_with_references, disagreements, reference_file
+from resaudit.papers.drawing import write_csv
 from resaudit.plan import make_plan
 
 FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
@@ -77,3 +83,36 @@ def test_every_reference_has_its_figures_keys_without_repetition() -> None:
         table = pd.read_csv(reference_file(name))
         assert not table.duplicated(figure.keys).any()
         assert set(figure.tolerances) <= set(table.columns) - set(figure.keys)
+
+
+def test_a_value_agrees_within_absolute_plus_relative_of_the_reference() -> None:
+    figure = Figure(keys=["run"], tolerances={"x": Tolerance(relative=0.1, absolute=0.01)})
+    reference = pd.DataFrame({"run": [0, 1, 2], "x": [1.0, 0.0, np.nan]})
+    assert not list(disagreements(reference.assign(x=[1.1, 0.009, np.nan]), reference, figure))
+    assert list(disagreements(reference.assign(x=[1.115, 0.0, np.nan]), reference, figure))
+    assert list(disagreements(reference.assign(x=[1.0, 0.011, np.nan]), reference, figure))
+    assert list(disagreements(reference.assign(x=[1.0, 0.0, 3.0]), reference, figure))
+
+
+def test_disagreement_is_said_and_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    name, one = "demystifying_resnet/fig04", {"network": ["xavier"], "depth": [2], "run": [0], "lambda_p10": [1.0]}
+    for folder, largest in (("drawn", 1.0), ("reference", 2.0)):
+        file = tmp_path / folder / f"{name}.csv"
+        write_csv(file, pd.DataFrame(one | {"lambda_max": [largest], "condition_number": [1.0]}))
+        write_json(file.with_suffix(".json"), {"settings": {"data": "MNIST"}})
+    monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / "reference" / f"{wanted}.csv")
+    monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path / 'drawn'}"])
+    assert cli.main() == 1
+    said = capsys.readouterr()
+    assert said.out == f"{name}: lambda_max is beyond its tolerance in 1 of 1 rows\n"
+    assert "some tables do not agree" in said.err
+
+
+def test_an_interruption_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(**_: object) -> None:
+        raise click.exceptions.Abort
+
+    monkeypatch.setattr(cli.cli, "main", interrupted)
+    assert cli.main() == 130

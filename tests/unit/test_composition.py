@@ -87,6 +87,8 @@ def test_yaml_scales_set_known_keys_only() -> None:
         (f"{FIG04}.protocol.depths=[0]", "depths[0] is 0; allowed"),
         (f"{FIG04}.protocol.depths=[]", "depths is empty"),
         (f"{FIG04}.protocol.depths=[2,2]", "names a value twice"),
+        ("figure.demystifying_resnet.fig05.protocol.hessian_epochs=1", "hessian_epochs is 1; allowed"),
+        (f"{FIG04}.protocol.zero_scale=-1", "zero_scale is -1.0; allowed"),
         (f"{FIG04}.protocol.runs=0", "runs is 0; allowed"),
         (f"{FIG04}.protocol.networks=[highway]", "unknown network 'highway'; allowed: 'N-shortcut'"),
         (f"{FIG04}.protocol.learning_rates=[-0.1]", "is -0.1; allowed: finite numbers above 0"),
@@ -115,3 +117,11 @@ def test_figures_are_found_by_short_and_full_name() -> None:
     ]
     assert list(load(["figures=[fig04]"]).chosen_figures()) == ["demystifying_resnet/fig04"]
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]
+
+
+def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
+    assert [protocol("fig04").runs_of(depth) for depth in (64, 96)] == [10, 3]
+
+
+def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:
+    assert protocol("fig05", "scale=smoke", f"{FIG04}.protocol.depths=[8]").depths == [4]

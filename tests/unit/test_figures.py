@@ -1,15 +1,19 @@
 """Oracle: the issue's columns and hand-made trajectories. Sees swapped axes, lost runs, a mean over the wrong thing."""
 
+import dataclasses
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.curvature.spectra import Spectra
 from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
+from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.papers.evidence import Evidence
 from resaudit.training.trajectory import Trajectory
 
@@ -172,3 +176,74 @@ def test_fig07_draws_the_logarithm_of_the_mean_distance() -> None:
             ("2-shortcut", 4, 1.0, 1, 0.34)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
     np.testing.assert_allclose(drawn_values(fig07.plot(table.assign(optimal_loss=0.34))), [np.log10(0.02), -1.0])
+
+
+def test_every_column_holds_what_it_says() -> None:
+    made = spectra((3, 2))
+    made = dataclasses.replace(made, condition_number=made.lambda_p10 * 7, resolved=made.lambda_p10 > 2)
+    followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
+    along = fig05.table(Evidence({}, {("xavier", 16): followed}, {("xavier", 16): made}))
+    initial = fig04.table(Evidence({}, {}, {("xavier", 2): made}))
+    for column in ("lambda_max", "lambda_p10", "condition_number", "index", "noise_floor", "resolved"):
+        values = getattr(made, column)
+        assert along[along["run"] == 1][column].tolist() == values[:, 1].tolist()
+        assert column == "index" or initial[column].tolist() == values[0].tolist()
+
+
+def test_a_csv_gives_every_bit_back(tmp_path: Path) -> None:
+    values = np.random.default_rng(1).random(1000) * 10.0 ** np.arange(-20, 20).repeat(25)
+    write_csv(tmp_path / "table.csv", pd.DataFrame({"x": values}))
+    assert read_csv(tmp_path / "table.csv")["x"].tolist() == values.tolist()
+
+
+def test_fig04_draws_mean_and_standard_deviation_and_no_depth_with_an_unresolved_run() -> None:
+    rows = [("xavier", 2, run, 10.0, 2.0, value, 1e-14, True) for run, value in enumerate((1.0, 2.0, 6.0))]
+    rows += [("xavier", 4, run, 10.0, 2.0, 77.0, 1e-14, run == 0) for run in range(3)]
+    columns = ["network", "depth", "run", "lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved"]
+    figure = fig04.plot(pd.DataFrame(rows, columns=columns))
+    assert 3.0 in drawn_values(figure)
+    assert 77.0 not in drawn_values(figure)
+    (bars,) = figure.axes[0].containers
+    (segment,) = bars.lines[2][0].get_segments()
+    np.testing.assert_allclose(segment[:, 1], [3 - 7**0.5, 3 + 7**0.5])
+
+
+def band(axes: Axes) -> tuple[float, float]:
+    """Lower and upper end of the first band."""
+    vertices = axes.collections[0].get_paths()[0].vertices[:, 1]
+    return vertices.min(), vertices.max()
+
+
+def test_fig03_draws_mean_and_standard_deviation() -> None:
+    rows = {"network": "2-shortcut", "depth": 4, "run": [0, 1, 2], "epoch": 0, "mean_frobenius_norm": [1.0, 2.0, 6.0]}
+    axes = fig03.plot(pd.DataFrame(rows)).axes[0]
+    assert axes.get_lines()[0].get_ydata().tolist() == [3.0]
+    assert band(axes) == pytest.approx((3 - 7**0.5, 3 + 7**0.5))
+
+
+def test_fig07_draws_mean_and_percentiles_of_the_best_rate_and_that_rate() -> None:
+    losses = {0.2: (1.0, 2.0, 6.0), 0.1: (1.0, 2.0, 6.0), 0.3: (1.0, 1.0, 90.0)}
+    rows = [("a", 4, rate, run, loss) for rate, runs in losses.items() for run, loss in enumerate(runs)]
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
+    left, right = fig07.plot(table.assign(optimal_loss=0.0)).axes
+    assert left.get_lines()[0].get_ydata()[0] == pytest.approx(np.log10(3))
+    assert right.get_lines()[0].get_ydata()[0] == pytest.approx(-1.0), "of equal rates the lower one"
+    assert band(left) == pytest.approx(tuple(np.log10(np.percentile([1, 2, 6], [10, 90]))))
+
+
+def test_fig05_and_fig06_draw_means_over_runs() -> None:
+    runs = pd.concat(
+        [along_training([True] * 3).assign(run=run, lambda_max=10.0**run, index=index)
+         for run, index in enumerate((0.1, 0.2, 0.6))]
+    )  # fmt: skip
+    lines = {line.get_label(): line for line in fig05.plot(runs).axes[0].get_lines()}
+    np.testing.assert_allclose(lines["2-Shortcut"].get_ydata(), 10.0)
+    assert lines["2-Shortcut"].get_linestyle() == "-"
+    left = fig06.plot(runs).axes[0]
+    np.testing.assert_allclose(left.get_lines()[0].get_ydata(), 0.3)
+    assert band(left)[1] == pytest.approx(0.3 + np.std([0.1, 0.2, 0.6]))
+
+
+def test_fig05_marks_the_noise_floor_where_it_hides_the_percentile() -> None:
+    axes = fig05.plot(along_training([True, True, False])).axes[0]
+    assert axes.collections[-1].get_offsets().tolist() == [[1.0, 1e-13]]

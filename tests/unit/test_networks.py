@@ -84,3 +84,9 @@ def test_backward_from_the_identity_gives_the_maps_to_the_output() -> None:
     unit = w[3] @ w[2] + eye[0]
     for layer, expected in enumerate([unit @ w[1], unit, w[3], eye[0]]):
         torch.testing.assert_close(behind[layer][0].mT, expected)
+
+
+def test_no_two_seeds_share_a_run() -> None:
+    network = Network(0, 2, 10)
+    one, two = (initial_weights(network, "xavier", 1.0, seed, 3) for seed in (1, 2))
+    assert not any(torch.equal(one[:, a], two[:, b]) for a in range(3) for b in range(3))

@@ -67,3 +67,23 @@ def test_snapshots_hold_both_ends_and_ascend(count: int | None) -> None:
     assert (epochs[0], epochs[-1]) == (0, 1000)
     assert list(epochs) == sorted(set(epochs))
     assert len(epochs) == min(count or 1001, 1001)
+
+
+def test_what_each_network_starts_from() -> None:
+    sweeps = plan("figures=[fig07]").figures["demystifying_resnet/fig07"].sweeps
+    found = {name: (e.initialization, e.scale) for (name, _), e in sweeps.items()}
+    assert found == {"2-shortcut": ("xavier", 0.01), "orthogonal": ("orthogonal", 1.0), "xavier": ("xavier", 1.0)}
+
+
+def test_each_ensemble_follows_the_sweep_of_its_own_network_as_long() -> None:
+    part = plan("figures=[fig05]").figures["demystifying_resnet/fig05"]
+    assert {key: e.best_rate_of for key, e in part.with_spectra.items()} == {k: s.id for k, s in part.sweeps.items()}
+    assert {e.epochs for e in (*part.with_spectra.values(), *part.sweeps.values())} == {1000}
+
+
+@pytest.mark.parametrize("key", ["train_images", "train_labels"])
+def test_the_data_id_changes_with_the_bytes(key: str) -> None:
+    config = load()
+    before = make_plan(config).data.id
+    config.dataset.files[key].sha256 = "0" * 64
+    assert make_plan(config).data.id != before

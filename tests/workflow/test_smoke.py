@@ -18,6 +18,7 @@ import pytest
 
 from resaudit.composition import load
 from resaudit.config import Config
+from resaudit.papers.comparison import disagreements
 from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
 
 FIGURES = [name for name, _ in load().every_figure()]
@@ -141,6 +142,10 @@ def test_one_core_gives_the_same_tables_in_another_folder(smoked: Path, tmp_path
     assert run.returncode == 0, run.stderr[-3000:]
     assert "using cores: 1" in (run.stdout + run.stderr).lower() or "Provided cores: 1" in run.stdout + run.stderr
     assert tables(tmp_path) == tables(smoked)
+    for suffix in ("pdf", "svg", "png"):
+        for name in FIGURES:
+            file = f"figures/{name}.{suffix}"
+            assert (tmp_path / file).read_bytes() == (smoked / file).read_bytes(), file
 
 
 @pytest.mark.parametrize("results", [1, 9])
@@ -182,3 +187,42 @@ def test_a_second_run_in_the_same_folder_is_told_why_not(smoked: Path, tmp_path:
     )
     assert not (folder / "figures/demystifying_resnet/fig04.csv").exists()
     assert smoke(folder).returncode == 0
+
+
+def test_the_tables_are_what_they_were(smoked: Path) -> None:
+    """Numbers of a smoke run, committed: what is deterministic but wrong is seen here."""
+    for name, figure in load().every_figure():
+        expected = pd.read_csv(Path(__file__).parent / "expected" / f"{name.split('/')[1]}.csv")
+        fresh = pd.read_csv(smoked / "figures" / f"{name}.csv")
+        assert len(fresh) == len(expected)
+        assert list(disagreements(fresh, expected, figure)) == []
+
+
+WATCHED = {
+    "whiten": ["datasets/whitening.py", "stages.py"],
+    "train": ["networks/linear.py", "training/ensemble.py", "stages.py"],
+    "curvature": ["networks/linear.py", "curvature/spectrum.py", "stages.py"],
+    "draw": ["papers/style.py", "papers/demystifying_resnet/fig07.py", "explanation.py"],
+}
+
+
+def test_every_rule_watches_its_modules_and_bounds_its_threads(mnist_config: Config, tmp_path: Path) -> None:
+    assert mnist_config
+    run = smoke(tmp_path, "--dry-run", "--printshellcmds")
+    blocks = re.split(r"\n(?:local)?rule ", run.stdout + run.stderr)
+    for rule, modules in WATCHED.items():
+        jobs_of_rule = [block for block in blocks if block.startswith(f"{rule}:")]
+        assert jobs_of_rule, rule
+        for block in jobs_of_rule:
+            assert all(f"src/resaudit/{module}" in block for module in modules), block
+            assert "--threads 1" in block
+
+
+def test_another_seed_draws_again(smoked: Path) -> None:
+    run = run_command(
+        *snakemake_command(
+            "--dry-run", "--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'},seed=2]"
+        ),
+        cwd=smoked,
+    )
+    assert len(re.findall(r"rule draw:", run.stdout + run.stderr)) == len(FIGURES)

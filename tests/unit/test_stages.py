@@ -1,0 +1,104 @@
+"""Oracle: hand-made results on disk. Sees results of other settings taken, half files, the wrong rate or data."""
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from resaudit import stages
+from resaudit.arrays import save_arrays
+from resaudit.composition import load
+from resaudit.config import Config, Device
+from resaudit.curvature.spectra import Spectra
+from resaudit.datasets.moments import Moments
+from resaudit.datasets.whitening import Whitened
+from resaudit.errors import ResauditError
+from resaudit.files import Layout, write_json, written_whole
+from resaudit.plan import Plan, make_plan
+from resaudit.progress import with_progress
+from resaudit.results import load_moments, load_spectra
+from resaudit.training.trajectory import Trajectory
+
+
+def plan_in(folder: Path, *overrides: str) -> Plan:
+    return make_plan(load([f"paths.results={folder}", *overrides]))
+
+
+def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -> None:
+    plan = plan_in(tmp_path, "figures=[fig04]", "scale=smoke")
+    ensemble, layout = next(iter(plan.with_spectra.values())), Layout(plan.config.paths)
+    folder, values = layout.curvature(ensemble.id), np.ones((1, 2))
+    save_arrays(folder / "spectra.npz", Spectra(values, values, values, values, values, values > 0))
+    with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
+        load_spectra(layout, ensemble)
+    write_json(folder / "settings.json", ensemble.settings | {"seed": 2})
+    with pytest.raises(ResauditError, match="is not what was asked for here"):
+        load_spectra(layout, ensemble)
+    write_json(folder / "settings.json", ensemble.settings)
+    assert load_spectra(layout, ensemble).lambda_max.shape == (1, 2)
+    (folder / "spectra.npz").write_bytes(b"PK nonsense")
+    with pytest.raises(ResauditError, match=r"spectra\.npz cannot be read .*; remove it and run again"):
+        load_spectra(layout, ensemble)
+
+
+def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "result"
+    path.write_text("old")
+
+    def break_off() -> None:
+        with written_whole(path) as temporary:
+            temporary.write_text("ha")
+            assert path.read_text() == "old"
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        break_off()
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
+    with pytest.raises(ResauditError, match=r"cannot write .*: No space left on device"), written_whole(tmp_path / "x"):
+        Path("/dev/full").write_text("more than it holds")
+
+
+def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
+    plan = plan_in(tmp_path, "figures=[fig05]", "scale=smoke")
+    part, empty = plan.figures["demystifying_resnet/fig05"], np.empty(0)
+    for best, sweep in enumerate(part.sweeps.values()):
+        losses = np.where(np.arange(3) == best, 1.0, 2.0)[None]
+        write_json(tmp_path / "train" / sweep.id / "settings.json", sweep.settings)
+        made = Trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
+        save_arrays(tmp_path / "train" / sweep.id / "trajectory.npz", made)
+    followed = [stages._learning_rates(plan, ensemble) for ensemble in part.with_spectra.values()]
+    assert followed == [[0.1], [0.2], [0.3]]
+
+
+def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> None:
+    plan = plan_in(tmp_path, "whitening.centered=false", f"paths.data={mnist_config.paths.data}")
+    stages.run_whiten(plan)
+    yx = load_moments(Layout(plan.config.paths), plan.data).yx
+    assert np.linalg.matrix_rank(yx, tol=1e-10) == 10
+
+
+def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
+    nearly = Moments(np.eye(10) * (1 + 1e-9), np.eye(10), np.array(1.0))
+    with pytest.raises(ResauditError, match=r"whitening failed: .* 1\.0e-09 from the identity"):
+        stages._summary(whitened, nearly)
+
+
+def test_cuda_where_there_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stages.torch.cuda, "is_available", lambda: False)
+    assert stages.pick_device(Device.auto).type == "cpu"
+    with pytest.raises(ResauditError, match="torch sees no CUDA device here; allowed: auto, cpu"):
+        stages.pick_device(Device.cuda)
+
+
+@pytest.mark.parametrize("terminal", [True, False])
+def test_progress_goes_through_everything(
+    terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
+    assert list(with_progress(range(5), "steps")) == list(range(5))
+    assert terminal or "steps: 5 of 5" in capsys.readouterr().err
