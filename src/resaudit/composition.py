@@ -53,8 +53,10 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
     mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
     with _one_line_errors(), initialize_config_dir(str(folder), version_base="1.3"):
         parsed = [_parse(override) for override in overrides]
-        _check_overrides(parsed, compose("config", mounts))
-        composed = compose("config", [*mounts, *overrides])
+        composed = compose("config", mounts)
+        if overrides:
+            _check_overrides(parsed, composed)
+            composed = compose("config", [*mounts, *overrides])
         _apply_scale(composed, {o.key_or_group for o in parsed})
         config = OmegaConf.to_object(composed)
     assert isinstance(config, Config)

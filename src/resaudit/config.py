@@ -252,13 +252,22 @@ class Config:
         """The figure ``paper/figure``."""
         return dict(self.every_figure())[name]
 
+    def named(self, wanted: str) -> list[str]:
+        """Every ``paper/figure`` that a short or full name stands for.
+
+        Raises:
+            ResauditError: there is none.
+        """
+        known = [name for name, _ in self.every_figure()]
+        matches = [name for name in known if wanted in (name, name.split("/")[1])]
+        if not matches:
+            raise ResauditError(f"unknown figure {wanted!r}; known: {', '.join(known)}")
+        return matches
+
     def chosen_figures(self) -> dict[str, Figure]:
         """The figures to draw, by ``paper/figure``."""
-        return {
-            name: figure
-            for name, figure in self.every_figure()
-            if not self.figures or name in self.figures or name.split("/")[1] in self.figures
-        }
+        chosen = {name for wanted in self.figures for name in self.named(wanted)}
+        return {name: figure for name, figure in self.every_figure() if not self.figures or name in chosen}
 
     def resolve_figure(self, wanted: str) -> str:
         """The ``paper/figure`` that a short or full name stands for.
@@ -266,10 +275,7 @@ class Config:
         Raises:
             ResauditError: there is none, or it is in several papers.
         """
-        matches = [name for name, _ in self.every_figure() if wanted in (name, name.split("/")[1])]
-        if len(matches) != 1:
-            raise ResauditError(
-                f"{'unknown' if not matches else 'ambiguous'} figure {wanted!r}; "
-                f"known: {', '.join(matches or [name for name, _ in self.every_figure()])}"
-            )
+        matches = self.named(wanted)
+        if len(matches) > 1:
+            raise ResauditError(f"ambiguous figure {wanted!r}; known: {', '.join(matches)}")
         return matches[0]

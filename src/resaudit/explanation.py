@@ -13,7 +13,7 @@ from resaudit.plan import Plan, content_id
 
 
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
-    """Where a figure's settings differ from the paper's protocol, as ``key value (paper: value)``."""
+    """Where a figure's settings differ from the paper's protocol, as ``key value (protocol: value)``."""
     here, there = _setting_values(config, name), _setting_values(paper, name)
     return [f"{key} {here[key]} (protocol: {there[key]})" for key in here if here[key] != there[key]]
 

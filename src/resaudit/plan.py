@@ -160,10 +160,9 @@ def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePl
         return FigurePlan(figure, sweeps)
     epochs = snapshot_epochs(protocol.epochs, protocol.hessian_epochs)
     followed = {
-        key: next(iter(_each({key: initial[key]}, epochs=protocol.epochs, snapshot_epochs=epochs,
-                             best_rate_of=sweep.id).values()))
+        key: Ensemble(**initial[key], epochs=protocol.epochs, snapshot_epochs=epochs, best_rate_of=sweep.id)
         for key, sweep in sweeps.items()
-    }  # fmt: skip
+    }
     return FigurePlan(figure, sweeps, followed)
 
 

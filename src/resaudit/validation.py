@@ -4,8 +4,6 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from omegaconf import MISSING
-
 from resaudit.config import Config, Dataset, Experiment, Figure, Protocol, Source
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network, shortcut_depth_of
@@ -17,7 +15,7 @@ def check(config: Config) -> None:
     Raises:
         ResauditError: the first thing that is wrong, where, and what is allowed.
     """
-    _check_bounds(config, "")
+    _check_bounds(config, "", {})
     _check_dataset(config.dataset)
     if config.whitening.components != config.dataset.classes:
         raise ResauditError(
@@ -25,40 +23,24 @@ def check(config: Config) -> None:
             f"{config.dataset.classes}, the number of classes of {config.dataset.title}"
         )
     for wanted in config.figures:
-        _check_known(config, wanted)
+        config.named(wanted)
     for name, figure in config.every_figure():
         _check_figure(f"figure.{name.replace('/', '.')}", figure)
 
 
-def _check_known(config: Config, wanted: str) -> None:
-    known = [name for name, _ in config.every_figure()]
-    if not any(wanted in (name, name.split("/")[1]) for name in known):
-        raise ResauditError(f"unknown figure {wanted!r}; known: {', '.join(known)}")
-
-
-def _check_bounds(node: Any, path: str) -> None:
+def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     """Walk the dataclasses and hold every number against the bounds in its field's metadata."""
-    for f in dataclasses.fields(node):
-        value, where = getattr(node, f.name), f"{path}{f.name}"
-        if value == MISSING:
-            raise ResauditError(f"{where} is not set; set it in the configuration")
-        for position, item in _items(value):
-            if dataclasses.is_dataclass(item):
-                _check_bounds(item, f"{where}{position}.")
-            elif isinstance(item, dict):
-                for key, inner in item.items():
-                    if dataclasses.is_dataclass(inner):
-                        _check_bounds(inner, f"{where}{position}.{key}.")
-            else:
-                _check_number(item, f"{where}{position}", f.metadata)
-
-
-def _items(value: Any) -> list[tuple[str, Any]]:
-    if isinstance(value, dict):
-        return [(f".{key}", item) for key, item in value.items()]
-    if isinstance(value, list):
-        return [(f"[{i}]", item) for i, item in enumerate(value)]
-    return [("", value)]
+    if dataclasses.is_dataclass(value):
+        for f in dataclasses.fields(value):
+            _check_bounds(getattr(value, f.name), f"{where}.{f.name}".lstrip("."), f.metadata)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            _check_bounds(item, f"{where}.{key}", bounds)
+    elif isinstance(value, list):
+        for position, item in enumerate(value):
+            _check_bounds(item, f"{where}[{position}]", bounds)
+    else:
+        _check_number(value, where, bounds)
 
 
 def _check_number(value: Any, where: str, bounds: Any) -> None:

@@ -90,7 +90,7 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
         sys.executable, "-c",
         "from resaudit.plan import make_plan; from resaudit.composition import load;"
         "from resaudit.papers.drawing import footer;"
-        "print(footer(make_plan(load(['scale=smoke'])), 'demystifying_resnet/fig07'))",
+        "print(footer(make_plan(load(['scale=smoke'])), load(['scale=paper']), 'demystifying_resnet/fig07'))",
         cwd=smoked,
     ).stdout  # fmt: skip
     assert "Scale smoke: depths 2, 4 (protocol: 4, 8, 16, 32, 64, 96); runs 2 (protocol: 10)" in text
@@ -199,10 +199,10 @@ def test_the_tables_are_what_they_were(smoked: Path) -> None:
 
 
 WATCHED = {
-    "whiten": ["datasets/whitening.py", "stages.py"],
-    "train": ["networks/linear.py", "training/ensemble.py", "stages.py"],
-    "curvature": ["networks/linear.py", "curvature/spectrum.py", "stages.py"],
-    "draw": ["papers/style.py", "papers/demystifying_resnet/fig07.py", "explanation.py"],
+    "whiten": ["datasets/whitening.py", "arrays.py", "stages.py"],
+    "train": ["networks/linear.py", "training/ensemble.py", "arrays.py", "results.py", "stages.py"],
+    "curvature": ["networks/linear.py", "curvature/spectrum.py", "arrays.py", "results.py", "stages.py"],
+    "draw": ["papers/style.py", "papers/demystifying_resnet/fig07.py", "results.py", "explanation.py"],
 }
 
 

@@ -63,8 +63,12 @@ def trajectory_of(wildcards):
     return [FILES.training(wildcards.id) / "trajectory.npz"] if ensemble.epochs else []
 
 
+def plan_of(wildcards):
+    return PLAN.figures[f"{wildcards.paper}/{wildcards.figure}"]
+
+
 def results_of(wildcards):
-    part = PLAN.figures[f"{wildcards.paper}/{wildcards.figure}"]
+    part = plan_of(wildcards)
     trained = [e for e in (*part.sweeps.values(), *part.with_spectra.values()) if e.epochs]
     return [FILES.training(e.id) / "trajectory.npz" for e in trained] + [
         FILES.curvature(e.id) / "spectra.npz" for e in part.with_spectra.values()

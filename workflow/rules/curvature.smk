@@ -5,7 +5,7 @@ rule curvature:
     input:
         whitened("moments.npz"),
         trajectory=trajectory_of,
-        code=code("networks", "curvature", "stages"),
+        code=code("networks", "curvature", "arrays", "results", "stages"),
     output:
         FILES.curvature("{id}") / "spectra.npz",
         FILES.curvature("{id}") / "settings.json",

@@ -21,7 +21,7 @@ rule fetch:
 rule whiten:
     input:
         rules.fetch.output,
-        code=code("datasets", "stages"),
+        code=code("datasets", "arrays", "stages"),
     output:
         whitened("samples.npz"),
         whitened("moments.npz"),

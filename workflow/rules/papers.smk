@@ -4,7 +4,7 @@
 rule draw:
     input:
         results_of,
-        code=code("papers", "explanation"),
+        code=code("papers", "arrays", "results", "explanation"),
     output:
         csv=FILES.figure("{paper}/{figure}", "csv"),
         pdf=FILES.figure("{paper}/{figure}", "pdf"),
@@ -26,7 +26,7 @@ rule draw:
         runtime=10,
     params:
         figure=lambda wildcards: fingerprint(PLAN, f"{wildcards.paper}/{wildcards.figure}"),
-        title=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].title,
-        caption=lambda wildcards: PLAN.config.figure[wildcards.paper][wildcards.figure].full_caption,
+        title=lambda wildcards: plan_of(wildcards).figure.title,
+        caption=lambda wildcards: plan_of(wildcards).figure.full_caption,
     shell:
         "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log}"

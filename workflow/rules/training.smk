@@ -5,7 +5,7 @@ rule train:
     input:
         whitened("moments.npz"),
         sweep=sweep_of,
-        code=code("networks", "training", "stages"),
+        code=code("networks", "training", "arrays", "results", "stages"),
     output:
         FILES.training("{id}") / "trajectory.npz",
         FILES.training("{id}") / "settings.json",

@@ -14,7 +14,7 @@ so that with V_m = e_a e_b^T and V_k = e_c e_d^T, an entry of the Hessian is
 import torch
 
 from resaudit.datasets.moments import Moments
-from resaudit.networks.linear import backward, forward
+from resaudit.networks.linear import backward, forward, identity_of
 from resaudit.networks.network import Network
 
 
@@ -41,13 +41,11 @@ def lower_hessians(weights: torch.Tensor, network: Network, moments: Moments) ->
     """As :func:`hessians`, but only the lower triangle is meaningful: all that an eigensolver reads."""
     if not network.is_linear:
         raise ValueError("closed-form Hessians exist for linear networks only")
-    _, runs, width, _ = weights.shape
     xx = torch.from_numpy(moments.xx).to(weights)
     optimal_map = torch.from_numpy(moments.optimal_map).to(weights)
     *inputs, product = forward(weights, network)
     right = torch.stack(inputs, dim=1)
-    eye = torch.eye(width, dtype=weights.dtype, device=weights.device).expand(runs, width, width)
-    left_t = torch.stack(backward(weights, network, eye), dim=1)
+    left_t = torch.stack(backward(weights, network, identity_of(weights)), dim=1)
     residual = ((product - optimal_map) @ xx)[:, None]
 
     outer_left = _every_pair(left_t, left_t)[:, :, None, :, :, None, :]
@@ -55,7 +53,7 @@ def lower_hessians(weights: torch.Tensor, network: Network, moments: Moments) ->
     crossed = _every_pair(left_t @ residual, right)[:, :, None, :, :, :, None]
     between = _between(weights, network)[:, :, :, None, :, None, :]
     hessian = (outer_left * outer_right).addcmul_(crossed, between)
-    return hessian.reshape(runs, network.parameters, network.parameters)
+    return hessian.reshape(-1, network.parameters, network.parameters)
 
 
 def _every_pair(a: torch.Tensor, b: torch.Tensor) -> torch.Tensor:
@@ -73,7 +71,7 @@ def _between(weights: torch.Tensor, network: Network) -> torch.Tensor:
         for layer in range(first, first + network.unit_depth):
             result[:, layer] = state
             state = torch.bmm(weights[layer], state.reshape(runs, width, -1)).view_as(state)
-            state[:, :, layer] = torch.eye(width, dtype=weights.dtype, device=weights.device)
+            state[:, :, layer] = identity_of(weights)
         if network.has_shortcuts:
             state = state + entry
     return result

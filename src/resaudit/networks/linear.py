@@ -19,7 +19,7 @@ def forward(weights: torch.Tensor, network: Network) -> list[torch.Tensor]:
     Returns:
         depth + 1 tensors of shape (runs, width, width).
     """
-    state = _identity(weights)
+    state = identity_of(weights)
     states = []
     for first in network.units:
         entry = state
@@ -51,6 +51,7 @@ def backward(weights: torch.Tensor, network: Network, output: torch.Tensor) -> l
     return behind[::-1]
 
 
-def _identity(weights: torch.Tensor) -> torch.Tensor:
+def identity_of(weights: torch.Tensor) -> torch.Tensor:
+    """An identity matrix for every run, shape (runs, width, width), like the weights in type and device."""
     _, runs, _, width = weights.shape
     return torch.eye(width, dtype=weights.dtype, device=weights.device).expand(runs, width, width)

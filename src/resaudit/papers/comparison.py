@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -37,11 +38,9 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
 
 
 def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> list[str]:
-    if not fresh.is_file():
-        raise ResauditError(f"{fresh} does not exist; draw the figure first (snakemake --cores all)")
     if not reference.is_file():
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
-    drawn_of, reference_of = (_settings_beside(file) for file in (fresh, reference))
+    drawn_of, reference_of = (_about(file)["settings"] for file in (_drawn(fresh), reference))
     others = [
         f"{key} is {drawn_of[key]}, in the reference {reference_of[key]}"
         for key in reference_of
@@ -50,14 +49,20 @@ def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> lis
     return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
 
 
-def _settings_beside(table: Path) -> dict[str, str]:
-    """The settings that a table was drawn with, from the file beside it."""
+def _drawn(table: Path) -> Path:
+    if not table.is_file():
+        raise ResauditError(f"{table} does not exist; draw the figure first (snakemake --cores all)")
+    return table
+
+
+def _about(table: Path) -> dict[str, Any]:
+    """What a table is of, from the file beside it."""
     path = table.with_suffix(".json")
     try:
-        settings: dict[str, str] = json.loads(path.read_text(encoding="utf-8"))["settings"]
-    except (OSError, ValueError, KeyError) as error:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
         raise ResauditError(f"{path}, which says what the table is of, cannot be read ({error})") from error
-    return settings
+    return about
 
 
 def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[str]:
@@ -89,15 +94,13 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
     """
     layout = Layout(plan.config.paths)
     for name in plan.figures:
-        drawn, kept = layout.figure(name, "csv"), reference_file(name)
-        if not drawn.is_file():
-            raise ResauditError(f"{drawn} does not exist; draw the figure first (snakemake --cores all)")
-        table = read_csv(drawn)
+        drawn, kept = _drawn(layout.figure(name, "csv")), reference_file(name)
+        about, table = _about(drawn), read_csv(drawn)
         if drawn.stat().st_size > LARGE_REFERENCE_BYTES and "epoch" in table:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
             table = table[table["epoch"].isin(epochs)]
         write_csv(kept, table)
-        write_json(kept.with_suffix(".json"), json.loads(drawn.with_suffix(".json").read_text(encoding="utf-8")))
+        write_json(kept.with_suffix(".json"), about)
         say(f"{name}: {len(table)} rows in {kept}")
 
 

@@ -9,6 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
 from resaudit.composition import load
+from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
 from resaudit.files import Layout, write_json, written_whole
@@ -27,16 +28,16 @@ def run_draw(plan: Plan, name: str) -> None:
     Raises:
         ResauditError: a result is missing, or the figure has no module.
     """
-    layout, module = Layout(plan.config.paths), figure_module(name)
+    layout, module, paper = Layout(plan.config.paths), figure_module(name), load(["scale=paper"])
     csv = layout.figure(name, "csv")
     write_csv(csv, module.table(gather(plan.figures[name], layout)))
     apply_style()
     drawing = module.plot(read_csv(csv))
-    _add_footer(drawing, footer(plan, name))
+    _add_footer(drawing, footer(plan, paper, name))
     for suffix in FORMATS:
         with written_whole(layout.figure(name, suffix)) as temporary:
             drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
-    write_json(layout.figure(name, "json"), about(plan.config, load(["scale=paper"]), name) | provenance())
+    write_json(layout.figure(name, "json"), about(plan.config, paper, name) | provenance())
 
 
 def figure_module(name: str) -> ModuleType:
@@ -65,9 +66,9 @@ def read_csv(path: Path) -> pd.DataFrame:
     return pd.read_csv(path)
 
 
-def footer(plan: Plan, name: str) -> str:
-    """Scale, what it reduces, and what is assumed, in small type under the figure."""
-    figure, paper = plan.figures[name].figure, load(["scale=paper"])
+def footer(plan: Plan, paper: Config, name: str) -> str:
+    """What the marks mean, the scale and what it reduces, and what is assumed at the ``paper`` scale."""
+    figure = plan.figures[name].figure
     changed = deviations(plan.config, paper, name)
     scale = f"Scale {plan.config.scale.name}: {'; '.join(changed) if changed else 'nothing reduced'}."
     protocol = f"Assumed in the protocol: {'; '.join(assumed(paper, paper.by_name(name)))}."
