@@ -1,4 +1,5 @@
-# resaudit: `snakemake --cores all` draws every figure. Rules stand in workflow/rules, settings in config/.
+# resaudit: `snakemake --cores all` draws every figure and judges every claim; `snakemake --cores all robustness` judges
+# them again under every other reading of what the papers leave unsaid. Rules stand in workflow/rules, settings in config/.
 from snakemake.utils import min_version
 
 min_version("9.0")
@@ -9,15 +10,18 @@ include: "workflow/rules/common.smk"
 
 localrules:
     all,
+    robustness,
 
 
 rule all:
     default_target: True
     input:
         [figure_files(name) for name in PLAN.figures],
+        FILES.figures / "audit.html",
 
 
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/curvature.smk"
 include: "workflow/rules/papers.smk"
+include: "workflow/rules/claims.smk"

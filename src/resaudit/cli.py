@@ -6,6 +6,7 @@ Heavy modules are imported by the subcommand that needs them, so that the light 
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import click
 
@@ -13,6 +14,7 @@ from resaudit.composition import load
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
 from resaudit.plan import Plan, make_plan
+from resaudit.programme import Programme
 
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
@@ -89,12 +91,14 @@ def fetch(dataset: str, overrides: Overrides) -> None:
 
 
 @cli.command()
+@click.argument("data")
 @_stage
-def whiten(overrides: Overrides) -> None:
-    """Whiten the fetched images and compute their moments."""
+def whiten(data: str, overrides: Overrides) -> None:
+    """Whiten the fetched images and compute their moments: DATA, by the id that 'resaudit explain' lists."""
+    plan = Programme(overrides).data(data)
     from resaudit.stages import run_whiten
 
-    run_whiten(make_plan(load(overrides)))
+    run_whiten(plan)
 
 
 @cli.command()
@@ -102,24 +106,18 @@ def whiten(overrides: Overrides) -> None:
 @_stage
 def train(ensemble: str, overrides: Overrides) -> None:
     """Train one ENSEMBLE, by the id that 'resaudit explain' lists."""
-    plan = make_plan(load(overrides))
-    job = plan.ensemble(ensemble)
-    if ensemble not in plan.trained:
-        raise ResauditError(f"{ensemble} is not trained: only its initial point is wanted (resaudit curvature)")
+    plan, job = Programme(overrides).ensemble(ensemble)
     from resaudit.stages import run_train
 
     run_train(plan, job)
 
 
 @cli.command()
-@click.argument("ensemble")
+@click.argument("hessians")
 @_stage
-def curvature(ensemble: str, overrides: Overrides) -> None:
-    """Compute the spectra of one ENSEMBLE's Hessians, by the id that 'resaudit explain' lists."""
-    plan = make_plan(load(overrides))
-    job = plan.ensemble(ensemble)
-    if ensemble not in plan.with_spectra:
-        raise ResauditError(f"{ensemble} keeps no weights whose Hessian is wanted (resaudit train)")
+def curvature(hessians: str, overrides: Overrides) -> None:
+    """Compute the spectra of an ensemble's HESSIANS, by the id that 'resaudit explain' lists."""
+    plan, job = Programme(overrides).hessians(hessians)
     from resaudit.stages import run_curvature
 
     run_curvature(plan, job)
@@ -134,6 +132,40 @@ def draw(figure: str, overrides: Overrides) -> None:
     from resaudit.papers.drawing import run_draw
 
     run_draw(plan, name)
+
+
+@cli.command()
+@click.argument("paper")
+@_stage
+def vary(paper: str, overrides: Overrides) -> None:
+    """Judge a PAPER's claims under every variant of what it leaves unsaid, and draw the matrix."""
+    programme = Programme(overrides)
+    from resaudit.claims.robustness import run_vary
+
+    run_vary(programme, paper)
+
+
+@cli.command()
+@_stage
+def report(overrides: Overrides) -> None:
+    """Write the audit of all that has been drawn: figures/audit.json and the page figures/audit.html."""
+    plan = make_plan(load(overrides))
+    from resaudit.auditing import run_report
+
+    run_report(plan, overrides)
+
+
+@cli.command()
+@click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full.")
+@click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
+@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write verdicts as JUnit XML too.")
+@_with_overrides
+def audit(wanted: str | None, strict: bool, junit: Path | None, overrides: Overrides) -> None:
+    """Print the verdict on every claim, from the tables drawn here."""
+    plan = make_plan(load(overrides))
+    from resaudit.auditing import run_audit
+
+    run_audit(plan, overrides, click.echo, wanted, strict, junit)
 
 
 @cli.command("list")

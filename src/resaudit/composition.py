@@ -3,7 +3,11 @@
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import fields
+from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 from hydra import compose, initialize_config_dir
 from hydra.core.config_store import ConfigStore
@@ -12,9 +16,12 @@ from hydra.core.override_parser.types import Override
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
 
-from resaudit.config import Config, Figure, Protocol
+from resaudit.config import CONTROL, Config, Figure, Protocol
 from resaudit.errors import ResauditError
+from resaudit.files import Layout
+from resaudit.ledger import CHECKS, Claim
 from resaudit.validation import check
 
 # figures=fig04,fig05 is what one types; a list needs its brackets in Hydra.
@@ -49,19 +56,55 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
     """
     folder = (folder or config_folder()).resolve()
     overrides = [_ONE_FIGURE.sub(r"figures=[\1]", override) for override in overrides]
-    _register()
-    mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
-    with _one_line_errors(), initialize_config_dir(str(folder), version_base="1.3"):
+    with _one_line_errors():
         parsed = [_parse(override) for override in overrides]
-        composed = compose("config", mounts)
         if overrides:
-            _check_overrides(parsed, composed)
-            composed = compose("config", [*mounts, *overrides])
+            _check_overrides(parsed, _composed(folder, ()))
+        variant = next((str(o.value()) for o in reversed(parsed) if o.key_or_group == "variant" and o.value()), None)
+        if variant is not None:
+            # What it stands for is what the configuration without it says.
+            without = [o.input_line for o in parsed if o.key_or_group != "variant"]
+            changes = _overrides_of_variant(variant, _composed(folder, tuple(without)))
+            parsed += [_parse(override) for override in changes]
+            overrides = [*without, f"variant={variant}", *changes]
+        composed = _composed(folder, tuple(overrides))
+        if variant is not None:
+            composed.paths.figures = str(Layout(composed.paths).variant(composed.variant))
         _apply_scale(composed, {o.key_or_group for o in parsed})
+        _type_claims(composed, sorted(file.stem for file in folder.glob("scale/*.yaml")))
         config = OmegaConf.to_object(composed)
     assert isinstance(config, Config)
     check(config)
     return config
+
+
+def _composed(folder: Path, overrides: tuple[str, ...]) -> DictConfig:
+    # Composing takes a good part of a second; variants compose the same again and again.
+    return deepcopy(_compose_once(folder, overrides))
+
+
+@lru_cache(maxsize=32)
+def _compose_once(folder: Path, overrides: tuple[str, ...]) -> DictConfig:
+    _register()
+    mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
+    mounts += [f"+claims@claims.{file.stem}={file.stem}" for file in sorted(folder.glob("claims/*.yaml"))]
+    with initialize_config_dir(str(folder), version_base="1.3"):
+        return compose("config", [*mounts, *overrides])
+
+
+def _overrides_of_variant(wanted: str, composed: DictConfig) -> list[str]:
+    config = OmegaConf.to_object(composed)
+    assert isinstance(config, Config)
+    known = config.variants()
+    if wanted not in (CONTROL, *known):
+        raise ResauditError(f"unknown variant {wanted!r}; allowed: {', '.join((CONTROL, *known))}")
+    return known[wanted].overrides if wanted in known else []
+
+
+def dataset_files(folder: Path) -> dict[str, list[str]]:
+    """The names of every data set's raw files, by its name."""
+    ledgers = (OmegaConf.load(file) for file in sorted(folder.glob("dataset/*.yaml")))
+    return {str(ledger.name): [str(file.name) for file in ledger.files.values()] for ledger in ledgers}
 
 
 def _parse(override: str) -> Override:
@@ -101,9 +144,37 @@ def _apply_scale(composed: DictConfig, overridden: set[str]) -> None:
         for name, figure in figures.items():
             prefix = f"figure.{paper}.{name}.protocol"
             set_by_user = {k[len(prefix) + 1 :].split(".")[0] for k in overridden if k.startswith(prefix)}
-            reduced = figure.scales.get(composed.scale.name, {})
+            reduced = dict(figure.scales.get(composed.scale.name, {}))
+            if composed.variant is not None:
+                reduced |= figure.variant_scales.get(composed.scale.name, {})
             changes = {key: value for key, value in reduced.items() if key not in set_by_user}
             figure.protocol = OmegaConf.merge(OmegaConf.structured(Protocol), figure.protocol, changes)
+
+
+def _type_claims(composed: DictConfig, scales: list[str]) -> None:
+    """Put each claim, and each of its checks, over its schema, so that what they hold is typed."""
+    for paper, claims in composed.claims.items():
+        for name in claims:
+            where = f"claims.{paper}.{name}"
+            claims[name] = _typed(Claim, claims[name], where)
+            for scale in claims[name].needs.scales:
+                if scale not in scales:
+                    raise ResauditError(f"{where}.needs.scales has {scale!r}; allowed: {', '.join(scales)}")
+            for part, given in claims[name].checks.items():
+                here = f"{where}.checks.{part}"
+                kind = given.get("check") if isinstance(given, DictConfig) else None
+                if kind not in CHECKS:
+                    raise ResauditError(f"{here}.check is {kind!r}; allowed: {', '.join(CHECKS)}")
+                parameters = {key: value for key, value in given.items() if key != "check"}
+                claims[name].checks[part] = _typed(CHECKS[kind], parameters, here)
+
+
+def _typed(schema: type, given: Any, where: str) -> Any:
+    try:
+        return OmegaConf.merge(OmegaConf.structured(schema), given)
+    except (OmegaConfBaseException, ValueError, TypeError) as error:
+        allowed = ", ".join(f.name for f in fields(schema))
+        raise ResauditError(f"{where}: {_in_one_line(error)}; allowed keys: {allowed}") from error
 
 
 def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
@@ -139,7 +210,7 @@ def _deepest_known(key: str, config: DictConfig) -> tuple[object, str]:
 def _one_line_errors() -> Iterator[None]:
     try:
         yield
-    except (HydraException, OmegaConfBaseException, ValueError) as error:
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
         raise ResauditError(_in_one_line(error)) from error
 
 

@@ -11,6 +11,11 @@ from typing import Any
 from omegaconf import MISSING
 
 from resaudit.errors import ResauditError
+from resaudit.ledger import Claim
+from resaudit.schema import bounded
+
+CONTROL = "control"
+"""Not a variant: the reading configured, reduced as far as the variants are, to be compared with them."""
 
 
 class Device(Enum):
@@ -43,6 +48,31 @@ class Experiment(Enum):
     best_rate_spectra = "best_rate_spectra"
 
 
+class Precision(Enum):
+    """Floating-point type that Hessians and their eigenvalues are computed in."""
+
+    float64 = "float64"
+    float32 = "float32"
+
+
+class NegativeEigenvalues(Enum):
+    """Which eigenvalues the index counts: those below minus the noise floor, or every one with a minus sign."""
+
+    beyond_noise = "beyond_noise"
+    every = "every"
+
+
+class RateChoice(Enum):
+    """Which of the learning rates of a sweep a network is shown at.
+
+    - ``best``: the least mean final loss;
+    - ``tenth_of_best``: the one nearest to a tenth of that, whose path is closer to the gradient flow.
+    """
+
+    best = "best"
+    tenth_of_best = "tenth_of_best"
+
+
 class XavierLaw(Enum):
     """The law that Xavier's variance 1/width is given to."""
 
@@ -50,19 +80,12 @@ class XavierLaw(Enum):
     uniform = "uniform"
 
 
-def _bounded(default: Any = MISSING, at_least: float | None = None, above: float | None = None) -> Any:
-    bounds = {"at_least": at_least, "above": above}
-    if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata=bounds)
-    return field(default=default, metadata=bounds)
-
-
 @dataclass
 class DataFile:
     """One raw IDX file: its canonical name, size in bytes and SHA-256."""
 
     name: str = MISSING
-    size: int = _bounded(at_least=1)
+    size: int = bounded(at_least=1)
     sha256: str = MISSING
 
 
@@ -91,7 +114,7 @@ class Dataset:
     title: str = MISSING
     citation: str = MISSING
     licence: str = MISSING
-    classes: int = _bounded(at_least=2)
+    classes: int = bounded(at_least=2)
     files: dict[str, DataFile] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
     folder: str | None = None
@@ -104,7 +127,7 @@ class Dataset:
 class Whitening:
     """Principal components kept and scaled to unit variance; whether the mean is taken off first."""
 
-    components: int = _bounded(10, at_least=1)
+    components: int = bounded(10, at_least=1)
     centered: bool = True
 
 
@@ -120,8 +143,8 @@ class Scale:
 class RunsAt:
     """Fewer runs at one depth, where a run is dear."""
 
-    depth: int = _bounded(at_least=1)
-    runs: int = _bounded(at_least=1)
+    depth: int = bounded(at_least=1)
+    runs: int = bounded(at_least=1)
 
 
 @dataclass
@@ -135,19 +158,25 @@ class Protocol:
         runs_at: fewer runs at the depths named.
         epochs: steps of full-batch gradient descent.
         learning_rates: all that are tried.
+        rate: which of these a network's training is shown at.
         hessian_epochs: how many epochs have their Hessian computed, evenly on a logarithmic scale; null: all.
+        hessian_precision: what Hessians and their eigenvalues are computed in.
+        negative_eigenvalues: which eigenvalues count for the index.
         zero_scale: what Xavier weights are multiplied by to start a shortcut network.
         xavier: law of the Xavier initialization.
     """
 
     networks: list[str] = field(default_factory=list)
-    depths: list[int] = _bounded([], at_least=1)
-    runs: int = _bounded(at_least=1)
+    depths: list[int] = bounded([], at_least=1)
+    runs: int = bounded(at_least=1)
     runs_at: list[RunsAt] = field(default_factory=list)
-    epochs: int = _bounded(0, at_least=0)
-    learning_rates: list[float] = _bounded([], above=0)
-    hessian_epochs: int | None = _bounded(None, at_least=2)
-    zero_scale: float = _bounded(0.01, at_least=0)
+    epochs: int = bounded(0, at_least=0)
+    learning_rates: list[float] = bounded([], above=0)
+    rate: RateChoice = RateChoice.best
+    hessian_epochs: int | None = bounded(None, at_least=2)
+    hessian_precision: Precision = Precision.float64
+    negative_eigenvalues: NegativeEigenvalues = NegativeEigenvalues.beyond_noise
+    zero_scale: float = bounded(0.01, at_least=0)
     xavier: XavierLaw = XavierLaw.gaussian
 
     def runs_of(self, depth: int) -> int:
@@ -157,9 +186,13 @@ class Protocol:
 
 @dataclass
 class Variant:
-    """Another plausible value of an assumption, as the overrides that set it."""
+    """Another plausible value of an assumption: in words, and as the overrides that set it.
 
-    name: str = MISSING
+    Figures, and a paper's claims, may share a variant under one id; together their overrides are one other reading
+    of the paper.
+    """
+
+    summary: str = MISSING
     overrides: list[str] = field(default_factory=list)
 
 
@@ -171,22 +204,22 @@ class Assumption:
         setting: the configuration key that holds the value, from the root or (``protocol.…``) the figure.
         value: the value in words where no key holds it.
         reason: why this value.
-        variants: plausible others.
+        variants: plausible others, by id.
     """
 
     setting: str | None = None
     value: str | None = None
     reason: str = MISSING
-    variants: list[Variant] = field(default_factory=list)
+    variants: dict[str, Variant] = field(default_factory=dict)
 
 
 @dataclass
 class Tolerance:
     """How far a column of a fresh table may lie from the reference, and for what share of the rows."""
 
-    relative: float = _bounded(0.0, at_least=0)
-    absolute: float = _bounded(0.0, at_least=0)
-    share: float = _bounded(1.0, at_least=0)
+    relative: float = bounded(0.0, at_least=0)
+    absolute: float = bounded(0.0, at_least=0)
+    share: float = bounded(1.0, at_least=0)
 
 
 @dataclass
@@ -200,7 +233,10 @@ class Paper:
 
 @dataclass
 class Figure:
-    """A figure: the paper's protocol, what reduced scales change in it, and what the paper left unsaid."""
+    """A figure: the paper's protocol, what reduced scales change in it, and what the paper left unsaid.
+
+    ``variant_scales`` holds, by scale, what is reduced further when the figure is drawn under a variant.
+    """
 
     paper: Paper = field(default_factory=Paper)
     title: str = MISSING
@@ -210,6 +246,7 @@ class Figure:
     experiment: Experiment = MISSING
     protocol: Protocol = field(default_factory=Protocol)
     scales: dict[str, dict[str, Any]] = field(default_factory=dict)
+    variant_scales: dict[str, dict[str, Any]] = field(default_factory=dict)
     assumptions: dict[str, Assumption] = field(default_factory=dict)
     keys: list[str] = field(default_factory=list)
     tolerances: dict[str, Tolerance] = field(default_factory=dict)
@@ -231,15 +268,30 @@ class Paths:
 
 @dataclass
 class Config:
-    """Everything that a run depends on."""
+    """Everything that a run depends on.
 
-    seed: int = _bounded(1, at_least=0)
+    Attributes:
+        seed: of all ensembles.
+        device: where ensembles train.
+        dataset, whitening: the data.
+        scale: how much of the protocol is run.
+        figures: those to draw, by short or full name; empty: all.
+        figure: every figure, by paper and name.
+        claims: every claim, by paper and id.
+        variant: another reading of what the papers leave unsaid, by its id; :data:`CONTROL` is the reading
+            configured, reduced as the variants are.
+        paths: folders.
+    """
+
+    seed: int = bounded(1, at_least=0)
     device: Device = Device.auto
     dataset: Dataset = field(default_factory=Dataset)
     whitening: Whitening = field(default_factory=Whitening)
     scale: Scale = field(default_factory=Scale)
     figures: list[str] = field(default_factory=list)
     figure: dict[str, Any] = field(default_factory=dict)
+    claims: dict[str, Any] = field(default_factory=dict)
+    variant: str | None = None
     paths: Paths = field(default_factory=Paths)
 
     def every_figure(self) -> Iterator[tuple[str, Figure]]:
@@ -263,6 +315,20 @@ class Config:
         if not matches:
             raise ResauditError(f"unknown figure {wanted!r}; known: {', '.join(known)}")
         return matches
+
+    def claims_of(self, paper: str) -> dict[str, Claim]:
+        """The claims of a paper by their ids, in the order of its ledger."""
+        return dict(self.claims.get(paper, {}))
+
+    def variants(self) -> dict[str, Variant]:
+        """Every variant of the figures' assumptions, by id, with the overrides of all figures that have it."""
+        merged: dict[str, Variant] = {}
+        for _, figure in self.every_figure():
+            for assumption in figure.assumptions.values():
+                for name, variant in assumption.variants.items():
+                    known = merged.setdefault(name, Variant(variant.summary))
+                    known.overrides += [o for o in variant.overrides if o not in known.overrides]
+        return merged
 
     def chosen_figures(self) -> dict[str, Figure]:
         """The figures to draw, by ``paper/figure``."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from resaudit.plan import Ensemble
+from resaudit.plan import Ensemble, Hessians
 
 # Measured on one core at 2.6 GHz with MKL; benchmarks/RESULTS.md holds the times they were taken from.
 SECONDS_TO_START = 3.0
@@ -36,8 +36,9 @@ def train_cost(ensemble: Ensemble) -> Cost:
     )
 
 
-def curvature_cost(ensemble: Ensemble) -> Cost:
+def curvature_cost(job: Hessians) -> Cost:
     """Of the dense Hessians and their eigenvalues."""
+    ensemble = job.ensemble
     size = ensemble.network.parameters
     hessians = max(1, len(ensemble.snapshot_epochs)) * ensemble.runs
     each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2
@@ -46,6 +47,6 @@ def curvature_cost(ensemble: Ensemble) -> Cost:
     return Cost(SECONDS_TO_START + each * hessians, MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch)
 
 
-def curvature_threads(ensemble: Ensemble) -> int:
+def curvature_threads(job: Hessians) -> int:
     """Two where the Hessians are so large that one such job at a time has to do, else one."""
-    return 2 if curvature_cost(ensemble).megabytes > MEGABYTES_FOR_TWO_THREADS else 1
+    return 2 if curvature_cost(job).megabytes > MEGABYTES_FOR_TWO_THREADS else 1

@@ -1,6 +1,7 @@
 """What a figure is drawn from, in words: deviations from the paper, assumptions, jobs and their cost."""
 
 import dataclasses
+import hashlib
 import json
 from collections.abc import Iterator
 from enum import Enum
@@ -14,7 +15,7 @@ from resaudit.plan import Plan, content_id
 
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
     """Where a figure's settings differ from the paper's protocol, as ``key value (protocol: value)``."""
-    here, there = _setting_values(config, name), _setting_values(paper, name)
+    here, there = settings_in_words(config, name), settings_in_words(paper, name)
     return [f"{key} {here[key]} (protocol: {there[key]})" for key in here if here[key] != there[key]]
 
 
@@ -23,12 +24,13 @@ def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
     return {
         "figure": name,
         "scale": config.scale.name,
-        "settings": _setting_values(config, name),
+        "variant": config.variant,
+        "settings": settings_in_words(config, name),
         "differs from the protocol in": deviations(config, paper, name),
     }
 
 
-def _setting_values(config: Config, name: str) -> dict[str, str]:
+def settings_in_words(config: Config, name: str) -> dict[str, str]:
     """Every setting that a figure depends on, by its name in words."""
     figure = config.by_name(name)
     protocol, experiment = figure.protocol, figure.experiment
@@ -38,10 +40,14 @@ def _setting_values(config: Config, name: str) -> dict[str, str]:
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
     del values["runs at"]
-    if experiment is not Experiment.best_rate_spectra:
-        del values["hessian epochs"]
-    if experiment is Experiment.initial_spectra:
-        del values["epochs"], values["learning rates"]
+    unused = {
+        Experiment.initial_spectra: (
+            "epochs", "learning rates", "rate", "hessian epochs", "negative eigenvalues",
+        ),  # fmt: skip
+        Experiment.rate_sweep: ("hessian epochs", "hessian precision", "negative eigenvalues"),
+    }
+    for key in unused.get(experiment, ()):
+        del values[key]
     return values
 
 
@@ -82,7 +88,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
     yield f"  {figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})"
     yield f"  {figure.full_caption}"
     yield f"\nprotocol at scale {plan.config.scale.name} ({plan.config.scale.summary})"
-    for key, value in _setting_values(plan.config, name).items():
+    for key, value in settings_in_words(plan.config, name).items():
         yield f"  {key}: {value}"
     changed = deviations(plan.config, paper, name)
     yield "  differs from the paper's protocol in: " + ("; ".join(changed) or "nothing")
@@ -94,26 +100,28 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         )
         yield f"  {key}: {assumed_value}" + (f" (here: {here})" if here != assumed_value else "")
         yield f"    why: {assumption.reason}"
-        for variant in assumption.variants:
-            yield f"    variant: {variant.name}: {' '.join(variant.overrides)}"
+        for variant_id, variant in assumption.variants.items():
+            yield f"    variant {variant_id}: {variant.summary}: {' '.join(variant.overrides)}"
     yield "\nensembles"
     total = 0.0
-    for stage, cost, ensembles in (
-        ("train", train_cost, part.sweeps), ("train", train_cost, part.with_spectra),
-        ("curvature", curvature_cost, part.with_spectra),
-    ):  # fmt: skip
-        for ensemble in ensembles.values():
-            if stage == "curvature" or ensemble.epochs:
-                estimate = cost(ensemble)
-                total += estimate.seconds
-                yield (
-                    f"  {stage} {ensemble.id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
-                    f"on one core and {estimate.megabytes:.0f} MB"
-                )
+    jobs = [("train", e.id, e, train_cost(e)) for e in part.ensembles if e.epochs]
+    jobs += [("curvature", h.id, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
+    for stage, job_id, ensemble, estimate in jobs:
+        total += estimate.seconds
+        yield (
+            f"  {stage} {job_id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
+            f"on one core and {estimate.megabytes:.0f} MB"
+        )
     yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
     yield "\nfiles"
     yield f"  results: {layout.training('ID')}, {layout.curvature('ID')}; {layout.whitened(plan.data.id)}"
     yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
+
+
+def ledger_sha256(config: Config, paper: str) -> str:
+    """SHA-256 of a paper's claims, with all defaults filled in, as canonical JSON."""
+    claims = {name: dataclasses.asdict(claim) for name, claim in config.claims_of(paper).items()}
+    return hashlib.sha256(json.dumps(claims, sort_keys=True, default=_words).encode()).hexdigest()
 
 
 def fingerprint(plan: Plan, name: str) -> str:

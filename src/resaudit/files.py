@@ -31,13 +31,17 @@ class Layout:
         """Folder of an ensemble's trajectory."""
         return self.results / "train" / ensemble_id
 
-    def curvature(self, ensemble_id: str) -> Path:
-        """Folder of an ensemble's spectra."""
-        return self.results / "curvature" / ensemble_id
+    def curvature(self, hessians_id: str) -> Path:
+        """Folder of the spectra of Hessians."""
+        return self.results / "curvature" / hessians_id
 
     def figure(self, name: str, suffix: str) -> Path:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
+
+    def variant(self, name: str) -> Path:
+        """Folder of the figures drawn under a variant, by paper."""
+        return self.results / "variants" / name
 
     def check_writable(self) -> None:
         """See that all folders exist or can be made, before anything is run.

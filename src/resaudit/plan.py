@@ -3,10 +3,10 @@
 import hashlib
 import json
 from dataclasses import asdict, dataclass, field
+from functools import cached_property
 from typing import Any
 
 from resaudit.config import Config, Experiment, Figure, Protocol
-from resaudit.errors import ResauditError
 from resaudit.networks.network import Network, shortcut_depth_of
 
 
@@ -34,7 +34,7 @@ class WhitenedData:
         """All that the result depends on."""
         return asdict(self)
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Readable stem and hash of the settings."""
         mean = "centered" if self.centered else "uncentered"
@@ -54,7 +54,8 @@ class Ensemble:
         runs: seeds at each learning rate.
         epochs: steps of gradient descent.
         learning_rates: the rates tried; none where the rate is another ensemble's best, or nothing is trained.
-        best_rate_of: id of the ensemble whose best rate is used.
+        rate_from: id of the ensemble one of whose rates is used.
+        rate: which of them, as :func:`resaudit.training.trajectory.chosen_learning_rate` knows it.
         snapshot_epochs: the epochs whose weights are kept.
     """
 
@@ -66,7 +67,8 @@ class Ensemble:
     runs: int
     epochs: int = 0
     learning_rates: tuple[float, ...] = ()
-    best_rate_of: str | None = None
+    rate_from: str | None = None
+    rate: str | None = None
     snapshot_epochs: tuple[int, ...] = ()
 
     @property
@@ -74,7 +76,7 @@ class Ensemble:
         """All that the result depends on."""
         return {**asdict(self), "dtype": "float64"}
 
-    @property
+    @cached_property
     def id(self) -> str:
         """Readable stem and hash of the settings."""
         n = self.network.shortcut_depth
@@ -91,12 +93,45 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
+class Hessians:
+    """The Hessians at an ensemble's snapshots, or at its initial point if it is not trained, in one precision."""
+
+    ensemble: Ensemble
+    precision: str
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
+        return {**self.ensemble.settings, "hessian_precision": self.precision}
+
+    @cached_property
+    def id(self) -> str:
+        """The ensemble's id and the precision."""
+        return f"{self.ensemble.id}-{self.precision}"
+
+
+@dataclass(frozen=True)
 class FigurePlan:
-    """What one figure is drawn from: for each (network name, depth) the sweep and the ensemble with spectra."""
+    """What one figure is drawn from: for each (network name, depth) the sweep, and the Hessians."""
 
     figure: Figure
     sweeps: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
-    with_spectra: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
+    hessians: dict[tuple[str, int], Hessians] = field(default_factory=dict)
+
+    @property
+    def ensembles(self) -> list[Ensemble]:
+        """Every ensemble that it needs, trained or at its initial point."""
+        return [*self.sweeps.values(), *(h.ensemble for h in self.hessians.values())]
+
+    @cached_property
+    def evidence(self) -> dict[str, Any]:
+        """What its table is a function of: two plans with the same evidence give the same table."""
+        return {
+            "sweeps": {f"{name} {depth}": e.id for (name, depth), e in self.sweeps.items()},
+            "hessians": {f"{name} {depth}": h.id for (name, depth), h in self.hessians.items()},
+            "rate": self.figure.protocol.rate.value,
+            "negative eigenvalues": self.figure.protocol.negative_eigenvalues.value,
+        }
 
 
 @dataclass(frozen=True)
@@ -107,30 +142,15 @@ class Plan:
     data: WhitenedData
     figures: dict[str, FigurePlan]
 
-    @property
+    @cached_property
     def trained(self) -> dict[str, Ensemble]:
         """The ensembles to train, by id, each once however many figures want it."""
-        every = (e for f in self.figures.values() for part in (f.sweeps, f.with_spectra) for e in part.values())
-        return {e.id: e for e in every if e.epochs}
+        return {e.id: e for f in self.figures.values() for e in f.ensembles if e.epochs}
 
-    @property
-    def with_spectra(self) -> dict[str, Ensemble]:
-        """The ensembles whose Hessians are wanted, by id."""
-        return {e.id: e for f in self.figures.values() for e in f.with_spectra.values()}
-
-    def ensemble(self, wanted: str) -> Ensemble:
-        """The ensemble of an id.
-
-        Raises:
-            ResauditError: the configuration has none of that id.
-        """
-        known = self.trained | self.with_spectra
-        if wanted not in known:
-            raise ResauditError(
-                f"no ensemble {wanted!r} in this configuration; 'resaudit explain FIGURE' lists them, "
-                "with the same overrides as here"
-            )
-        return known[wanted]
+    @cached_property
+    def hessians(self) -> dict[str, Hessians]:
+        """The Hessians to compute, by id, each once however many figures want them."""
+        return {h.id: h for f in self.figures.values() for h in f.hessians.values()}
 
 
 def make_plan(config: Config) -> Plan:
@@ -154,16 +174,22 @@ def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePl
         for depth in protocol.depths
     }
     if figure.experiment is Experiment.initial_spectra:
-        return FigurePlan(figure, with_spectra=_each(initial, snapshot_epochs=(0,)))
+        return FigurePlan(figure, hessians=_hessians(protocol, _each(initial, snapshot_epochs=(0,))))
     sweeps = _each(initial, epochs=protocol.epochs, learning_rates=tuple(protocol.learning_rates))
     if figure.experiment is Experiment.rate_sweep:
         return FigurePlan(figure, sweeps)
     epochs = snapshot_epochs(protocol.epochs, protocol.hessian_epochs)
     followed = {
-        key: Ensemble(**initial[key], epochs=protocol.epochs, snapshot_epochs=epochs, best_rate_of=sweep.id)
+        key: Ensemble(
+            **initial[key],
+            epochs=protocol.epochs,
+            snapshot_epochs=epochs,
+            rate_from=sweep.id,
+            rate=protocol.rate.value,
+        )
         for key, sweep in sweeps.items()
     }
-    return FigurePlan(figure, sweeps, followed)
+    return FigurePlan(figure, sweeps, _hessians(protocol, followed))
 
 
 def _initial(protocol: Protocol, name: str, depth: int, config: Config, data: str) -> dict[str, Any]:
@@ -181,6 +207,10 @@ def _initial(protocol: Protocol, name: str, depth: int, config: Config, data: st
 
 def _each(initial: dict[tuple[str, int], dict[str, Any]], **training: Any) -> dict[tuple[str, int], Ensemble]:
     return {key: Ensemble(**start, **training) for key, start in initial.items()}
+
+
+def _hessians(protocol: Protocol, ensembles: dict[tuple[str, int], Ensemble]) -> dict[tuple[str, int], Hessians]:
+    return {key: Hessians(ensemble, protocol.hessian_precision.value) for key, ensemble in ensembles.items()}
 
 
 def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
-from resaudit.plan import Ensemble, WhitenedData
+from resaudit.plan import Ensemble, Hessians, WhitenedData
 from resaudit.training.trajectory import Trajectory
 
 
@@ -35,14 +35,14 @@ def load_trajectory(layout: Layout, ensemble: Ensemble, with_snapshots: bool = F
     return load_arrays(folder / "trajectory.npz", Trajectory, () if with_snapshots else ("snapshots",))
 
 
-def load_spectra(layout: Layout, ensemble: Ensemble) -> Spectra:
-    """The spectra at an ensemble's snapshots.
+def load_spectra(layout: Layout, hessians: Hessians) -> Spectra:
+    """The spectra of Hessians.
 
     Raises:
         ResauditError: they are missing, damaged, or of other settings.
     """
-    folder = layout.curvature(ensemble.id)
-    _check_settings(folder, ensemble.settings)
+    folder = layout.curvature(hessians.id)
+    _check_settings(folder, hessians.settings)
     return load_arrays(folder / "spectra.npz", Spectra)
 
 

@@ -19,13 +19,13 @@ from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, write_json
 from resaudit.networks.initialization import initial_weights
-from resaudit.plan import Ensemble, Plan
+from resaudit.plan import Ensemble, Hessians, Plan
 from resaudit.progress import with_progress
 from resaudit.provenance import provenance
 from resaudit.results import load_moments, load_trajectory
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
-from resaudit.training.trajectory import Trajectory, best_learning_rate
+from resaudit.training.trajectory import Trajectory, chosen_learning_rate
 
 LARGEST_WHITENING_ERROR = 1e-12
 
@@ -82,22 +82,23 @@ def train(ensemble: Ensemble, moments: Moments, learning_rates: Sequence[float],
     )
 
 
-def run_curvature(plan: Plan, ensemble: Ensemble) -> None:
-    """Spectra at the snapshots of an ensemble, or at its initial point if it is not trained: ``spectra.npz``.
+def run_curvature(plan: Plan, hessians: Hessians) -> None:
+    """Spectra of Hessians: ``spectra.npz``.
 
     Raises:
         ResauditError: an input is missing, or is of other settings than this plan's.
     """
     layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
-    folder = layout.curvature(ensemble.id)
-    with _recorded(folder, ensemble.settings, device):
+    folder, ensemble = layout.curvature(hessians.id), hessians.ensemble
+    dtype = getattr(torch, hessians.precision)
+    with _recorded(folder, hessians.settings, device):
         if ensemble.epochs:
             snapshots = torch.from_numpy(load_trajectory(layout, ensemble, with_snapshots=True).snapshots)
         else:
             snapshots = _initial(ensemble)[None]
-        checkpoints = with_progress(snapshots, f"{ensemble.id} Hessians")
+        checkpoints = with_progress(snapshots, f"{hessians.id} Hessians")
         moments = load_moments(layout, plan.data)
-        spectra = spectra_along((w.to(device) for w in checkpoints), ensemble.network, moments)
+        spectra = spectra_along((w.to(device, dtype) for w in checkpoints), ensemble.network, moments)
         save_arrays(folder / "spectra.npz", spectra)
 
 
@@ -133,10 +134,10 @@ def _initial(ensemble: Ensemble) -> torch.Tensor:
 
 
 def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:
-    if ensemble.best_rate_of is None:
+    if ensemble.rate_from is None or ensemble.rate is None:
         return ensemble.learning_rates
-    sweep = plan.ensemble(ensemble.best_rate_of)
-    return [best_learning_rate(load_trajectory(Layout(plan.config.paths), sweep))]
+    sweep = load_trajectory(Layout(plan.config.paths), plan.trained[ensemble.rate_from])
+    return [chosen_learning_rate(sweep, ensemble.rate)]
 
 
 @contextmanager

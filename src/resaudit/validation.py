@@ -4,8 +4,9 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
-from resaudit.config import Config, Dataset, Experiment, Figure, Protocol, Source
+from resaudit.config import CONTROL, Config, Dataset, Experiment, Figure, Protocol, Source
 from resaudit.errors import ResauditError
+from resaudit.ledger import Check, Claim, GrowthExponent
 from resaudit.networks.network import Network, shortcut_depth_of
 
 
@@ -26,6 +27,10 @@ def check(config: Config) -> None:
         config.named(wanted)
     for name, figure in config.every_figure():
         _check_figure(f"figure.{name.replace('/', '.')}", figure)
+    _check_variants(config)
+    for paper in config.claims:
+        for name, claim in config.claims_of(paper).items():
+            _check_claim(f"claims.{paper}.{name}", claim, [f for f, _ in config.every_figure()], paper)
 
 
 def _check_bounds(value: Any, where: str, bounds: Any) -> None:
@@ -85,6 +90,47 @@ def _check_figure(where: str, figure: Figure) -> None:
     for name in protocol.networks:
         for depth in protocol.depths:
             _check_network(f"{where}.protocol", name, depth)
+
+
+def _check_variants(config: Config) -> None:
+    """A variant that several figures have must be the same one."""
+    summaries: dict[str, str] = {CONTROL: ""}
+    for name, figure in config.every_figure():
+        for assumption in figure.assumptions.values():
+            for key, variant in assumption.variants.items():
+                if summaries.setdefault(key, variant.summary) != variant.summary:
+                    raise ResauditError(
+                        f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {summaries[key]!r}; "
+                        "give another variant another id"
+                    )
+
+
+def _check_claim(where: str, claim: Claim, figures: list[str], paper: str) -> None:
+    known = f"{paper}/{claim.evidence}" in figures
+    if not known and not claim.not_yet:
+        allowed = ", ".join(name.split("/")[1] for name in figures if name.startswith(f"{paper}/"))
+        raise ResauditError(
+            f"{where}.evidence is {claim.evidence!r}, which is no figure; allowed: {allowed}; or say in not_yet why it "
+            "is not here"
+        )
+    if known and claim.not_yet:
+        raise ResauditError(f"{where}.not_yet says {claim.not_yet!r}, but {claim.evidence} is here; remove not_yet")
+    if not claim.checks:
+        raise ResauditError(f"{where}.checks is empty; give at least one")
+    for name, check in claim.checks.items():
+        _check_check(f"{where}.checks.{name}", check)
+
+
+def _check_check(where: str, check: Check) -> None:
+    given = [key for key in ("at_least", "at_most", "within_factor") if getattr(check, key) is not None]
+    if not given or ("within_factor" in given and len(given) > 1):
+        raise ResauditError(f"{where} has {' and '.join(given) or 'no threshold'}; give at_least, at_most or both, or within_factor")
+    low, high = check.region
+    if low is not None and high is not None and low > high:
+        raise ResauditError(f"{where}: at_least {low} lies above at_most {high}")
+    for key in ("networks", "others", "properties"):
+        if not getattr(check, key, ["any"]) and not isinstance(check, GrowthExponent):
+            raise ResauditError(f"{where}.{key} is empty; give at least one")
 
 
 def _check_network(where: str, name: str, depth: int) -> None:

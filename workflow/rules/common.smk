@@ -3,21 +3,25 @@ import shlex
 import sys
 from pathlib import Path
 
-from resaudit.composition import load
+from resaudit.composition import dataset_files
+from resaudit.config import CONTROL
 from resaudit.cost import curvature_cost, curvature_threads, train_cost
-from resaudit.explanation import fingerprint
+from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
-from resaudit.plan import make_plan
+from resaudit.programme import Programme, evidence_figures
 from resaudit.workflow import check_installed_from, errors_in_one_line, hold_lock, overrides_from
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
     OVERRIDES = overrides_from(config)
-    PLAN = make_plan(load(OVERRIDES, Path(workflow.basedir) / "config"))
+    PROGRAMME = Programme(OVERRIDES, Path(workflow.basedir) / "config")
+    PLAN = PROGRAMME.base
     FILES = Layout(PLAN.config.paths)
     FILES.check_writable()
+    DATASETS = dataset_files(Path(workflow.basedir) / "config")
 
+PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 LOGS = FILES.results / "logs"
 BENCHMARKS = FILES.results / "benchmarks"
 # Jobs get the overrides as a global and not as params: an ensemble's id says all that its result depends on,
@@ -28,6 +32,8 @@ WITH_OVERRIDES = shlex.join(OVERRIDES)
 
 wildcard_constraints:
     id="[a-z0-9_-]+",
+    data="[a-z0-9_-]+",
+    variant="[a-z0-9-]+",
     paper="|".join(sorted({name.split("/")[0] for name in PLAN.figures})),
     figure="|".join(sorted({name.split("/")[1] for name in PLAN.figures})),
 
@@ -41,35 +47,75 @@ def code(*names):
     """The source files of modules or packages, as inputs: Snakemake does not see an imported module change."""
     source = Path(workflow.basedir) / "src" / "resaudit"
     for name in names:
-        yield from map(str, sorted((source / name).rglob("*.py")) or [source / f"{name}.py"])
+        files = [file for file in sorted((source / name).rglob("*.*")) if "__pycache__" not in file.parts]
+        yield from map(str, files or [source / f"{name}.py"])
 
 
 def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
 
 
-def whitened(name):
-    return FILES.whitened(PLAN.data.id) / name
+def hint(plan):
+    """The override that lets a job find its id at once, without composing one variant after the other.
+
+    Given as a resource, since a changed hint is no reason to compute anything again, and a changed param would be.
+    """
+    return f"variant={plan.config.variant}" if plan.config.variant else ""
+
+
+def ensemble_of(wildcards):
+    return PROGRAMME.ensemble(wildcards.id)[1]
+
+
+def hessians_of(wildcards):
+    return PROGRAMME.hessians(wildcards.id)[1]
+
+
+def raw_files_of(wildcards):
+    dataset = PROGRAMME.data(wildcards.data).data.dataset
+    return [FILES.dataset(dataset) / file for file in DATASETS[dataset]]
+
+
+def moments_of(ensemble):
+    return FILES.whitened(ensemble.data) / "moments.npz"
 
 
 def sweep_of(wildcards):
-    """The trajectory whose best learning rate this ensemble trains at, if it is not told its rates."""
-    followed = PLAN.ensemble(wildcards.id).best_rate_of
+    """The trajectory one of whose learning rates this ensemble trains at, if it is not told its rates."""
+    followed = ensemble_of(wildcards).rate_from
     return [FILES.training(followed) / "trajectory.npz"] if followed else []
 
 
 def trajectory_of(wildcards):
-    ensemble = PLAN.ensemble(wildcards.id)
-    return [FILES.training(wildcards.id) / "trajectory.npz"] if ensemble.epochs else []
+    ensemble = hessians_of(wildcards).ensemble
+    return [FILES.training(ensemble.id) / "trajectory.npz"] if ensemble.epochs else []
 
 
 def plan_of(wildcards):
-    return PLAN.figures[f"{wildcards.paper}/{wildcards.figure}"]
+    """The plan of a figure, as configured or under a variant, by the wildcards of its files."""
+    return PROGRAMME.under(getattr(wildcards, "variant", None))
+
+
+def figure_of(wildcards):
+    return plan_of(wildcards).figures[f"{wildcards.paper}/{wildcards.figure}"]
 
 
 def results_of(wildcards):
-    part = plan_of(wildcards)
-    trained = [e for e in (*part.sweeps.values(), *part.with_spectra.values()) if e.epochs]
-    return [FILES.training(e.id) / "trajectory.npz" for e in trained] + [
-        FILES.curvature(e.id) / "spectra.npz" for e in part.with_spectra.values()
+    part = figure_of(wildcards)
+    return [FILES.training(e.id) / "trajectory.npz" for e in part.ensembles if e.epochs] + [
+        FILES.curvature(h.id) / "spectra.npz" for h in part.hessians.values()
+    ]
+
+
+def fingerprint_of(wildcards):
+    return fingerprint(plan_of(wildcards), f"{wildcards.paper}/{wildcards.figure}")
+
+
+def tables_under_variants(wildcards):
+    """The tables of a paper's figures under every variant, where they are not the same as without it."""
+    return [
+        Layout(PROGRAMME.home(variant, name).config.paths).figure(name, suffix)
+        for variant in (None, CONTROL, *PROGRAMME.variants)
+        for name in evidence_figures(PLAN, wildcards.paper)
+        for suffix in ("csv", "json")
     ]

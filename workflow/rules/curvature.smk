@@ -3,7 +3,7 @@
 
 rule curvature:
     input:
-        whitened("moments.npz"),
+        lambda wildcards: moments_of(hessians_of(wildcards).ensemble),
         trajectory=trajectory_of,
         code=code("networks", "curvature", "arrays", "results", "stages"),
     output:
@@ -14,10 +14,11 @@ rule curvature:
         LOGS / "curvature" / "{id}.log",
     benchmark:
         BENCHMARKS / "curvature" / "{id}.tsv"
-    threads: lambda wildcards: curvature_threads(PLAN.ensemble(wildcards.id))
+    threads: lambda wildcards: curvature_threads(hessians_of(wildcards))
     resources:
-        mem_mb=lambda wildcards: int(curvature_cost(PLAN.ensemble(wildcards.id)).megabytes),
-        runtime=lambda wildcards: 5 + int(curvature_cost(PLAN.ensemble(wildcards.id)).seconds / 10),
+        mem_mb=lambda wildcards: int(curvature_cost(hessians_of(wildcards)).megabytes),
+        runtime=lambda wildcards: 5 + int(curvature_cost(hessians_of(wildcards)).seconds / 10),
         gpu=int(PLAN.config.device.value == "cuda"),
+        variant=lambda wildcards: hint(PROGRAMME.hessians(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"

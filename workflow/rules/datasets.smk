@@ -1,40 +1,45 @@
-# Fetching and whitening the data.
+# Fetching and whitening the data: one rule a data set, since each has file names of its own.
 
 
-rule fetch:
-    output:
-        [FILES.dataset(PLAN.data.dataset) / file.name for file in PLAN.config.dataset.files.values()],
-    log:
-        LOGS / "fetch" / f"{PLAN.data.dataset}.log",
-    benchmark:
-        BENCHMARKS / "fetch" / f"{PLAN.data.dataset}.tsv"
-    threads: 1
-    resources:
-        mem_mb=1000,
-        runtime=30,
-    params:
-        dataset=PLAN.data.dataset,
-    shell:
-        "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2>&1 | tee {log} >&2"
+for dataset, files in DATASETS.items():
+
+    rule:
+        name:
+            f"fetch_{dataset}"
+        output:
+            [FILES.dataset(dataset) / file for file in files],
+        log:
+            LOGS / "fetch" / f"{dataset}.log",
+        benchmark:
+            BENCHMARKS / "fetch" / f"{dataset}.tsv"
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=30,
+        params:
+            dataset=dataset,
+        shell:
+            "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2>&1 | tee {log} >&2"
 
 
 rule whiten:
     input:
-        rules.fetch.output,
+        raw_files_of,
         code=code("datasets", "arrays", "stages"),
     output:
-        whitened("samples.npz"),
-        whitened("moments.npz"),
-        whitened("summary.json"),
-        whitened("settings.json"),
-        whitened("provenance.json"),
+        FILES.whitened("{data}") / "samples.npz",
+        FILES.whitened("{data}") / "moments.npz",
+        FILES.whitened("{data}") / "summary.json",
+        FILES.whitened("{data}") / "settings.json",
+        FILES.whitened("{data}") / "provenance.json",
     log:
-        LOGS / "whiten" / f"{PLAN.data.id}.log",
+        LOGS / "whiten" / "{data}.log",
     benchmark:
-        BENCHMARKS / "whiten" / f"{PLAN.data.id}.tsv"
+        BENCHMARKS / "whiten" / "{data}.tsv"
     threads: 1
     resources:
         mem_mb=1500,
         runtime=10,
+        variant=lambda wildcards: hint(PROGRAMME.data(wildcards.data)),
     shell:
-        "{RESAUDIT} whiten --threads {threads} {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"

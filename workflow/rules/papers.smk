@@ -25,8 +25,30 @@ rule draw:
         mem_mb=1000,
         runtime=10,
     params:
-        figure=lambda wildcards: fingerprint(PLAN, f"{wildcards.paper}/{wildcards.figure}"),
-        title=lambda wildcards: plan_of(wildcards).figure.title,
-        caption=lambda wildcards: plan_of(wildcards).figure.full_caption,
+        figure=fingerprint_of,
+        title=lambda wildcards: figure_of(wildcards).figure.title,
+        caption=lambda wildcards: figure_of(wildcards).figure.full_caption,
     shell:
         "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log}"
+
+
+# The same under a variant of what the paper leaves unsaid.
+rule draw_variant:
+    input:
+        results_of,
+        code=code("papers", "arrays", "results", "explanation"),
+    output:
+        multiext(str(FILES.variant("{variant}") / "{paper}" / "{figure}"), ".csv", ".json", ".pdf", ".svg", ".png"),
+    log:
+        LOGS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.log",
+    benchmark:
+        BENCHMARKS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        figure=fingerprint_of,
+    shell:
+        "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES}"
+        " variant={wildcards.variant} 2> {log}"

@@ -14,6 +14,7 @@ class Spectra:
         lambda_p10: 10th percentile of the absolute eigenvalues (Demystifying ResNet, Appendix B).
         condition_number: lambda_max / lambda_p10.
         index: share of eigenvalues below minus the noise floor, hence surely negative.
+        raw_index: share of eigenvalues below zero, rounding errors and all.
         noise_floor: eps * N * lambda_max, the size of an eigensolver's rounding errors.
         resolved: whether lambda_p10, and with it the condition number, lies above the noise floor.
     """
@@ -22,5 +23,6 @@ class Spectra:
     lambda_p10: np.ndarray
     condition_number: np.ndarray
     index: np.ndarray
+    raw_index: np.ndarray
     noise_floor: np.ndarray
     resolved: np.ndarray

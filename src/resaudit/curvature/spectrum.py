@@ -26,12 +26,18 @@ def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
     lambda_max = magnitudes.amax(dim=-1)
     lambda_p10 = torch.quantile(magnitudes, 0.1, dim=-1)
     noise_floor = torch.finfo(eigenvalues.dtype).eps * eigenvalues.shape[-1] * lambda_max
-    negative = (eigenvalues < -noise_floor[..., None]).to(eigenvalues.dtype).mean(dim=-1)
+    finite = lambda_max.isfinite()
+
+    def share_below(bound: torch.Tensor) -> np.ndarray:
+        below = (eigenvalues < bound[..., None]).to(torch.float64).mean(dim=-1)
+        return below.where(finite, torch.nan).cpu().numpy()
+
     return Spectra(
         lambda_max=lambda_max.cpu().numpy(),
         lambda_p10=lambda_p10.cpu().numpy(),
         condition_number=(lambda_max / lambda_p10).cpu().numpy(),
-        index=negative.where(lambda_max.isfinite(), torch.nan).cpu().numpy(),
+        index=share_below(-noise_floor),
+        raw_index=share_below(torch.zeros_like(noise_floor)),
         noise_floor=noise_floor.cpu().numpy(),
         resolved=(lambda_p10 > noise_floor).cpu().numpy(),
     )
@@ -40,6 +46,7 @@ def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
 def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
     """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
 
+    All is computed in the precision of the weights; float32 is what a reader may suspect the paper used.
     A run that has diverged (weights not finite) has NaN statistics and is not resolved.
     """
     return _stack([_spectra_at(w, network, moments) for w in weights])

@@ -1,9 +1,7 @@
 """Whether a fresh table agrees with the committed reference, within the tolerances that the figure states."""
 
-import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -12,7 +10,7 @@ from resaudit.composition import config_folder
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, write_json
-from resaudit.papers.drawing import read_csv, write_csv
+from resaudit.papers.drawing import read_about, read_csv, write_csv
 from resaudit.plan import Plan, snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
@@ -40,7 +38,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
 def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> list[str]:
     if not reference.is_file():
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
-    drawn_of, reference_of = (_about(file)["settings"] for file in (_drawn(fresh), reference))
+    drawn_of, reference_of = (read_about(file)["settings"] for file in (_drawn(fresh), reference))
     others = [
         f"{key} is {drawn_of[key]}, in the reference {reference_of[key]}"
         for key in reference_of
@@ -53,16 +51,6 @@ def _drawn(table: Path) -> Path:
     if not table.is_file():
         raise ResauditError(f"{table} does not exist; draw the figure first (snakemake --cores all)")
     return table
-
-
-def _about(table: Path) -> dict[str, Any]:
-    """What a table is of, from the file beside it."""
-    path = table.with_suffix(".json")
-    try:
-        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise ResauditError(f"{path}, which says what the table is of, cannot be read ({error})") from error
-    return about
 
 
 def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[str]:
@@ -95,7 +83,7 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
     layout = Layout(plan.config.paths)
     for name in plan.figures:
         drawn, kept = _drawn(layout.figure(name, "csv")), reference_file(name)
-        about, table = _about(drawn), read_csv(drawn)
+        about, table = read_about(drawn), read_csv(drawn)
         if drawn.stat().st_size > LARGE_REFERENCE_BYTES and "epoch" in table:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
             table = table[table["epoch"].isin(epochs)]

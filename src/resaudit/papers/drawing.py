@@ -1,9 +1,12 @@
 """Drawing a figure: its table as CSV, and the plot of just that table with a footer that says what it is of."""
 
+import hashlib
 import importlib
+import json
 import textwrap
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
@@ -32,12 +35,17 @@ def run_draw(plan: Plan, name: str) -> None:
     csv = layout.figure(name, "csv")
     write_csv(csv, module.table(gather(plan.figures[name], layout)))
     apply_style()
-    drawing = module.plot(read_csv(csv))
-    _add_footer(drawing, footer(plan, paper, name))
+    save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
+    table = {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
+    write_json(layout.figure(name, "json"), about(plan.config, paper, name) | table | provenance())
+
+
+def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> None:
+    """Write ``figures/<name>.{pdf,svg,png}`` with a footer, the same bytes every time."""
+    _add_footer(drawing, footer)
     for suffix in FORMATS:
         with written_whole(layout.figure(name, suffix)) as temporary:
             drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
-    write_json(layout.figure(name, "json"), about(plan.config, paper, name) | provenance())
 
 
 def figure_module(name: str) -> ModuleType:
@@ -64,6 +72,23 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 def read_csv(path: Path) -> pd.DataFrame:
     """Read a table back to the same bits."""
     return pd.read_csv(path)
+
+
+def read_about(csv: Path) -> dict[str, Any]:
+    """What a table is of, from the file beside it.
+
+    Raises:
+        ResauditError: that file is missing or damaged.
+    """
+    path = csv.with_suffix(".json")
+    try:
+        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        _ = said["settings"].items()
+    except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
+        raise ResauditError(
+            f"{path}, which says what the table is of, cannot be read ({error}); draw the figure again"
+        ) from error
+    return said
 
 
 def footer(plan: Plan, paper: Config, name: str) -> str:

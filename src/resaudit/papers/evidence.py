@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from resaudit.config import Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.files import Layout
 from resaudit.plan import FigurePlan
 from resaudit.results import load_spectra, load_trajectory
-from resaudit.training.trajectory import Trajectory
+from resaudit.training.trajectory import Trajectory, chosen_learning_rate
 
 Key = tuple[str, int]
 """Network name and depth."""
@@ -18,12 +19,16 @@ class Evidence:
     """What was computed for a figure.
 
     Attributes:
+        protocol: the settings of the figure's experiment.
         sweeps: training at every learning rate.
-        followed: training at the best rate of the sweep, with snapshots.
+        rates: which of these rates a network's training is shown at.
+        followed: training at that rate, with snapshots.
         spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
     """
 
+    protocol: Protocol
     sweeps: Mapping[Key, Trajectory]
+    rates: Mapping[Key, float]
     followed: Mapping[Key, Trajectory]
     spectra: Mapping[Key, Spectra]
 
@@ -34,8 +39,12 @@ def gather(plan: FigurePlan, layout: Layout) -> Evidence:
     Raises:
         ResauditError: one is missing, damaged or of other settings.
     """
+    sweeps = {key: load_trajectory(layout, ensemble) for key, ensemble in plan.sweeps.items()}
+    choice = plan.figure.protocol.rate.value
     return Evidence(
-        sweeps={key: load_trajectory(layout, ensemble) for key, ensemble in plan.sweeps.items()},
-        followed={key: load_trajectory(layout, e) for key, e in plan.with_spectra.items() if e.epochs},
-        spectra={key: load_spectra(layout, ensemble) for key, ensemble in plan.with_spectra.items()},
+        protocol=plan.figure.protocol,
+        sweeps=sweeps,
+        rates={key: chosen_learning_rate(sweep, choice) for key, sweep in sweeps.items()},
+        followed={key: load_trajectory(layout, h.ensemble) for key, h in plan.hessians.items() if h.ensemble.epochs},
+        spectra={key: load_spectra(layout, hessians) for key, hessians in plan.hessians.items()},
     )

@@ -21,29 +21,32 @@ def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np
         Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run has not been; no
         points where fewer than half of the runs have been, hence possibly none at all.
     """
-    curves = [_descending(run, column) for _, run in rows.groupby("run")]
+    known = rows[np.isfinite(rows[column])]
+    curves = [descending(known[known["run"] == run], column) for run in rows["run"].unique()]
     passed = [losses for losses, _ in curves if len(losses)]
     if not passed:
         return np.empty(0), np.empty((len(curves), 0))
     ends = np.geomspace(max(losses[0] for losses in passed), min(losses[-1] for losses in passed), POINTS)
     # The grid holds the runs' own ends, where rounding would put its nearest points just outside.
     grid = np.unique(np.concatenate([ends, *(losses[[0, -1]] for losses in passed)]))[::-1]
-    values = np.array([_interpolate(grid, *curve) for curve in curves])
+    values = np.array([interpolate(grid, *curve) for curve in curves])
     enough = np.isfinite(values).sum(axis=0) >= len(curves) / 2
     return grid[enough], values[:, enough]
 
 
-def _interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.ndarray:
-    if not len(losses):
-        return np.full(len(grid), np.nan)
-    return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
-
-
-def _descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    run = run[np.isfinite(run["loss"]) & np.isfinite(run[column])].sort_values("epoch")
+def descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """Of one run the losses at epochs with a new least loss, and the column there; each of shape (such epochs,)."""
+    run = run[np.isfinite(run["loss"])].sort_values("epoch")
     losses = run["loss"].to_numpy()
     is_new_least = losses < np.minimum.accumulate(np.concatenate([[np.inf], losses[:-1]]))
     return losses[is_new_least], run[column].to_numpy()[is_new_least]
+
+
+def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Values at the losses of a grid; NaN where the run has not been, or between losses one of whose values is NaN."""
+    if not len(losses):
+        return np.full(len(grid), np.nan)
+    return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
 
 
 def loss_axis(axes: Axes) -> None:

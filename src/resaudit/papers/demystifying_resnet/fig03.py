@@ -8,15 +8,14 @@ from matplotlib.figure import Figure
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import colours_of, label, panels
-from resaudit.training.trajectory import best_learning_rate
 
 
 def table(evidence: Evidence) -> pd.DataFrame:
-    """Columns: network, depth, run, epoch, mean_frobenius_norm; at the best learning rate of each depth."""
+    """Columns: network, depth, run, epoch, mean_frobenius_norm; at the learning rate chosen of each depth."""
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory = evidence.sweeps[key]
-        chosen = runs_of_rate(trajectory, best_learning_rate(trajectory))
+        chosen = runs_of_rate(trajectory, evidence.rates[key])
         norms = trajectory.mean_frobenius_norm[:, chosen].T
         run, epoch = np.indices(norms.shape)
         return pd.DataFrame({"run": run.ravel(), "epoch": epoch.ravel(), "mean_frobenius_norm": norms.ravel()})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
+from resaudit.config import NegativeEigenvalues
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.training.trajectory import Trajectory
 
@@ -31,6 +32,7 @@ def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
     Columns: network, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number, index,
     noise_floor, resolved. Epochs after a run diverged have an infinite loss and no spectrum.
     """
+    beyond_noise = evidence.protocol.negative_eigenvalues is NegativeEigenvalues.beyond_noise
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory, spectra = evidence.followed[key], evidence.spectra[key]
@@ -45,7 +47,7 @@ def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
                 "lambda_max": spectra.lambda_max.ravel(),
                 "lambda_p10": spectra.lambda_p10.ravel(),
                 "condition_number": spectra.condition_number.ravel(),
-                "index": spectra.index.ravel(),
+                "index": (spectra.index if beyond_noise else spectra.raw_index).ravel(),
                 "noise_floor": spectra.noise_floor.ravel(),
                 "resolved": spectra.resolved.ravel(),
             }

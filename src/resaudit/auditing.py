@@ -1,0 +1,126 @@
+"""The audit as files and in a terminal."""
+
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+from resaudit.claims.audit import Json, make_audit
+from resaudit.claims.verdicts import Verdict
+from resaudit.errors import ResauditError
+from resaudit.files import Layout, write_json, written_whole
+from resaudit.plan import Plan
+from resaudit.report.page import write_page
+
+WIDTH = 100
+
+
+def run_report(plan: Plan, overrides: Sequence[str]) -> None:
+    """Write ``figures/audit.json`` and the page ``figures/audit.html``.
+
+    Raises:
+        ResauditError: nothing has been drawn, or a table is not what it should be.
+    """
+    figures = Layout(plan.config.paths).figures
+    write_json(figures / "audit.json", make_audit(plan, overrides))
+    write_page(figures / "audit.json", figures / "audit.html")
+
+
+def run_audit(
+    plan: Plan,
+    overrides: Sequence[str],
+    say: Callable[[str], Any],
+    wanted: str | None = None,
+    strict: bool = False,
+    junit: Path | None = None,
+) -> None:
+    """Say the verdict on every claim, or on one in full.
+
+    Raises:
+        ResauditError: nothing has been drawn, a table is not what it should be, there is no such claim, or, with
+            ``strict``, a claim is not supported.
+    """
+    audit = make_audit(plan, overrides)
+    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
+    chosen = _chosen(claims, wanted, plan)
+    for line in in_full(chosen[0]) if wanted else verdict_table(audit, chosen):
+        say(line)
+    if junit:
+        with written_whole(junit) as temporary:
+            temporary.write_bytes(junit_xml(chosen))
+    others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
+    if strict and others:
+        raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
+
+
+def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
+    if wanted is None:
+        # Figures chosen with figures=[…] choose their claims.
+        return [c for c in claims if not plan.config.figures or c["evidence"] in plan.figures]
+    chosen = [claim for claim in claims if wanted in (claim["id"], claim["id"].split("/")[1])]
+    if not chosen:
+        raise ResauditError(f"unknown claim {wanted!r}; known: {', '.join(claim['id'] for claim in claims)}")
+    return chosen[:1]
+
+
+def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
+    """The verdicts as lines of a terminal."""
+    yield f"scale {audit['scale']} ({audit['scale_summary']}), commit {_commit(audit)}"
+    width = max(len(claim["id"]) for claim in claims)
+    for claim in claims:
+        yield f"{claim['id']:{width}}  {claim['verdict']}"
+        yield textwrap.indent(textwrap.fill(claim["why"], WIDTH - 4), "    ")
+    counts = {v.value: sum(claim["verdict"] == v.value for claim in claims) for v in Verdict}
+    yield ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+
+
+def in_full(claim: Json) -> Iterator[str]:
+    """All about one claim."""
+    yield f"{claim['id']}: {claim['verdict']}"
+    for key in ("statement", "where", "kind", "reading", "reason", "why"):
+        yield textwrap.fill(f"{key}: {claim[key]}", WIDTH, subsequent_indent="    ")
+    for finding in claim["findings"]:
+        yield f"\n{finding['name'].replace('-', ' ')}: {finding['verdict']} ({finding['check']['name']})"
+        yield textwrap.fill(
+            f"{finding['meaning']} ({finding['unit']}); claimed: {finding['check']['criterion']}; intervals of level {finding['level']:.2%}",
+            WIDTH,
+        )
+        for point in finding["points"]:
+            numbers = "  ".join(f"{_number(point[key]):>10}" for key in ("effect", "low", "high"))
+            yield f"    {numbers}  n = {point['n']:<4} {point['verdict']:13} {point['where']}"
+        for line in finding["left_out"]:
+            yield f"    left out: {line}"
+    for variant in claim["variants"]:
+        if variant["verdict"]:
+            yield textwrap.fill(f"under {variant['id']}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    ")
+    if claim["command"]:
+        yield f"\nagain: {claim['command']}"
+
+
+def junit_xml(claims: Sequence[Json]) -> bytes:
+    """The verdicts as JUnit has them: contradicted and inconclusive claims fail, claims not run are skipped."""
+    failing = [c for c in claims if c["verdict"] in (Verdict.contradicted.value, Verdict.inconclusive.value)]
+    skipped = [c for c in claims if c["verdict"] == Verdict.not_run.value]
+    suite = ElementTree.Element(
+        "testsuite", name="resaudit", tests=str(len(claims)), failures=str(len(failing)), skipped=str(len(skipped)), errors="0"
+    )
+    for claim in claims:
+        paper, name = claim["id"].split("/")
+        case = ElementTree.SubElement(suite, "testcase", classname=paper, name=name)
+        if claim in failing:
+            ElementTree.SubElement(case, "failure", type=claim["verdict"], message=claim["why"]).text = claim["statement"]
+        elif claim in skipped:
+            ElementTree.SubElement(case, "skipped", message=claim["why"])
+    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+
+
+def _commit(audit: Json) -> str:
+    commit = audit["provenance"]["commit"]
+    if commit is None:
+        return "unknown"
+    return f"{commit['id'][:10]}{'' if commit['clean'] else ' with uncommitted changes'}"
+
+
+def _number(value: float | None) -> str:
+    return "inf" if value is None else f"{value:.4g}"

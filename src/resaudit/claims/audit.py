@@ -1,0 +1,249 @@
+"""The audit: every claim with its verdict and all that it rests on, as one JSON-able dictionary (docs/audit.md)."""
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from enum import Enum
+from pathlib import Path
+from typing import Any
+
+from resaudit.claims.robustness import Robustness, read_robustness
+from resaudit.claims.tables import Drawn, drawn
+from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
+from resaudit.config import Config, Paper
+from resaudit.errors import ResauditError
+from resaudit.explanation import ledger_sha256, value_of
+from resaudit.files import Layout
+from resaudit.ledger import CHECK_NAMES, Claim
+from resaudit.papers.formats import FORMATS
+from resaudit.plan import FigurePlan, Plan
+from resaudit.provenance import provenance
+
+VERSION = 1
+Json = dict[str, Any]
+
+
+def judge_paper(plan: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str, Drawn]]:
+    """The judgement on every claim of a paper, by id, and the figures that were drawn, by name.
+
+    Raises:
+        ResauditError: a table is not what it should be.
+    """
+    figures = {name: drawn(plan, name) for name in plan.figures if name.startswith(f"{paper}/")}
+    known = {name: figure for name, figure in figures.items() if figure is not None}
+    judgements = {}
+    for name, claim in plan.config.claims_of(paper).items():
+        evidence = known.get(f"{paper}/{claim.evidence}")
+        judgements[name] = judge_by(claim, evidence, plan.config.scale.name)
+    return judgements, known
+
+
+def judge_by(claim: Claim, evidence: Drawn | None, scale: str) -> Judgement:
+    """The judgement on one claim.
+
+    Raises:
+        ResauditError: its table lacks something.
+    """
+    try:
+        return judge(claim, evidence.table if evidence else None, scale)
+    except ResauditError as error:
+        raise ResauditError(f"table of {claim.evidence}: {error}; draw the figure again") from error
+
+
+def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
+    """The audit of what has been drawn.
+
+    Args:
+        plan: what was asked for.
+        overrides: as they were given.
+
+    Raises:
+        ResauditError: a table is not what it should be, or nothing has been drawn.
+    """
+    papers = [_paper(plan, paper, overrides) for paper in plan.config.claims]
+    if not any(paper["figures"] for paper in papers):
+        folder = Layout(plan.config.paths).figures
+        raise ResauditError(f"nothing has been drawn in {folder} yet; draw first (snakemake --cores all)")
+    ran = provenance()
+    return {
+        "version": VERSION,
+        "generated": ran["finished"],
+        "scale": plan.config.scale.name,
+        "scale_summary": plan.config.scale.summary,
+        "provenance": ran,
+        "overrides": list(overrides),
+        "papers": papers,
+    }
+
+
+def _paper(plan: Plan, paper: str, overrides: Sequence[str]) -> Json:
+    judgements, figures = judge_paper(plan, paper)
+    about = _about_paper(plan.config, paper)
+    ledger = ledger_sha256(plan.config, paper)
+    robustness = read_robustness(Layout(plan.config.paths), paper)
+    claims = plan.config.claims_of(paper)
+    verdicts = [judgement.verdict for judgement in judgements.values()]
+    return {
+        "id": paper,
+        "title": about.title,
+        "short": about.short,
+        "arxiv": about.arxiv,
+        "ledger": {"file": f"config/claims/{paper}.yaml", "sha256": ledger},
+        "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
+        "claims": [
+            _claim(f"{paper}/{name}", claims[name], judgement, robustness, overrides)
+            for name, judgement in judgements.items()
+        ],
+        "figures": [_figure(plan, figure, overrides) for figure in figures.values()],
+        "robustness": _robustness(robustness, ledger, figures) if robustness else None,
+    }
+
+
+def _about_paper(config: Config, paper: str) -> Paper:
+    """Title and authors, which every figure of the paper states."""
+    about = next((figure.paper for name, figure in config.every_figure() if name.startswith(f"{paper}/")), None)
+    if about is None:
+        raise ResauditError(f"config/claims/{paper}.yaml is of a paper without figures; add config/figure/{paper}/")
+    return about
+
+
+def _claim(
+    claim_id: str, claim: Claim, judgement: Judgement, robustness: Robustness | None, overrides: Sequence[str]
+) -> Json:
+    paper, name = claim_id.split("/")
+    return {
+        "id": claim_id,
+        "statement": claim.statement,
+        "where": claim.where,
+        "kind": claim.kind.value,
+        "reading": claim.reading,
+        "reason": claim.reason,
+        "needs": asdict(claim.needs),
+        "verdict": judgement.verdict.value,
+        "why": judgement.why,
+        "findings": [_finding(finding) for finding in judgement.findings],
+        "evidence": f"{paper}/{claim.evidence}",
+        "variants": robustness.of_claim(name) if robustness else [],
+        "command": None if claim.not_yet else command_for(claim.evidence, overrides),
+    }
+
+
+def _finding(finding: Finding) -> Json:
+    low, high = finding.check.region
+    parameters = {key: value for key, value in _plain(asdict(finding.check)).items() if value not in (None, [], {})}
+    return {
+        "name": finding.name,
+        "check": {
+            "name": CHECK_NAMES[type(finding.check)],
+            "parameters": parameters,
+            "criterion": criterion(finding.check),
+        },
+        "verdict": finding.verdict.value,
+        "meaning": finding.measured.meaning,
+        "unit": finding.measured.unit,
+        "scale": "log" if finding.measured.logarithmic else "linear",
+        "exact": finding.exact,
+        "level": finding.level,
+        "low": low,
+        "high": high,
+        "worst": _point(finding.worst) if finding.worst else None,
+        "points": [_point(point) for point in finding.points],
+        "left_out": finding.measured.left_out,
+    }
+
+
+def _point(point: Judged) -> Json:
+    return {
+        "where": point.where,
+        "effect": finite(point.effect),
+        "low": finite(point.low),
+        "high": finite(point.high),
+        "n": point.runs,
+        "verdict": point.verdict.value,
+    }
+
+
+def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
+    layout, part = Layout(plan.config.paths), plan.figures[figure.name]
+    folders = [layout.training(e.id) for e in part.ensembles if e.epochs]
+    folders += [layout.curvature(h.id) for h in part.hessians.values()]
+    return {
+        "id": figure.name,
+        "title": part.figure.title,
+        "caption": part.figure.full_caption,
+        "experiment": part.figure.experiment.value,
+        "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
+        "sha256": figure.sha256,
+        "rows": len(figure.table),
+        "scale": figure.about["scale"],
+        "settings": figure.about["settings"],
+        "deviations": figure.about["differs from the protocol in"],
+        "assumptions": _assumptions(plan.config, part),
+        "provenance": _provenance(figure, folders),
+        "ensembles": sorted(folder.name for folder in set(folders)),
+        "command": command_for(figure.name.split("/")[1], overrides),
+    }
+
+
+def _assumptions(config: Config, part: FigurePlan) -> list[Json]:
+    return [
+        {
+            "name": name,
+            "value": value_of(assumption, config, part.figure),
+            "reason": assumption.reason,
+            "variants": [
+                {"id": key, "summary": variant.summary, "overrides": variant.overrides}
+                for key, variant in assumption.variants.items()
+            ],
+        }
+        for name, assumption in part.figure.assumptions.items()
+    ]
+
+
+def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
+    """How the figure was drawn, with the devices and seconds of the jobs whose results it shows."""
+    jobs = [ran for ran in map(_ran, dict.fromkeys(folders)) if ran]
+    drawing = {key: figure.about[key] for key in ("commit", "finished", "machine", "system", "python", "packages")}
+    return drawing | {
+        "devices": sorted({str(job["device"]) for job in jobs}),
+        "seconds": round(sum(float(job["seconds"]) for job in jobs), 1),
+    }
+
+
+def _ran(folder: Path) -> Json:
+    """A job's provenance; nothing where its results have been cleared away since."""
+    path = folder / "provenance.json"
+    if not path.is_file():
+        return {}
+    ran: Json = json.loads(path.read_text(encoding="utf-8"))
+    return ran
+
+
+def _robustness(robustness: Robustness, ledger: str, figures: Mapping[str, Drawn]) -> Json:
+    return {
+        "files": {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)},
+        "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
+        "finished": robustness.finished,
+        "variants": robustness.variants,
+    }
+
+
+def command_for(figure: str, overrides: Sequence[str]) -> str:
+    """What draws one figure again, with the same overrides."""
+    others = [override for override in overrides if not override.startswith("figures=")]
+    given = f" 'overrides=[{','.join(others)}]'" if others else ""
+    return f"snakemake --cores all --config 'figures=[{figure}]'{given}"
+
+
+def finite(number: float) -> float | None:
+    """A number as JSON has it: None where it is not finite."""
+    return number if math.isfinite(number) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Enum):
+        return value.value
+    if isinstance(value, dict):
+        return {str(key): _plain(item) for key, item in value.items()}
+    return [_plain(item) for item in value] if isinstance(value, list) else value

@@ -1,0 +1,115 @@
+"""Checks of how a quantity changes with depth."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+
+from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.rows import epoch_at, of_network, take, values_of
+from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference
+
+Logs = Mapping[int, np.ndarray]
+"""By depth: natural logarithms of a quantity, shape (runs,)."""
+
+
+def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Ratio of geometric means over runs, of each depth to the first or the previous one."""
+    to = "at the least depth" if check.reference is Reference.first else "at the depth before"
+    measured = Measured(f"{_words(check.column)} over the same {to}", "a factor", logarithmic=True)
+    shares: list[float | None] = list(check.epochs) or [None]
+    for network in check.networks:
+        rows = of_network(take(table, "depth", "run", check.column), network)
+        rows = rows[rows["depth"].isin(check.depths)] if check.depths else rows
+        for share in shares if len(rows) else []:
+            epoch = None if share is None else epoch_at(rows, share)
+            at_epoch = rows if epoch is None else rows[rows["epoch"] == epoch]
+            logs = _logs(at_epoch, check.column, "depth", network, least_runs, measured)
+            place = network if epoch is None else f"{network}, epoch {epoch}"
+            depths = sorted(logs)
+            for before, depth in zip(depths, depths[1:], strict=False):
+                reference = depths[0] if check.reference is Reference.first else before
+                here, there = (_means(logs[d], f"{place} {d}") for d in (depth, reference))
+                measured.add(
+                    f"{place}, depth {depth} over {reference}",
+                    np.exp(here[0] - there[0]),
+                    np.exp(here[1:] - there[1:]),
+                    min(len(logs[depth]), len(logs[reference])),
+                )
+    return measured
+
+
+def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
+    measured = Measured(f"exponent of the growth of the {_words(check.column)} with {_words(check.by)}", "an exponent")
+    for network, rows in _parts(check, table):
+        logs = _logs(rows, check.column, check.by, network, least_runs, measured)
+        places = sorted(logs)
+        spans = [places] if check.overall else [list(pair) for pair in zip(places, places[1:], strict=False)]
+        for span in spans if len(places) > 1 else []:
+            slope = _slope({place: logs[place] for place in span}, network)
+            where = f"{network}, {_words(check.by)} {span[0]} to {span[-1]}".lstrip(", ")
+            measured.add(where, slope[0], slope[1:], min(len(logs[place]) for place in span))
+    return measured
+
+
+def growth_difference(check: GrowthDifference, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Difference of two networks' overall exponents."""
+    measured = Measured(
+        f"exponent of growth of the {_words(check.column)} with depth, {check.network} minus {check.other}",
+        "a difference of exponents",
+    )
+    take(table, "depth", "run", check.column)
+    logs = {
+        name: _logs(of_network(table, name), check.column, "depth", name, least_runs, measured)
+        for name in (check.network, check.other)
+    }
+    common = sorted(set(logs[check.network]) & set(logs[check.other]))
+    if len(common) > 1:
+        slopes = [_slope({depth: part[depth] for depth in common}, name) for name, part in logs.items()]
+        runs = min(len(part[depth]) for part in logs.values() for depth in common)
+        difference = slopes[0] - slopes[1]
+        measured.add(f"depth {common[0]} to {common[-1]}", difference[0], difference[1:], runs)
+    return measured
+
+
+def _parts(check: GrowthExponent, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    take(table, check.column, check.by, *check.rows)
+    for column, wanted in check.rows.items():
+        table = table[table[column].astype(str) == wanted]
+    return [(name, of_network(table, name)) for name in check.networks] or [("", table)]
+
+
+def _logs(
+    rows: pd.DataFrame, column: str, by: str, network: str, least_runs: int, measured: Measured
+) -> dict[int, np.ndarray]:
+    """Logarithms by depth. A depth with an unknown run is left out: those known would be the smaller ones."""
+    logs = {}
+    for depth, part in rows.groupby(by):
+        values = values_of(part, column)
+        where = f"{network}, {_words(by)} {depth}".lstrip(", ")
+        if values.isna().any():
+            measured.left_out.append(f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision")
+        elif len(values) < least_runs:
+            measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
+        else:
+            logs[int(str(depth))] = np.log(values.to_numpy())
+    return logs
+
+
+def _means(logs: np.ndarray, group: str) -> np.ndarray:
+    """Mean over runs, then over resampled runs; shape (1 + draws,)."""
+    weights = np.concatenate([all_runs(len(logs)), run_weights(len(logs), group)])
+    return np.asarray(weighted_mean(weights, logs[:, None])[:, 0])
+
+
+def _slope(logs: Logs, group: str) -> np.ndarray:
+    """Least-squares slope of mean logarithms against log depth, then of resampled ones; shape (1 + draws,)."""
+    means = np.stack([_means(part, f"{group} {depth}") for depth, part in logs.items()])
+    centred = np.log(list(logs)) - np.mean(np.log(list(logs)))
+    return np.asarray(centred @ means / np.sum(centred**2))
+
+
+def _words(column: str) -> str:
+    return column.replace("_", " ")

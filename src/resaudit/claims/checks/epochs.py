@@ -1,0 +1,98 @@
+"""Checks of when things happen during training (Figure 6, and training curves)."""
+
+import numpy as np
+import pandas as pd
+
+from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.rows import epoch_at, of_network, take
+from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.ledger import CurveRatio, EarlyFall, PeakAtDrop
+
+
+def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Mean over runs of the fall from epoch 0 to a share of the training, as it is or of the whole fall."""
+    what = check.column.replace("_", " ")
+    epoch = epoch_at(table, check.within)
+    of_whole = "as a share of its whole fall" if check.of_whole else ""
+    measured = Measured(
+        f"fall of the {what} of {check.network} by epoch {epoch} {of_whole}".rstrip(),
+        "a share" if check.of_whole else f"a difference of the {what}",
+    )
+    curves = _curves(table, check.network, check.column)
+    fall = curves[0] - curves.loc[epoch]
+    if check.of_whole:
+        whole = curves.iloc[0] - curves.min()
+        fall = (fall / whole).where(whole > 0)
+    _add_mean(measured, f"epoch {epoch}", fall.to_numpy(), check.network, least_runs)
+    return measured
+
+
+def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Mean over runs of the epochs from a peak to the two epochs between which another quantity falls most steeply."""
+    measured = Measured(
+        f"distance of the peak of the {check.peak.replace('_', ' ')} of {check.network} to the steepest fall of its "
+        f"{check.drop.replace('_', ' ')}",
+        "epochs",
+    )
+    peaks, drops = (_curves(table, check.network, column) for column in (check.peak, check.drop))
+    epochs = drops.index.to_numpy()
+    distances = []
+    for run in drops:
+        slopes = np.diff(drops[run]) / np.diff(epochs)
+        steepest = int(np.nanargmin(slopes)) if np.isfinite(slopes).any() else 0
+        falls = len(slopes) > 0 and slopes[steepest] < 0
+        peak = float(peaks[run].idxmax())
+        outside = max(epochs[steepest] - peak, peak - epochs[min(steepest + 1, len(epochs) - 1)], 0.0)
+        distances.append(outside if falls else np.nan)
+    _add_mean(measured, "all runs", np.array(distances), check.network, least_runs)
+    return measured
+
+
+def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Ratio of mean excess losses at shares of the training, depth by depth."""
+    measured = Measured(
+        f"mean excess loss of {check.network} over that of {check.other}, each at its best rate, during training",
+        "a factor",
+        logarithmic=True,
+    )
+    take(table, "network", "depth", "run", "epoch", "excess_loss")
+    for share in check.epochs:
+        epoch = epoch_at(table, share)
+        at_epoch = table[table["epoch"] == epoch]
+        for depth in sorted(at_epoch["depth"].unique()):
+            rows = at_epoch[at_epoch["depth"] == depth]
+            excess = [of_network(rows, name)["excess_loss"].to_numpy() for name in (check.network, check.other)]
+            where, runs = f"depth {depth}, epoch {epoch}", min(map(len, excess))
+            if runs < least_runs:
+                measured.left_out.append(f"{where}: {runs} runs, {least_runs} are needed")
+                continue
+            network, other = (
+                _mean(part, f"{name} {depth}")
+                for part, name in zip(excess, (check.network, check.other), strict=True)
+            )
+            with np.errstate(invalid="ignore"):
+                ratio = network / other
+            measured.add(where, ratio[0], ratio[1:], runs)
+    return measured
+
+
+def _curves(table: pd.DataFrame, network: str, column: str) -> pd.DataFrame:
+    """A column by epoch (rows) and run (columns); epochs at which a run had diverged are NaN."""
+    rows = of_network(take(table, "network", "run", "epoch", "loss", column), network)
+    rows = rows.assign(**{column: rows[column].where(np.isfinite(rows["loss"]))})
+    return rows.pivot(index="epoch", columns="run", values=column)
+
+
+def _add_mean(measured: Measured, where: str, values: np.ndarray, group: str, least_runs: int) -> None:
+    known = int(np.isfinite(values).sum())
+    if known < least_runs:
+        measured.left_out.append(f"{where}: {known} runs have a value, {least_runs} are needed")
+        return
+    mean = _mean(values, group)
+    measured.add(where, mean[0], mean[1:], known)
+
+
+def _mean(values: np.ndarray, group: str) -> np.ndarray:
+    """Mean over runs, then over resampled runs; shape (1 + draws,)."""
+    weights = np.concatenate([all_runs(len(values)), run_weights(len(values), group)])
+    return np.asarray(weighted_mean(weights, values[:, None])[:, 0])

@@ -1,0 +1,48 @@
+"""What a check measures."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Point:
+    """One effect, at one place.
+
+    Attributes:
+        where: as ``depth 96`` or ``loss 0.5, xavier``.
+        effect: in the unit of the check.
+        draws: the effect in resamples of the runs, shape (draws,); None where it is exact.
+        runs: how many runs, or random draws of a construction, it is from.
+    """
+
+    where: str
+    effect: float
+    draws: np.ndarray | None
+    runs: int
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The effects of one check.
+
+    Attributes:
+        meaning: what the effect is, in words.
+        unit: of the effect.
+        points: at every place where there is enough evidence.
+        left_out: places without, and why.
+        logarithmic: whether effects are ratios, best seen on a logarithmic axis.
+    """
+
+    meaning: str
+    unit: str
+    points: list[Point] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)
+    logarithmic: bool = False
+
+    def add(self, where: str, effect: float, draws: np.ndarray | None, runs: int) -> None:
+        """Take a point in, or, where it is not a number, leave it out."""
+        if np.isnan(effect):
+            self.left_out.append(f"{where}: no finite value to compare")
+        else:
+            self.points.append(Point(where, float(effect), draws, runs))

@@ -1,0 +1,156 @@
+"""Checks of final losses and best learning rates (Figures 7 and 8).
+
+The best rate is chosen anew in every resample of the runs, so that the choice is part of what is uncertain.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.rows import of_network, take
+from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.ledger import BestRateKept, BestRateRatio, Depths, FinalExcess, FinalLossAcrossDepths, FinalLossRatio, SpreadOverRates
+
+COLUMNS = ("network", "depth", "learning_rate", "run", "final_loss")
+
+
+@dataclass(frozen=True)
+class Best:
+    """Mean final loss at the best rate, and that rate; the sample's, then the resamples'; shape (1 + draws,)."""
+
+    loss: np.ndarray
+    rate: np.ndarray
+    runs: int
+
+
+def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Measured:
+    """How far the mean final loss lies above the optimal one, relative to it."""
+    measured = Measured("mean final loss at the best rate above the optimal loss, as a share of it", "a share")
+    take(table, *COLUMNS, "optimal_loss")
+    for network in check.networks:
+        for depth, rows in _by_depth(of_network(table, network), check.depths):
+            best = _best(rows, network, depth, least_runs, measured)
+            if best:
+                excess = best.loss / _optimum(rows) - 1
+                measured.add(f"{network}, depth {depth}", excess[0], excess[1:], best.runs)
+    return measured
+
+
+def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Others' mean final loss, or its distance to the optimum, over the network's."""
+    what = "distance of the mean final loss to the optimum" if check.excess else "mean final loss"
+    measured = Measured(f"{what}, the other network's over that of {check.network}", "a factor", logarithmic=True)
+    take(table, *COLUMNS, *(["optimal_loss"] if check.excess else []))
+    for other in check.others:
+        for depth, rows in _by_depth(table, check.depths):
+            pair = [_best(of_network(rows, name), name, depth, least_runs, measured) for name in (other, check.network)]
+            _add_ratio(measured, f"{other}, depth {depth}", *pair, _optimum(rows) if check.excess else 0.0)
+    return measured
+
+
+def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
+    """The network's mean final loss at each depth over that at the depth before."""
+    measured = Measured(
+        f"mean final loss of {check.network} over the same at the depth before", "a factor", logarithmic=True
+    )
+    parts = list(_by_depth(of_network(take(table, *COLUMNS), check.network), Depths.all))
+    for (shallower, before), (depth, rows) in zip(parts, parts[1:], strict=False):
+        _add_ratio(
+            measured,
+            f"depth {depth} over {shallower}",
+            _best(rows, check.network, depth, least_runs, measured),
+            _best(before, check.network, shallower, least_runs, measured),
+        )
+    return measured
+
+
+def best_rate_ratio(check: BestRateRatio, table: pd.DataFrame, least_runs: int) -> Measured:
+    """The network's best rate over the others', at each depth."""
+    measured = Measured(f"best learning rate of {check.network} over the other network's", "a factor", logarithmic=True)
+    take(table, *COLUMNS)
+    for other in check.others:
+        for depth, rows in _by_depth(table[table["depth"] >= check.from_depth], Depths.all):
+            pair = [_best(of_network(rows, name), name, depth, least_runs, measured) for name in (check.network, other)]
+            _add_rate_ratio(measured, f"{other}, depth {depth}", *pair)
+    return measured
+
+
+def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) -> Measured:
+    """The network's best rate at the greatest depth over that at the least."""
+    measured = Measured(
+        f"best learning rate of {check.network} at the greatest depth over that at the least", "a factor", logarithmic=True
+    )
+    parts = list(_by_depth(of_network(take(table, *COLUMNS), check.network), Depths.all))
+    if len(parts) > 1:
+        ends = [parts[-1], parts[0]]
+        pair = [_best(rows, check.network, depth, least_runs, measured) for depth, rows in ends]
+        _add_rate_ratio(measured, f"depth {ends[0][0]} over {ends[1][0]}", *pair)
+    return measured
+
+
+def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: int) -> Measured:
+    """Largest over least mean final loss of all networks and rates, at one depth."""
+    measured = Measured("largest over least mean final loss of all rates and networks", "a factor", logarithmic=True)
+    at_depth = take(table, *COLUMNS)[table["depth"] == check.depth]
+    means = []
+    for network in check.networks:
+        losses, _ = _sweep(of_network(at_depth, network))
+        if len(losses) < least_runs:
+            measured.left_out.append(f"{network}, depth {check.depth}: {len(losses)} runs, {least_runs} are needed")
+            return measured
+        means.append(_means(losses, f"{network} {check.depth}"))
+        runs = len(losses)
+    every = np.concatenate(means, axis=1)
+    with np.errstate(invalid="ignore"):
+        spread = every.max(axis=1) / every.min(axis=1)
+    measured.add(f"depth {check.depth}", spread[0], spread[1:], runs)
+    return measured
+
+
+def _add_ratio(measured: Measured, where: str, above: Best | None, below: Best | None, optimum: float = 0.0) -> None:
+    if above and below:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            ratio = (above.loss - optimum) / (below.loss - optimum)
+        measured.add(where, ratio[0], ratio[1:], min(above.runs, below.runs))
+
+
+def _add_rate_ratio(measured: Measured, where: str, above: Best | None, below: Best | None) -> None:
+    if above and below:
+        ratio = above.rate / below.rate
+        measured.add(where, ratio[0], ratio[1:], min(above.runs, below.runs))
+
+
+def _optimum(rows: pd.DataFrame) -> float:
+    return float(rows["optimal_loss"].iloc[0])
+
+
+def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
+    every = sorted(table["depth"].unique())
+    for depth in every if depths is Depths.all else every[-1:]:
+        yield int(depth), table[table["depth"] == depth]
+
+
+def _best(rows: pd.DataFrame, network: str, depth: int, least_runs: int, measured: Measured) -> Best | None:
+    """Of the rates that were tried, the one of the least mean final loss, the lower one in a tie."""
+    losses, rates = _sweep(rows)
+    if len(losses) < least_runs:
+        measured.left_out.append(f"{network}, depth {depth}: {len(losses)} runs, {least_runs} are needed")
+        return None
+    means = _means(losses, f"{network} {depth}")
+    chosen = means.argmin(axis=1)
+    return Best(np.take_along_axis(means, chosen[:, None], axis=1)[:, 0], rates[chosen], len(losses))
+
+
+def _sweep(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Final losses (runs, rates), infinite where a run diverged, and the rates, ascending."""
+    wide = rows.pivot(index="run", columns="learning_rate", values="final_loss").sort_index(axis=1)
+    return wide.to_numpy(), wide.columns.to_numpy()
+
+
+def _means(losses: np.ndarray, group: str) -> np.ndarray:
+    """Mean over runs of every rate, then of resampled runs; shape (1 + draws, rates)."""
+    weights = np.concatenate([all_runs(len(losses)), run_weights(len(losses), group)])
+    return weighted_mean(weights, losses)

@@ -1,0 +1,270 @@
+"""The same claims under other readings of what the paper leaves unsaid: the matrix claim x variant."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Drawing
+from matplotlib.patches import Patch, Rectangle
+
+from resaudit.claims.tables import drawn
+from resaudit.claims.verdicts import Finding, Judgement, Verdict, judge
+from resaudit.composition import load
+from resaudit.config import CONTROL
+from resaudit.errors import ResauditError
+from resaudit.explanation import deviations, ledger_sha256
+from resaudit.files import Layout, write_json
+from resaudit.papers.drawing import save_drawing, write_csv
+from resaudit.plan import Plan
+from resaudit.programme import Programme
+from resaudit.provenance import provenance
+
+CONFIGURED = "as-configured"
+_MARKS = {
+    Verdict.supported.value: ("#009E73", "holds"),
+    Verdict.contradicted.value: ("#D55E00", "fails"),
+    Verdict.inconclusive.value: ("#E9C46A", "open"),
+    Verdict.not_run.value: ("#DDDDDD", "not run"),
+}
+
+
+@dataclass(frozen=True)
+class Robustness:
+    """What ``robustness.json`` holds.
+
+    Attributes:
+        paper: its id.
+        finished: when it was made.
+        ledger: SHA-256 of the ledger then.
+        tables: SHA-256 of each figure's table then, as configured.
+        variants: id, summary, overrides, scale and deviations of each.
+        verdicts: by claim, then variant.
+    """
+
+    paper: str
+    finished: str
+    ledger: str
+    tables: dict[str, str]
+    variants: list[dict[str, Any]]
+    verdicts: dict[str, dict[str, dict[str, Any]]]
+
+    def of_claim(self, name: str) -> list[dict[str, Any]]:
+        """A claim's verdict under each variant."""
+        return [{"id": variant, **said} for variant, said in self.verdicts.get(name, {}).items()]
+
+    def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
+        """Why this is not of the ledger and tables given, if it is not."""
+        if ledger != self.ledger:
+            return "the ledger has changed since"
+        changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
+        return f"{', '.join(changed)} has been drawn anew since" if changed else None
+
+
+def read_robustness(layout: Layout, paper: str) -> Robustness | None:
+    """What the last run under all variants found; None if there was none.
+
+    Raises:
+        ResauditError: the file is damaged.
+    """
+    path = layout.figure(f"{paper}/robustness", "json")
+    if not path.is_file():
+        return None
+    try:
+        return Robustness(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
+
+
+def run_vary(programme: Programme, paper: str) -> None:
+    """Judge a paper's claims under every variant: ``figures/<paper>/robustness.{csv,json,pdf,svg,png}``.
+
+    Raises:
+        ResauditError: a table is missing or not what it should be, or there is no such paper.
+    """
+    plan = programme.base
+    if plan.config.variant is not None:
+        raise ResauditError(f"variant is {plan.config.variant}; leave it out: robustness goes through all of them")
+    if paper not in plan.config.claims:
+        raise ResauditError(f"unknown paper {paper!r}; allowed: {', '.join(plan.config.claims)}")
+    layout = Layout(plan.config.paths)
+    table = matrix(programme, paper)
+    write_csv(layout.figure(f"{paper}/robustness", "csv"), table)
+    save_drawing(plot(table, _titles(programme)), layout, f"{paper}/robustness", _footer(programme, paper))
+    write_json(layout.figure(f"{paper}/robustness", "json"), asdict(_record(programme, paper, table)))
+
+
+def matrix(programme: Programme, paper: str) -> pd.DataFrame:
+    """One row for each claim that can be run, reading and check.
+
+    Columns: claim, variant (:data:`CONFIGURED`, the control, then the variants), depends (whether the evidence for the
+    claim is other than the control's), verdict (of the claim), check, check_verdict, effect, low, high, runs, where,
+    unit, why.
+
+    Raises:
+        ResauditError: a table is missing or not what it should be.
+    """
+    rows = []
+    claims = {n: c for n, c in programme.base.config.claims_of(paper).items() if not c.not_yet}
+    for variant in (None, CONTROL, *programme.variants):
+        judged = {name: _judge(programme, variant, paper, name) for name in claims if _chosen(programme, paper, name)}
+        rows += [row for name, judgement in judged.items() for row in _rows(programme, variant, paper, name, judgement)]
+    order = {name: position for position, name in enumerate(claims)}
+    return pd.DataFrame(rows).sort_values("claim", key=lambda names: names.map(order), kind="stable").reset_index(drop=True)
+
+
+def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
+    """A heat map: what became of each claim (row) under each reading (column), in words and colour.
+
+    Where a claim's evidence does not depend on a variant, the cell is empty but for a dot.
+    """
+    claims, variants = list(table["claim"].unique()), list(table["variant"].unique())
+    cells = table.drop_duplicates(["claim", "variant"]).set_index(["claim", "variant"])
+    figure = Drawing(figsize=(2.6 + 0.78 * len(variants), 1.5 + 0.26 * len(claims)), layout="constrained")
+    axes = figure.add_subplot()
+    for row, claim in enumerate(claims):
+        for column, variant in enumerate(variants):
+            _cell(axes, column, row, cells.loc[(claim, variant)])
+    axes.set_xlim(0, len(variants))
+    axes.set_ylim(len(claims), 0)
+    axes.set_xticks(np.arange(len(variants)) + 0.5, [titles[v] for v in variants], rotation=35, ha="left", fontsize=6.5)
+    axes.set_yticks(np.arange(len(claims)) + 0.5, [c.replace("-", " ") for c in claims], fontsize=7)
+    axes.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False)
+    axes.grid(visible=False)
+    for spine in axes.spines.values():
+        spine.set_visible(False)
+    axes.axvline(1, color="0.25", linewidth=1.2)
+    seen = [verdict for verdict in _MARKS if verdict in set(table["verdict"])]
+    handles = [Patch(facecolor=_MARKS[verdict][0], label=f"{_MARKS[verdict][1]}: {verdict}") for verdict in seen]
+    handles.append(Patch(facecolor="white", edgecolor="0.7", label="·: as in the control"))
+    figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), fontsize=6.5, frameon=False)
+    return figure
+
+
+def _cell(axes: Axes, column: int, row: int, cell: pd.Series) -> None:
+    colour, word = _MARKS[cell["verdict"]]
+    depends = bool(cell["depends"])
+    axes.add_patch(
+        Rectangle((column, row), 1, 1, facecolor=colour if depends else "white", edgecolor="white" if depends else "0.9")
+    )
+    axes.text(column + 0.5, row + 0.5, word if depends else "·", ha="center", va="center", fontsize=6.5)
+
+
+def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> Judgement:
+    claim = programme.under(variant).config.claims_of(paper)[name]
+    home = programme.home(variant, f"{paper}/{claim.evidence}")
+    evidence = drawn(home, f"{paper}/{claim.evidence}")
+    if evidence is None:
+        folder = Layout(home.config.paths).figures
+        raise ResauditError(f"{folder}/{paper}/{claim.evidence}.csv has not been drawn; run snakemake --cores all robustness")
+    try:
+        return judge(claim, evidence.table, home.config.scale.name)
+    except ResauditError as error:
+        raise ResauditError(f"{folder_of(home)}/{evidence.name}.csv: {error}; draw it again") from error
+
+
+def folder_of(plan: Plan) -> str:
+    """Where a plan's figures are."""
+    return str(Layout(plan.config.paths).figures)
+
+
+def _chosen(programme: Programme, paper: str, name: str) -> bool:
+    return f"{paper}/{programme.base.config.claims_of(paper)[name].evidence}" in programme.base.figures
+
+
+def depends(programme: Programme, variant: str | None, paper: str, name: str) -> bool:
+    """Whether a claim's evidence under a variant is other than the control's, or, of the control, than configured."""
+    if variant is None:
+        return True
+    other = None if variant == CONTROL else CONTROL
+    here, there = (programme.under(v) for v in (variant, other))
+    figure = f"{paper}/{here.config.claims_of(paper)[name].evidence}"
+    same_evidence = here.figures[figure].evidence == there.figures[figure].evidence
+    return not same_evidence or here.config.claims_of(paper)[name] != there.config.claims_of(paper)[name]
+
+
+def _rows(programme: Programme, variant: str | None, paper: str, name: str, judgement: Judgement) -> list[dict[str, Any]]:
+    common = {
+        "claim": name,
+        "variant": variant or CONFIGURED,
+        "depends": depends(programme, variant, paper, name),
+        "verdict": judgement.verdict.value,
+    }
+    return [common | _of_check(finding) | {"why": judgement.why} for finding in judgement.findings]
+
+
+def _of_check(finding: Finding) -> dict[str, Any]:
+    worst = finding.worst
+    return {
+        "check": finding.name,
+        "check_verdict": finding.verdict.value,
+        "effect": worst.effect if worst else np.nan,
+        "low": worst.low if worst else np.nan,
+        "high": worst.high if worst else np.nan,
+        "runs": worst.runs if worst else 0,
+        "where": worst.where if worst else "",
+        "unit": finding.measured.unit,
+    }
+
+
+def _titles(programme: Programme) -> dict[str, str]:
+    return {CONFIGURED: "as configured", CONTROL: "control"} | {v: v.replace("-", " ") for v in programme.variants}
+
+
+def _footer(programme: Programme, paper: str) -> str:
+    config, protocol = programme.base.config, load(["scale=paper"])
+    control = programme.under(CONTROL).config
+    reduced = [
+        f"{name.split('/')[1]} {change}"
+        for name in programme.base.figures
+        if name.startswith(f"{paper}/")
+        for change in deviations(control, protocol, name)
+    ]
+    summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in programme.variants.items())
+    return (
+        f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of what the paper leaves "
+        f"unsaid. The control is the reading configured, reduced as far as the variants are: {'; '.join(reduced) or 'not at all'}. {summaries}."
+    )
+
+
+def _record(programme: Programme, paper: str, table: pd.DataFrame) -> Robustness:
+    plan, protocol = programme.base, load(["scale=paper"])
+    figures = [name for name in plan.figures if name.startswith(f"{paper}/")]
+    digests = {name: figure.sha256 for name in figures if (figure := drawn(plan, name)) is not None}
+    return Robustness(
+        paper=paper,
+        finished=provenance()["finished"],
+        ledger=ledger_sha256(plan.config, paper),
+        tables=digests,
+        variants=[_variant(programme, variant, figures, protocol) for variant in (CONTROL, *programme.variants)],
+        verdicts={str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)},
+    )
+
+
+def _variant(programme: Programme, variant: str, figures: list[str], protocol: Any) -> dict[str, Any]:
+    config, known = programme.under(variant).config, programme.variants.get(variant)
+    changed = {d: None for name in figures for d in deviations(config, protocol, name)}
+    return {
+        "id": variant,
+        "summary": known.summary if known else "the reading configured, reduced as far as the variants are",
+        "overrides": list(known.overrides) if known else [],
+        "scale": config.scale.name,
+        "deviations": list(changed),
+    }
+
+
+def _verdicts(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
+    """By variant, the verdict with the effect of the check that decides it; no verdict where nothing depends on it."""
+    said = {}
+    for variant, part in rows[rows["variant"] != CONFIGURED].groupby("variant", sort=False):
+        deciding = part[part["check_verdict"] == part["verdict"]]
+        row = (deciding if len(deciding) else part).iloc[0]
+        numbers = {key: float(row[key]) if np.isfinite(row[key]) else None for key in ("effect", "low", "high")}
+        if row["depends"]:
+            said[str(variant)] = {"verdict": row["verdict"], "why": row["why"], **numbers}
+        else:
+            said[str(variant)] = {"verdict": None, "why": None, "effect": None, "low": None, "high": None}
+    return said

@@ -1,0 +1,46 @@
+"""The tables that claims are held against, each only if it is what it says it is."""
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any
+
+import pandas as pd
+
+from resaudit.errors import ResauditError
+from resaudit.explanation import settings_in_words
+from resaudit.files import Layout
+from resaudit.papers.drawing import read_about, read_csv
+from resaudit.plan import Plan
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure that was drawn: its table, and what the file beside it says."""
+
+    name: str
+    table: pd.DataFrame
+    sha256: str
+    about: dict[str, Any]
+
+
+def drawn(plan: Plan, name: str) -> Drawn | None:
+    """The table of ``paper/figure``; None if it has not been drawn.
+
+    Raises:
+        ResauditError: it cannot be read, has been changed since it was drawn, or is of other settings than the plan's.
+    """
+    csv = Layout(plan.config.paths).figure(name, "csv")
+    if not csv.is_file():
+        return None
+    said, content = read_about(csv), csv.read_bytes()
+    again = f"remove it and run again (snakemake --cores all --config figures=[{name}])"
+    digest = hashlib.sha256(content).hexdigest()
+    if said.get("sha256") != digest:
+        raise ResauditError(f"{csv} is not the table that was drawn: its SHA-256 is not that in the .json; {again}")
+    if said.get("scale") != plan.config.scale.name:
+        raise ResauditError(f"{csv} is of scale {said.get('scale')}, not {plan.config.scale.name}; {again}")
+    for key, value in settings_in_words(plan.config, name).items():
+        found = said["settings"].get(key)
+        if found != value:
+            raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
+    return Drawn(name, read_csv(csv), digest, said)

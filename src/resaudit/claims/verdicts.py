@@ -1,0 +1,191 @@
+"""From what was measured to a verdict: does the whole interval lie on the claim's side of its threshold?"""
+
+import math
+from dataclasses import dataclass, field
+from enum import Enum
+
+import pandas as pd
+
+from resaudit.claims.checks import measure
+from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.resampling import interval
+from resaudit.ledger import Check, Claim
+
+ERROR_RATE = 0.05
+"""Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of its intervals) (Bonferroni)."""
+
+
+class Verdict(Enum):
+    """What a run says of a claim."""
+
+    supported = "supported"
+    contradicted = "contradicted"
+    inconclusive = "inconclusive"
+    not_run = "not run"
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A point with its interval, and which side of the threshold it is on."""
+
+    where: str
+    effect: float
+    low: float
+    high: float
+    runs: int
+    verdict: Verdict
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What one check of a claim found.
+
+    Attributes:
+        name: of the check within the claim.
+        check: with its parameters.
+        verdict: of this check alone.
+        measured: meaning, unit and what was left out.
+        level: of each interval.
+        points: with intervals.
+    """
+
+    name: str
+    check: Check
+    verdict: Verdict
+    measured: Measured
+    level: float
+    points: list[Judged] = field(default_factory=list)
+
+    @property
+    def worst(self) -> Judged | None:
+        """The point that speaks most against the claim, or least for it."""
+        return max(self.points, key=lambda p: _against(self.check, p), default=None)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no point has a spread."""
+        return bool(self.measured.points) and all(point.draws is None for point in self.measured.points)
+
+
+@dataclass(frozen=True)
+class Judgement:
+    """A verdict on a claim, why, and what it rests on."""
+
+    verdict: Verdict
+    why: str
+    findings: list[Finding] = field(default_factory=list)
+
+
+def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
+    """Hold a claim against a table.
+
+    Supported if every check is, contradicted if one is contradicted, else inconclusive; inconclusive too with less
+    than the least evidence; not run without a table. A check is supported if the whole interval of every point lies
+    on the claim's side, contradicted if that of any point lies wholly on the other.
+
+    Args:
+        claim: with its checks.
+        table: of the figure that is its evidence; None if there is none.
+        scale: that the table is of.
+
+    Raises:
+        ResauditError: the table lacks a column, or a value that should be there.
+    """
+    if table is None:
+        return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn")
+    measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
+    intervals = sum(point.draws is not None for part in measured.values() for point in part.points)
+    level = 1 - ERROR_RATE / max(1, intervals)
+    findings = [_finding(name, claim.checks[name], part, level) for name, part in measured.items()]
+    missing = _missing(claim, table, scale)
+    if missing:
+        return Judgement(Verdict.inconclusive, f"less than the least evidence: {'; '.join(missing)}", findings)
+    verdict = _combined([finding.verdict for finding in findings])
+    return Judgement(verdict, "; ".join(map(sentence, findings)), findings)
+
+
+def _finding(name: str, check: Check, measured: Measured, level: float) -> Finding:
+    points = [_judged(check, point, level) for point in measured.points]
+    return Finding(name, check, _of_points(points), measured, level, points)
+
+
+def _judged(check: Check, point: Point, level: float) -> Judged:
+    low, high = (point.effect, point.effect) if point.draws is None else interval(point.draws, level)
+    least, most = check.region
+    least, most = -math.inf if least is None else least, math.inf if most is None else most
+    if least <= low and high <= most:
+        verdict = Verdict.supported
+    else:
+        verdict = Verdict.contradicted if high < least or low > most else Verdict.inconclusive
+    return Judged(point.where, point.effect, low, high, point.runs, verdict)
+
+
+def _of_points(points: list[Judged]) -> Verdict:
+    return _combined([point.verdict for point in points]) if points else Verdict.inconclusive
+
+
+def _combined(verdicts: list[Verdict]) -> Verdict:
+    if Verdict.contradicted in verdicts:
+        return Verdict.contradicted
+    return Verdict.supported if set(verdicts) == {Verdict.supported} else Verdict.inconclusive
+
+
+def _against(check: Check, point: Judged) -> float:
+    """How far a point's interval reaches towards the other side; larger is worse for the claim."""
+    least, most = check.region
+    if check.within_factor is not None:
+        return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in (point.low, point.high))
+    beyond = [point.high - most] if most is not None else []
+    return max(beyond + ([least - point.low] if least is not None else []))
+
+
+def _missing(claim: Claim, table: pd.DataFrame, scale: str) -> list[str]:
+    missing, needs = [], claim.needs
+    if scale not in needs.scales:
+        missing.append(f"scale {' or '.join(needs.scales)} is needed, this is {scale}")
+    if "depth" in table:
+        there = set(table["depth"].dropna())
+        lacking = [str(depth) for depth in needs.depths if depth not in there]
+        if lacking:
+            missing.append(f"depth {', '.join(lacking)} is needed")
+    if "network" in table:
+        named = dict.fromkeys(name for check in claim.checks.values() for name in check.named)
+        absent = [name for name in named if name not in set(table["network"])]
+        if absent:
+            missing.append(f"network {', '.join(absent)} is needed")
+    for column in ("run", "draw"):
+        if column in table and table[column].nunique() < needs.runs:
+            missing.append(f"{needs.runs} {column}s are needed, there are {table[column].nunique()}")
+    return missing
+
+
+def criterion(check: Check) -> str:
+    """The claim's side of the threshold, in words.
+
+    >>> criterion(Check(at_most=1)), criterion(Check(within_factor=2))
+    ('at most 1', 'between 0.5 and 2')
+    """
+    low, high = check.region
+    if low is not None and high is not None:
+        return f"between {low:.3g} and {high:.3g}"
+    return f"at least {low:.3g}" if low is not None else f"at most {high:.3g}"
+
+
+def sentence(finding: Finding) -> str:
+    """What a check found, in words."""
+    name = finding.name.replace("-", " ")
+    worst = finding.worst
+    if worst is None:
+        left_out = finding.measured.left_out
+        return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})" if left_out else "")
+    held = sum(point.verdict is Verdict.supported for point in finding.points)
+    failed = sum(point.verdict is Verdict.contradicted for point in finding.points)
+    places = len(finding.points)
+    of = f" at {held} of {places} places, fails at {failed}" if held < places > 1 else f" at all {places} places"
+    of = of if places > 1 else ""
+    spread = "exact" if finding.exact else f"{finding.level:.2%} interval {worst.low:.3g} to {worst.high:.3g}"
+    said = {"supported": "holds", "contradicted": "does not hold", "inconclusive": "undecided"}[finding.verdict.value]
+    return (
+        f"{name}: {said}{of}; at worst {worst.effect:.3g} at {worst.where} ({spread}, n = {worst.runs}) "
+        f"where {criterion(finding.check)} is claimed"
+    )

@@ -1,0 +1,99 @@
+"""All that can be run: a configuration and every variant of it. Imports neither torch nor pandas."""
+
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from resaudit.composition import load
+from resaudit.config import CONTROL, Variant
+from resaudit.errors import ResauditError
+from resaudit.plan import Ensemble, Hessians, Plan, make_plan
+
+
+class Programme:
+    """The plan that is configured, and the plans under its variants, each composed when it is first asked for.
+
+    Args:
+        overrides: Hydra overrides, as of :func:`resaudit.composition.load`.
+        folder: of the configuration files.
+
+    Raises:
+        ResauditError: as :func:`resaudit.composition.load`.
+    """
+
+    def __init__(self, overrides: Sequence[str] = (), folder: Path | None = None) -> None:
+        self._overrides, self._folder = tuple(overrides), folder
+        self.base = make_plan(load(self._overrides, folder))
+        self._plans: dict[str, Plan] = {}
+
+    @cached_property
+    def variants(self) -> dict[str, Variant]:
+        """Every variant by id; empty if the configuration is of a variant itself."""
+        return {} if self.base.config.variant else self.base.config.variants()
+
+    def under(self, variant: str | None) -> Plan:
+        """The plan under a variant, under :data:`~resaudit.config.CONTROL`, or (None) as configured."""
+        if variant is None:
+            return self.base
+        if variant not in self._plans:
+            self._plans[variant] = make_plan(load([*self._overrides, f"variant={variant}"], self._folder))
+        return self._plans[variant]
+
+    def home(self, variant: str | None, figure: str) -> Plan:
+        """The first plan that a figure has the same evidence in: as configured, the control, or the variant itself."""
+        wanted = self.under(variant).figures[figure].evidence
+        earlier = [None, CONTROL] if variant is not None else [None]
+        return next(
+            (plan for plan in map(self.under, earlier) if plan.figures[figure].evidence == wanted), self.under(variant)
+        )
+
+    def ensemble(self, wanted: str) -> tuple[Plan, Ensemble]:
+        """The trained ensemble of an id, and a plan that has it.
+
+        Raises:
+            ResauditError: neither the configuration nor any variant of it has one.
+        """
+        for plan in self._all():
+            if wanted in plan.trained:
+                return plan, plan.trained[wanted]
+        raise _unknown("ensemble to train", wanted)
+
+    def hessians(self, wanted: str) -> tuple[Plan, Hessians]:
+        """The Hessians of an id, and a plan that has them.
+
+        Raises:
+            ResauditError: neither the configuration nor any variant of it has any.
+        """
+        for plan in self._all():
+            if wanted in plan.hessians:
+                return plan, plan.hessians[wanted]
+        raise _unknown("Hessians", wanted)
+
+    def data(self, wanted: str) -> Plan:
+        """A plan whose whitened data has an id.
+
+        Raises:
+            ResauditError: neither the configuration nor any variant of it has such data.
+        """
+        for plan in self._all():
+            if wanted == plan.data.id:
+                return plan
+        raise _unknown("whitened data", wanted)
+
+    def _all(self) -> Iterator[Plan]:
+        yield self.base
+        for variant in (CONTROL, *self.variants) if self.variants else ():
+            yield self.under(variant)
+
+
+def evidence_figures(plan: Plan, paper: str) -> list[str]:
+    """The figures of a paper that some claim is held against, of those that are to be drawn."""
+    wanted = {f"{paper}/{claim.evidence}" for claim in plan.config.claims_of(paper).values()}
+    return [name for name in plan.figures if name in wanted]
+
+
+def _unknown(what: str, wanted: str) -> ResauditError:
+    return ResauditError(
+        f"no {what} {wanted!r} in this configuration or its variants; 'resaudit explain FIGURE' lists them, with the "
+        "same overrides as here"
+    )

@@ -1,0 +1,14 @@
+"""Fields with bounds, for the dataclasses of the configuration."""
+
+from dataclasses import field
+from typing import Any
+
+from omegaconf import MISSING
+
+
+def bounded(default: Any = MISSING, at_least: float | None = None, above: float | None = None) -> Any:
+    """A field whose numbers, alone or in a list, are finite and at least, or above, a bound."""
+    bounds = {"at_least": at_least, "above": above}
+    if isinstance(default, list):
+        return field(default_factory=lambda: list(default), metadata=bounds)
+    return field(default=default, metadata=bounds)

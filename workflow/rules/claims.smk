@@ -1,0 +1,67 @@
+# Verdicts on the claims: the audit, and the same under every variant.
+
+
+rule report:
+    input:
+        [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
+        code=code("claims", "report", "auditing", "explanation"),
+    output:
+        audit=FILES.figures / "audit.json",
+        page=report(
+            FILES.figures / "audit.html",
+            caption="../report/audit.rst",
+            category="audit",
+            labels={"figure": "audit of the claims"},
+        ),
+    log:
+        LOGS / "report" / "report.log",
+    benchmark:
+        BENCHMARKS / "report" / "report.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        ledgers=[ledger_sha256(PLAN.config, paper) for paper in PLAN.config.claims],
+    shell:
+        "{RESAUDIT} report --threads {threads} {WITH_OVERRIDES} 2> {log}"
+
+
+rule vary:
+    input:
+        tables_under_variants,
+        code=code("claims", "programme", "explanation"),
+    output:
+        csv=FILES.figure("{paper}/robustness", "csv"),
+        pdf=FILES.figure("{paper}/robustness", "pdf"),
+        about=FILES.figure("{paper}/robustness", "json"),
+        svg=FILES.figure("{paper}/robustness", "svg"),
+        png=report(
+            FILES.figure("{paper}/robustness", "png"),
+            caption="../report/robustness.rst",
+            category="{paper}",
+            labels={"figure": "robustness"},
+        ),
+    log:
+        LOGS / "vary" / "{paper}.log",
+    benchmark:
+        BENCHMARKS / "vary" / "{paper}.tsv"
+    threads: 1
+    resources:
+        mem_mb=1000,
+        runtime=10,
+    params:
+        ledger=lambda wildcards: ledger_sha256(PLAN.config, wildcards.paper),
+    shell:
+        "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log}"
+
+
+# The page is made again here, since it shows the matrices where there are any, but must not wait for them otherwise.
+rule robustness:
+    input:
+        FILES.figures / "audit.json",
+        [FILES.figure(f"{paper}/robustness", "csv") for paper in PAPERS],
+    log:
+        LOGS / "robustness" / "robustness.log",
+    shell:
+        "{RESAUDIT} report {WITH_OVERRIDES} 2> {log}"
