@@ -16,6 +16,8 @@ import pytest
 from rocrate_validator.models import Severity
 
 from resaudit.crate.archive import write_crate
+from resaudit.crate.contents import gather
+from resaudit.crate.description import describe
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
 from resaudit.plan import Plan
@@ -158,6 +160,42 @@ def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan)
     assert graph[data["mainEntity"]["@id"]]["sha256"] == images.sha256
     assert graph["./"]["datePublished"] == GENERATED
     assert any(entity.get("name") == "torch" and entity["softwareVersion"] for entity in graph.values())
+
+
+CITATION = """
+title: Another
+version: 9.9
+license: Apache-2.0
+repository-code: https://example.org/code
+authors:
+  - {family-names: Lovelace, given-names: Ada, orcid: "https://orcid.org/0000-0000-0000-0000"}
+  - {name: A Society, website: "https://example.org"}
+"""
+
+
+def test_authors_licence_and_address_come_from_the_citation_file(plan: Plan) -> None:
+    contents = gather(plan, CHECKOUT)
+    contents.files["CITATION.cff"] = CITATION.encode()
+    graph = {entity["@id"]: entity for entity in describe(plan.config, contents, None)["@graph"]}
+    workflow = graph["Snakefile"]
+    assert (workflow["url"], str(workflow["version"])) == ("https://example.org/code", "9.9")
+    assert graph["./"]["license"] == {"@id": "https://spdx.org/licenses/Apache-2.0"}
+    person, society = (graph[ref["@id"]] for ref in workflow["creator"])
+    assert (person["@type"], person["name"]) == ("Person", "Ada Lovelace")
+    assert (society["@type"], society["url"]) == ("Organization", "https://example.org")
+    # No commit is known here, so none is stated.
+    assert "identifier" not in workflow
+
+
+def test_changes_that_were_not_committed_are_told(plan: Plan) -> None:
+    dirty = {"id": "a" * 40, "clean": False}
+    contents = gather(plan, CHECKOUT)
+    contents.audit["provenance"]["commit"] = dirty
+    graph = {entity["@id"]: entity for entity in describe(plan.config, contents, dirty)["@graph"]}
+    of_these_files = graph[graph["Snakefile"]["identifier"]["@id"]]
+    assert of_these_files["value"] == "a" * 40
+    for text in (of_these_files["description"], graph["#run"]["description"]):
+        assert "not committed" in text
 
 
 def test_the_same_run_gives_the_same_bytes(plan: Plan, tmp_path: Path) -> None:

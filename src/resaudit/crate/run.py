@@ -38,7 +38,7 @@ def add_workflow(crate: Any, contents: Contents, citation: Any, commit: dict[str
     properties = {
         "name": citation.title,
         "description": "Draws every figure and judges every claim; the rules are in workflow/, what they call in src/.",
-        "version": citation.version,
+        "version": str(citation.version),
         "license": {"@id": f"https://spdx.org/licenses/{citation.license}"},
         "creator": [_author(crate, author) for author in citation.authors],
         "softwareRequirements": _software(crate, contents),
@@ -125,10 +125,10 @@ def _software(crate: Any, contents: Contents) -> list[Any]:
 
 
 def _commit(crate: Any, identifier: str, commit: dict[str, Any]) -> Any:
-    state = "and nothing else" if commit["clean"] else "and changes that were not committed"
+    state = "are as committed" if commit["clean"] else "have changes that were not committed"
     return add(
         crate, identifier, "PropertyValue", propertyID="git commit", name="commit", value=commit["id"],
-        description=f"This commit {state}",
+        description=f"Tracked files {state}",
     )  # fmt: skip
 
 
