@@ -207,3 +207,14 @@ def reference(overrides: Overrides) -> None:
     from resaudit.papers.comparison import write_references
 
     write_references(plan, click.echo)
+
+
+@cli.command()
+@click.argument("destination", metavar="OUT.zip", type=click.Path(path_type=Path))
+@_with_overrides
+def crate(destination: Path, overrides: Overrides) -> None:
+    """Pack the finished run into OUT.zip, a Workflow Run RO-Crate: workflow, settings, results, audit, provenance."""
+    plan = make_plan(load(overrides))
+    from resaudit.crate.archive import write_crate
+
+    write_crate(plan, destination)

@@ -1,0 +1,53 @@
+"""The crate as one zip: the same inputs give the same bytes, and a name never stands for half a crate."""
+
+import json
+import zipfile
+from pathlib import Path
+
+from resaudit.composition import config_folder
+from resaudit.crate.contents import gather
+from resaudit.crate.description import METADATA_FILE, describe
+from resaudit.errors import ResauditError
+from resaudit.files import written_whole
+from resaudit.plan import Plan
+from resaudit.provenance import commit
+
+# The first moment that a zip can name; the run's times stand in the metadata.
+_TIME = (1980, 1, 1, 0, 0, 0)
+
+
+def write_crate(plan: Plan, destination: Path) -> None:
+    """Write the run that ``figures/audit.json`` is about as a Workflow Run RO-Crate.
+
+    Args:
+        plan: says where the results lie, and the settings that they must be of.
+        destination: the ``.zip`` to write; one that exists is replaced by a whole one or left alone.
+
+    Raises:
+        ResauditError: the destination cannot be, there is no audit yet, or a file is missing or of another run.
+    """
+    _check_destination(destination)
+    checkout = config_folder().parent
+    contents = gather(plan, checkout)
+    description = describe(plan.config, contents, commit())
+    metadata = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    files = {METADATA_FILE: metadata.encode(), **dict(sorted(contents.files.items()))}
+    with written_whole(destination) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, content in files.items():
+            archive.writestr(_entry(name), content, zipfile.ZIP_DEFLATED, 9)
+
+
+def _check_destination(destination: Path) -> None:
+    if destination.suffix != ".zip":
+        raise ResauditError(f"{destination} does not end in .zip; give the crate such a name")
+    if not destination.parent.is_dir():
+        raise ResauditError(f"{destination.parent} is not a folder; make it, or choose another")
+    if destination.is_dir():
+        raise ResauditError(f"{destination} is a folder; choose another name")
+
+
+def _entry(name: str) -> zipfile.ZipInfo:
+    entry = zipfile.ZipInfo(name, _TIME)
+    entry.external_attr = 0o644 << 16
+    entry.create_system = 3
+    return entry

@@ -1,0 +1,144 @@
+"""The crate's metadata: what each file is, what ran, and what the audit found, as RO-Crate 1.1 JSON-LD.
+
+The terms are those of the Workflow Run Crate profile 0.5 and of schema.org. What is not known is left out.
+"""
+
+import hashlib
+from pathlib import PurePosixPath
+from typing import Any
+
+from omegaconf import OmegaConf
+from rocrate.rocrate import ROCrate
+
+from resaudit.config import Config
+from resaudit.crate.claims import add_claims, add_paper, claims_in_words
+from resaudit.crate.contents import Contents, figures_of
+from resaudit.crate.entities import add
+from resaudit.crate.run import add_data, add_run, add_workflow
+
+METADATA_FILE = "ro-crate-metadata.json"
+_PROFILES = {
+    "https://w3id.org/ro/wfrun/process/0.5": "Process Run Crate",
+    "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
+    "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
+}
+_TERMS = "https://w3id.org/ro/terms/workflow-run/context"
+_MEDIA_TYPES = {
+    ".cff": "application/yaml",
+    ".css": "text/css",
+    ".csv": "text/csv",
+    ".html": "text/html",
+    ".js": "text/javascript",
+    ".json": "application/json",
+    ".md": "text/markdown",
+    ".pdf": "application/pdf",
+    ".png": "image/png",
+    ".py": "text/x-python",
+    ".rst": "text/x-rst",
+    ".svg": "image/svg+xml",
+    ".toml": "application/toml",
+    ".yaml": "application/yaml",
+    ".yml": "application/yaml",
+}
+
+
+def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any] | None) -> dict[str, Any]:
+    """The JSON-LD of ``ro-crate-metadata.json``.
+
+    Args:
+        config: the run's configuration.
+        contents: the files and the audit.
+        checkout_commit: of the checkout that the workflow's files are from, which may be later than the run's.
+    """
+    crate = ROCrate(version="1.1")
+    crate.metadata.extra_contexts.append(_TERMS)
+    citation = OmegaConf.create(contents.files["CITATION.cff"].decode())
+    workflow = add_workflow(crate, contents, citation, checkout_commit)
+    for name, content in contents.files.items():
+        _add_file(crate, name, content)
+    for figure in figures_of(contents.audit):
+        _say_what_it_is(crate, contents.audit, figure)
+    run = add_run(crate, workflow, config, contents)
+    reviews = add_claims(crate, contents.audit)
+    _describe_root(crate, contents.audit, workflow, [run, add_data(crate, config.dataset), *reviews])
+    metadata: dict[str, Any] = crate.metadata.generate()
+    return metadata | {"@graph": [_compacted(entity) for entity in metadata["@graph"]]}
+
+
+def _compacted(entity: dict[str, Any]) -> dict[str, Any]:
+    """One value where there is one, as RO-Crate 1.1 recommends."""
+    return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
+
+
+def _add_file(crate: Any, name: str, content: bytes) -> None:
+    file = crate.get(name) or crate.add_file(dest_path=name, properties={"name": name, "description": _role(name)})
+    file["encodingFormat"] = _MEDIA_TYPES.get(PurePosixPath(name).suffix, "text/plain")
+    file["contentSize"] = str(len(content))
+    file["sha256"] = hashlib.sha256(content).hexdigest()
+    if name == "README.md":
+        file["about"] = crate.root_dataset
+
+
+def _role(name: str) -> str:
+    """What a file is for, by where it lies."""
+    roles = {
+        "figures/audit.json": "Every claim with its verdict, what was measured and where it fails, for machines",
+        "figures/audit.html": "Every claim with its verdict and figure, as one page",
+        "README.md": "What the workflow does and how to run it",
+        "LICENSE": "Licence of the workflow",
+        "CITATION.cff": "How to cite the workflow, and the papers",
+        "config/": "Configuration",
+        "figures/": "The claims under other readings of what the papers left unsaid",
+        "profiles/": "How Snakemake is to run, where it looks for it",
+        "results/": "Of one job: " + ("its settings" if name.endswith("settings.json") else "what ran, when, where"),
+        "src/": "The package that the rules call",
+        "workflow/": "The workflow's rules, profiles and captions",
+    }
+    return next((role for start, role in roles.items() if name.startswith(start)), "What the workflow needs installed")
+
+
+def _say_what_it_is(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) -> None:
+    """Describe the files of one figure, with the claims that are read from its table."""
+    paper = next(add_paper(crate, paper) for paper in audit["papers"] if figure in paper["figures"])
+    reduced = "; ".join(figure["deviations"]) or "nothing"
+    what = f"{claims_in_words(audit, figure['id'])} Scale {figure['scale']}, reduced: {reduced}."
+    said = {
+        "csv": f"Table of {figure['rows']} rows: {figure['title']}. {what}",
+        "json": f"Settings and provenance of {figure['id']}.",
+    }
+    for suffix, path in figure["files"].items():
+        file = crate.get(f"figures/{path}")
+        file["name"] = f"{figure['id']}, {suffix.upper()}"
+        file["description"] = said.get(suffix, f"{figure['title']}. {figure['caption']}")
+        file["about"] = paper
+
+
+def _describe_root(crate: Any, audit: dict[str, Any], workflow: Any, mentions: list[Any]) -> None:
+    """The crate as a whole; it is dated by its audit, so that the same run gives the same crate."""
+    titles = ", ".join(f'"{paper["title"]}"' for paper in audit["papers"])
+    counts = "; ".join(
+        f"{paper['title']}: " + ", ".join(f"{number} {verdict}" for verdict, number in paper["counts"].items())
+        for paper in audit["papers"]
+    )
+    profiles = [
+        add(crate, uri, "CreativeWork", name=name, version=uri.rsplit("/", 1)[1]) for uri, name in _PROFILES.items()
+    ]
+    licence = workflow["license"]
+    name = licence.rsplit("/", 1)[1]
+    add(crate, licence, "CreativeWork", name=name, description="Licence of the workflow", url=licence)
+    root = {
+        "name": f"Audit of {titles} at scale {audit['scale']}",
+        "description": (
+            f"One run of resaudit: workflow, configuration, tables, figures, provenance and the verdict on every "
+            f"claim ({counts}). The data and the arrays between data and tables (trajectories, weights, spectra) are "
+            "not in it: their settings and provenance are, and the workflow makes them again."
+        ),
+        "datePublished": audit["generated"],
+        "license": {"@id": licence},
+        "author": workflow["creator"],
+        "citation": [add_paper(crate, paper) for paper in audit["papers"]],
+        "conformsTo": profiles,
+        "mentions": mentions,
+    }
+    for name, value in root.items():
+        crate.root_dataset[name] = value

@@ -1,0 +1,11 @@
+"""Adding to a crate's graph."""
+
+from typing import Any
+
+from rocrate.model.contextentity import ContextEntity
+
+
+def add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
+    """A contextual entity of the crate, made unless it is there already; what is None is left out."""
+    known = {name: value for name, value in properties.items() if value is not None}
+    return crate.get(identifier) or crate.add(ContextEntity(crate, identifier, {"@type": kind, **known}))

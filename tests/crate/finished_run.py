@@ -1,0 +1,135 @@
+"""A small finished run to pack: real settings, tables and drawings of two figures, and an audit written by hand."""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+from resaudit.composition import load
+from resaudit.explanation import about
+from resaudit.files import Layout, write_json
+from resaudit.papers.drawing import figure_module, read_csv
+from resaudit.papers.formats import FORMATS
+from resaudit.papers.style import apply_style
+from resaudit.plan import FigurePlan, Plan, make_plan
+from resaudit.provenance import provenance
+from tests.conftest import CHECKOUT
+
+OVERRIDES = ("scale=smoke", "figures=[fig04,fig07]")
+FINISHED = "2026-01-02T03:04:05+00:00"
+GENERATED = "2026-01-02T03:05:00+00:00"
+
+
+def plan_in(folder: Path) -> Plan:
+    """The run's plan, with its results below a folder."""
+    return make_plan(load([*OVERRIDES, f"paths.results={folder / 'results'}", f"paths.figures={folder / 'figures'}"]))
+
+
+def finished_run(folder: Path) -> Plan:
+    """Write the run below a folder; the plan that finds it there."""
+    plan = plan_in(folder)
+    layout = Layout(plan.config.paths)
+    made_by = provenance() | {"finished": FINISHED}
+    job = {"device": "cpu", "threads": 1, "seconds": 61.5} | made_by
+    for ensemble in plan.trained.values():
+        _record(layout.training(ensemble.id), ensemble.settings, job)
+    for ensemble in plan.with_spectra.values():
+        _record(layout.curvature(ensemble.id), ensemble.settings, job)
+    _record(layout.whitened(plan.data.id), plan.data.settings, job)
+    for name in plan.figures:
+        _draw(name, layout)
+        write_json(layout.figure(name, "json"), about(plan.config, load(["scale=paper"]), name) | made_by)
+    write_json(layout.figures / "audit.json", _audit(plan, made_by))
+    page = "<!doctype html><html lang='en'><title>Audit</title><p>A page.</p></html>\n"
+    (layout.figures / "audit.html").write_text(page, encoding="utf-8")
+    return plan
+
+
+def change_audit(plan: Plan, **changes: Any) -> None:
+    """Rewrite some of the audit's first level."""
+    path = Layout(plan.config.paths).figures / "audit.json"
+    write_json(path, json.loads(path.read_text(encoding="utf-8")) | changes)
+
+
+def _record(folder: Path, settings: dict[str, Any], job: dict[str, Any]) -> None:
+    write_json(folder / "settings.json", settings)
+    write_json(folder / "provenance.json", job)
+
+
+def _draw(name: str, layout: Layout) -> None:
+    module, csv = figure_module(name), layout.figure(name, "csv")
+    csv.parent.mkdir(parents=True, exist_ok=True)
+    shutil.copy(CHECKOUT / "tests" / "workflow" / "expected" / csv.name, csv)
+    apply_style()
+    drawing = module.plot(read_csv(csv))
+    for suffix in FORMATS:
+        drawing.savefig(layout.figure(name, suffix), format=suffix)
+
+
+def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
+    claims = [
+        _claim("depth-invariant-condition", "fig04", "supported"),
+        _claim("smaller-loss-at-best-rate", "fig07", "contradicted"),
+        _claim("curves-cross", "fig99", "not run"),
+    ]
+    paper = {
+        "id": "demystifying_resnet",
+        "title": "Demystifying ResNet",
+        "short": "Li, Jiao, Han, Weissman",
+        "arxiv": "1611.01186",
+        "ledger": {"file": "config/claims/demystifying_resnet.yaml", "sha256": "0" * 64},
+        "counts": {"supported": 1, "contradicted": 1, "inconclusive": 0, "not run": 1},
+        "claims": claims,
+        "figures": [_figure(plan, name, part, made_by) for name, part in plan.figures.items()],
+        "robustness": None,
+    }
+    return {
+        "version": 1,
+        "generated": GENERATED,
+        "scale": plan.config.scale.name,
+        "scale_summary": plan.config.scale.summary,
+        "provenance": made_by,
+        "overrides": list(OVERRIDES),
+        "papers": [paper],
+    }
+
+
+def _claim(name: str, figure: str, verdict: str) -> dict[str, Any]:
+    return {
+        "id": f"demystifying_resnet/{name}",
+        "statement": f"What {name} says",
+        "where": "section 4",
+        "kind": "empirical",
+        "reading": "within ten percent",
+        "reason": "The paper says roughly.",
+        "needs": {"runs": 2, "depths": [2, 4], "scales": ["smoke"]},
+        "verdict": verdict,
+        "why": f"It is {verdict}, by hand.",
+        "findings": [],
+        "evidence": f"demystifying_resnet/{figure}",
+        "variants": [],
+        "command": f'snakemake --cores all --config "figures=[{figure}]"',
+    }
+
+
+def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) -> dict[str, Any]:
+    layout, said = Layout(plan.config.paths), about(plan.config, load(["scale=paper"]), name)
+    table = layout.figure(name, "csv")
+    ensembles = sorted({e.id for group in (part.sweeps, part.with_spectra) for e in group.values()})
+    return {
+        "id": name,
+        "title": part.figure.title,
+        "caption": part.figure.full_caption,
+        "experiment": part.figure.experiment.value,
+        "files": {suffix: f"{name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
+        "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
+        "rows": len(read_csv(table)),
+        "scale": said["scale"],
+        "settings": said["settings"],
+        "deviations": said["differs from the protocol in"],
+        "assumptions": [],
+        "provenance": made_by | {"devices": ["cpu"], "seconds": 123.4},
+        "ensembles": ensembles,
+        "command": f'snakemake --cores all --config "figures=[{name.split("/")[1]}]"',
+    }
