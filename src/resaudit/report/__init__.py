@@ -1,0 +1,1 @@
+"""The audit for people: one self-contained page made from ``audit.json``. Imports neither torch nor pandas."""

@@ -1,0 +1,135 @@
+"""A drawn figure's files made fit for one page: SVG whose ids cannot collide, CSV as a ``data:`` URI."""
+
+import base64
+import gzip
+import io
+import re
+from dataclasses import dataclass
+from hashlib import sha256
+from pathlib import Path
+from xml.etree import ElementTree
+
+from resaudit.errors import ResauditError
+
+LARGEST_PLAIN_CSV = 50_000
+_SVG = "{http://www.w3.org/2000/svg}"
+_XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
+_DROPPED = {"metadata", "script", "foreignObject"}
+_POINTS_TO_PIXELS = 4 / 3
+
+
+@dataclass(frozen=True)
+class Picture:
+    """An SVG element as text, and the width in CSS pixels at which its type has the size it was drawn for."""
+
+    svg: str
+    width: int
+
+
+@dataclass(frozen=True)
+class Download:
+    """A table to save from the page: its URI, the name to save it under, and its size in bytes unpacked."""
+
+    uri: str
+    name: str
+    size: int
+
+
+def picture(file: Path, name: str, label: str) -> Picture:
+    """Read an SVG to stand in a page among others.
+
+    Every id, and every reference to one, gets a prefix made of the name; rules of its style sheet hold within it only;
+    metadata and whatever could run or load something are left out.
+
+    Args:
+        file: the SVG.
+        name: of the figure, ``paper/figure``.
+        label: what a screen reader says in its stead.
+
+    Raises:
+        ResauditError: the file is missing or no SVG.
+    """
+    try:
+        root = ElementTree.fromstring(_read(file))
+    except ElementTree.ParseError as error:
+        raise ResauditError(f"{file} is no SVG ({error}); draw the figure again") from error
+    prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
+    _clean(root, prefix)
+    width = _pixels(root.get("width", "")) or 400
+    for key in ("width", "height", "version"):
+        root.attrib.pop(key, None)
+    root.attrib |= {"id": prefix, "role": "img", "aria-label": label}
+    return Picture(ElementTree.tostring(root, encoding="unicode"), width)
+
+
+def _clean(element: ElementTree.Element, prefix: str) -> None:
+    for child in list(element):
+        if not child.tag.startswith(_SVG) or child.tag.removeprefix(_SVG) in _DROPPED:
+            element.remove(child)
+        else:
+            _clean(child, prefix)
+    element.tag = element.tag.removeprefix(_SVG)
+    element.tail = None
+    if element.tag == "style":
+        element.text = f"#{prefix} {{{element.text or ''}}}"
+    elif element.text is not None and not element.text.strip():
+        element.text = None
+    kept = {key: value for key, value in _attributes(element) if _is_harmless(key, value)}
+    element.attrib.clear()
+    element.attrib |= {key: _prefixed(key, value, prefix) for key, value in kept.items()}
+
+
+def _attributes(element: ElementTree.Element) -> list[tuple[str, str]]:
+    return [("href" if key == _XLINK_HREF else key, value) for key, value in element.attrib.items()]
+
+
+def _is_harmless(key: str, value: str) -> bool:
+    if key.startswith(("{", "on")):
+        return False
+    return key != "href" or value.startswith(("#", "data:image/"))
+
+
+def _prefixed(key: str, value: str, prefix: str) -> str:
+    if key == "id":
+        return f"{prefix}-{value}"
+    if key == "href" and value.startswith("#"):
+        return f"#{prefix}-{value[1:]}"
+    return re.sub(r"url\((['\"]?)#([^)'\"]+)\1\)", rf"url(#{prefix}-\2)", value)
+
+
+def _pixels(length: str) -> int | None:
+    match = re.fullmatch(r"([0-9.]+)(pt|px)?", length)
+    return round(float(match[1]) * (_POINTS_TO_PIXELS if match[2] == "pt" else 1)) if match else None
+
+
+def download(file: Path, expected_sha256: str) -> Download:
+    """Read a table to be saved from the page; a large one is packed, the same way each time.
+
+    Raises:
+        ResauditError: the file is missing, or is not the table that the audit was made from.
+    """
+    content = _read(file)
+    if sha256(content).hexdigest() != expected_sha256:
+        raise ResauditError(f"{file} is not the table of this audit (its SHA-256 differs); make the audit again")
+    name = f"{file.parent.name}-{file.name}"
+    if len(content) <= LARGEST_PLAIN_CSV:
+        return Download(_uri("text/csv", content), name, len(content))
+    return Download(_uri("application/gzip", _packed(content)), f"{name}.gz", len(content))
+
+
+def _uri(media_type: str, content: bytes) -> str:
+    return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
+
+
+def _packed(content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as file:
+        file.write(content)
+    return buffer.getvalue()
+
+
+def _read(file: Path) -> bytes:
+    try:
+        return file.read_bytes()
+    except OSError as error:
+        raise ResauditError(f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)") from error

@@ -1,0 +1,105 @@
+"""Numbers, regions, times and names as the page says them."""
+
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+_NUMBERED = {"fig": "Figure", "table": "Table", "theorem": "Theorem"}
+
+
+def number(value: float | None) -> str:
+    """A number with three or four digits that count, powers of ten written out.
+
+    >>> number(1.0141), number(-2.3e9), number(0.00012), number(60000.0), number(None)
+    ('1.014', '−2.3 × 10⁹', '1.2 × 10⁻⁴', '60000', 'not known')
+    """
+    if value is None:
+        return "not known"
+    if float(value).is_integer() and abs(value) < 1e6:
+        text = f"{value:.0f}"
+    elif 1e-3 <= abs(value) < 9999.5:
+        text = f"{value:.4g}"
+    else:
+        mantissa, exponent = f"{value:.2e}".split("e")
+        text = f"{float(mantissa):g} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+    return text.replace("-", "−")
+
+
+def interval(low: float | None, high: float | None) -> str:
+    """An interval or a claim's region in words.
+
+    >>> interval(0.909, 1.1), interval(2, None), interval(None, 3), interval(None, None)
+    ('0.909 to 1.1', 'at least 2', 'at most 3', '')
+    """
+    if low is not None and high is not None:
+        return number(low) if low == high else f"{number(low)} to {number(high)}"
+    if low is not None:
+        return f"at least {number(low)}"
+    return "" if high is None else f"at most {number(high)}"
+
+
+def in_words(value: Any) -> str:
+    """A check's parameter, whatever JSON it is.
+
+    >>> in_words([4, 96]), in_words(0.00001), in_words({"n": None}), in_words(True)
+    ('4, 96', '1 × 10⁻⁵', 'n none', 'yes')
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {in_words(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(in_words, value))
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def figure_label(name: str) -> str:
+    """What ``paper/figure`` is called in a text.
+
+    >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem2"), figure_label("x/shortcut1")
+    ('Figure 4', 'Theorem 2', 'shortcut1')
+    """
+    slug = name.split("/")[-1]
+    numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)", slug)
+    return f"{_NUMBERED[numbered[1]]} {numbered[2]}" if numbered else slug
+
+
+def moment(text: str) -> str:
+    """An ISO 8601 time as a date and a time of day in UTC; what is none is left as it is.
+
+    >>> moment("2026-11-21T07:05:09+01:00"), moment("yesterday")
+    ('21 November 2026, 06:05 UTC', 'yesterday')
+    """
+    try:
+        at = datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        return text
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in the unit that fits.
+
+    >>> duration(3.21), duration(123.4), duration(7260), duration(None)
+    ('3.2 s', '2 min 3 s', '2 h 1 min', 'not known')
+    """
+    if seconds is None:
+        return "not known"
+    if seconds < 60:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def megabytes(size: int) -> str:
+    """A file's size.
+
+    >>> megabytes(18733), megabytes(2_297_946)
+    ('19 kB', '2.3 MB')
+    """
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"

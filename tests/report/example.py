@@ -1,0 +1,211 @@
+"""An audit with every verdict, every kind of claim and hostile texts, over figures drawn from the smoke run's tables."""
+
+import hashlib
+import importlib
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.papers.drawing import read_csv
+from resaudit.papers.style import apply_style, panels
+
+TABLES = Path(__file__).parents[1] / "workflow" / "expected"
+DRAWN = {"fig04": "Initial condition numbers against depth", "fig05": "Eigenvalues against loss", "fig07": "Final losses"}
+HOSTILE = "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 7 }} " + "unbreakable" * 20
+PAPER, OTHER = "demystifying_resnet", "other_paper"
+
+Audit = dict[str, Any]
+
+
+def draw(folder: Path) -> None:
+    """Draw the figures and a matrix, as the stages lay them down."""
+    (folder / PAPER).mkdir(parents=True)
+    apply_style()
+    for name in DRAWN:
+        table = TABLES / f"{name}.csv"
+        (folder / PAPER / f"{name}.csv").write_bytes(table.read_bytes())
+        module = importlib.import_module(f"resaudit.papers.{PAPER}.{name}")
+        _save(module.plot(read_csv(table)), folder / PAPER / f"{name}.svg")
+    figure, (axes,) = panels(1)
+    axes.imshow(pd.DataFrame([[0, 1], [1, 0]]), aspect="auto")
+    _save(figure, folder / PAPER / "robustness.svg")
+
+
+def _save(figure: Figure, file: Path) -> None:
+    figure.savefig(file, format="svg", metadata={"Date": None})
+
+
+def audit(folder: Path) -> Audit:
+    """The audit of what :func:`draw` drew into a folder."""
+    return {
+        "version": 1,
+        "generated": "2026-11-21T06:00:00+00:00",
+        "scale": "laptop",
+        "scale_summary": "all data, epochs and learning rates; thinned as said under each figure",
+        "provenance": _provenance(),
+        "overrides": ["scale=laptop"],
+        "papers": [_paper(folder), _other_paper()],
+    }
+
+
+def _provenance() -> Audit:
+    return {
+        "commit": {"id": "b7bd04156ee2419a3eb4d9e9063bada800715815", "clean": False},
+        "finished": "2026-11-21T05:04:05+00:00",
+        "machine": "x86_64",
+        "system": "Linux-6.1-x86_64-with-glibc2.36",
+        "python": "3.11.7",
+        "packages": {"torch": "2.15.0", "numpy": "2.4.6", "pandas": None},
+    }
+
+
+def _paper(folder: Path) -> Audit:
+    claims = [
+        claim("depth-invariant-condition", "supported", "fig04", findings=[finding("supported", 3)], variants=VARIANTS),
+        claim("plain-condition-explodes", "contradicted", "fig04", findings=[two_sided(), finding("supported", 2)]),
+        claim("condition-smaller-at-every-loss", "contradicted", "fig05", findings=[finding("contradicted", 60)]),
+        claim("condition-converges", "inconclusive", "fig05", findings=[unknown()]),
+        claim("final-loss-near-optimal", "inconclusive", "fig07", findings=[], why="3 runs, 5 are needed."),
+        claim("hostile", "supported", "fig07", findings=[finding("supported", 1, where=HOSTILE)], **_hostile()),
+        claim("relu-final-loss", "not run", "fig08", findings=[], why="Figure 8 has not been drawn."),
+        claim("theorem-2-stationarity", "supported", "theorem2", kind="theorem", findings=[exact()]),
+        claim("shortcut-count", "not run", "theorem2", kind="count", findings=[], why="There is no table."),
+    ]
+    return {
+        "id": PAPER,
+        "title": "Demystifying ResNet",
+        "short": "Li, Jiao, Han, Weissman",
+        "arxiv": "1611.01186",
+        "ledger": {"file": f"config/claims/{PAPER}.yaml", "sha256": "a" * 64},
+        "counts": {"supported": 3, "contradicted": 2, "inconclusive": 2, "not run": 2},
+        "claims": claims,
+        "figures": [_figure(folder, name) for name in DRAWN],
+        "robustness": {
+            "files": {kind: f"{PAPER}/robustness.{kind}" for kind in ("csv", "svg", "pdf", "png")},
+            "stale": "The ledger has changed since it was run.",
+            "finished": "2026-11-20T22:04:05+00:00",
+            "variants": [
+                {"id": name, "summary": summary, "overrides": ["a=b"], "scale": "laptop", "deviations": []}
+                for name, summary in (("xavier-uniform", "Xavier uniform"), ("not-centred", "data not centred"),
+                                      ("fashion", "Fashion-MNIST"))
+            ],
+        },
+    }  # fmt: skip
+
+
+VARIANTS = [
+    {"id": "xavier-uniform", "verdict": None, "why": None, "effect": None, "low": None, "high": None},
+    {"id": "not-centred", "verdict": "supported", "why": "As before.", "effect": 1.02, "low": 1.01, "high": 1.03},
+    {"id": "fashion", "verdict": "inconclusive", "why": "2 runs, 5 are needed.", "effect": None, "low": None, "high": None},
+]  # fmt: skip
+
+
+def _other_paper() -> Audit:
+    statement = "A failure becomes rarer with more filters"
+    return {
+        "id": OTHER,
+        "title": "The Importance of Shortcut Connections",
+        "short": "Liu, Chen, Zhou, Du, Zhou, Zhao",
+        "arxiv": "1909.04653",
+        "ledger": {"file": f"config/claims/{OTHER}.yaml", "sha256": "b" * 64},
+        "counts": {"supported": 0, "contradicted": 0, "inconclusive": 0, "not run": 1},
+        "claims": [claim("failure-falls", "not run", "table1", paper=OTHER, statement=statement, findings=[])],
+        "figures": [],
+        "robustness": None,
+    }
+
+
+def claim(name: str, verdict: str, evidence: str, *, paper: str = PAPER, **changes: Any) -> Audit:
+    return {
+        "id": f"{paper}/{name}",
+        "statement": f"What the paper says of {name.replace('-', ' ')} holds for every network that was tried.",
+        "where": "abstract; section 5.1; Figure 4",
+        "kind": "empirical",
+        "reading": "“Does not change” is read as: the mean at each depth is within a tenth of that at the least depth.",
+        "reason": "The figure's axis shows no finer difference.",
+        "needs": {"runs": 5, "depths": [4, 96], "scales": ["laptop", "paper"]},
+        "verdict": verdict,
+        "why": f"The claim is {verdict}: the factor is 1.014 (1.010 to 1.020) at depth 96, over 10 runs.",
+        "evidence": f"{paper}/{evidence}",
+        "variants": [],
+        "command": f'snakemake --cores all --config "figures=[{evidence}]"',
+        **changes,
+    }
+
+
+def point(where: str, effect: float | None, low: float | None, high: float | None, verdict: str) -> Audit:
+    return {"where": where, "effect": effect, "low": low, "high": high, "n": 10, "verdict": verdict}
+
+
+def finding(verdict: str, count: int, where: str = "depth") -> Audit:
+    """Points on a logarithmic axis; of a contradicted finding every third one fails."""
+    points = [
+        point(f"{where} {i}", 1.3 + i / 90, 1.2 + i / 90, 1.5 + i / 90, "contradicted")
+        if verdict == "contradicted" and i % 3 == 0
+        else point(f"{where} {i}", 1 + i / 900, 0.95 + i / 900, 1.05 + i / 900, "supported")
+        for i in range(count)
+    ]
+    worst = max(points, key=lambda p: p["effect"])
+    return {
+        "check": {"name": "ratio_to_first", "parameters": {"column": "condition_number", "factor": 1.1, "depths": [4]},
+                  "criterion": "between 0.909 and 1.1"},
+        "verdict": verdict, "meaning": "condition number, as a factor of that at the least depth", "unit": "a factor",
+        "scale": "log", "exact": False, "level": 0.9988, "low": 0.909, "high": 1.1, "worst": worst, "points": points,
+        "left_out": ["Xavier at depth 32: 7 of 10 runs beyond double precision"],
+    }  # fmt: skip
+
+
+def two_sided() -> Audit:
+    """Intervals without an end, an effect that is not known, values over many decades."""
+    points = [
+        point("orthogonal", 12.5, 9.1, None, "supported"),
+        point("xavier", None, 2.3e9, None, "supported"),
+        point("2-shortcut", 1.01, None, 1.2, "contradicted"),
+        point("1-shortcut", None, None, None, "inconclusive"),
+    ]
+    return finding("contradicted", 1) | {"low": 2.0, "high": None, "points": points, "worst": points[2]}
+
+
+def unknown() -> Audit:
+    """A finding without points."""
+    return finding("inconclusive", 1) | {"points": [], "worst": None, "scale": "linear", "unit": "log10"}
+
+
+def exact() -> Audit:
+    """A theorem's check: no sampling, a linear axis that holds zero and one value."""
+    where = point("order 2", 0.0, None, None, "supported")
+    return finding("supported", 1) | {
+        "scale": "linear", "exact": True, "level": None, "low": None, "high": 0.0, "points": [where], "worst": where,
+        "unit": "largest derivative", "left_out": [],
+    }  # fmt: skip
+
+
+def _hostile() -> Audit:
+    return dict.fromkeys(("statement", "where", "reading", "reason", "why", "command"), HOSTILE)
+
+
+def _figure(folder: Path, name: str) -> Audit:
+    csv = folder / PAPER / f"{name}.csv"
+    return {
+        "id": f"{PAPER}/{name}",
+        "title": DRAWN[name],
+        "caption": f"{DRAWN[name]}, linear networks, mean and standard deviation over runs.",
+        "experiment": "initial_spectra",
+        "files": {kind: f"{PAPER}/{name}.{kind}" for kind in ("csv", "svg", "pdf", "png", "json")},
+        "sha256": hashlib.sha256(csv.read_bytes()).hexdigest(),
+        "rows": len(read_csv(csv)),
+        "scale": "laptop",
+        "settings": {"data": "MNIST", "seed": "1", "depths": "2, 4, 8, 16, 32, 64, 96"},
+        "deviations": ["runs 10, 3 at depth 96 (protocol: 10)"],
+        "assumptions": [
+            {"name": "zero_scale", "value": "0.01", "reason": "Section 4.1 starts there.", "variants": []},
+            {"name": "xavier", "value": "gaussian", "reason": HOSTILE, "variants": [
+                {"id": "xavier-uniform", "summary": "Xavier uniform", "overrides": ["figure.x.y.protocol.xavier=uniform"]}
+            ]},
+        ],
+        "provenance": _provenance() | {"devices": ["cpu"], "seconds": 123.4},
+        "ensembles": ["shortcut2-linear-depth16-3f9a1c2b", "orthogonal-linear-depth16-77ab10ce"],
+        "command": f'snakemake --cores all --config "figures=[{name}]"',
+    }  # fmt: skip
