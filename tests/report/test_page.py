@@ -249,6 +249,14 @@ def test_paper_shows_every_claim_with_what_is_folded(opened: Opened) -> None:
 
 
 @in_browser
+def test_paper_is_white_whatever_the_screen(opened: Opened) -> None:
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert serious_faults(page) == []
+
+
+@in_browser
 def test_without_scripts_everything_is_readable(opened: Opened) -> None:
     page = opened(f"#{CONDITION}", java_script_enabled=False)
     assert page.locator(".claim:visible").count() == 10
