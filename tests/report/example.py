@@ -1,4 +1,4 @@
-"""An audit with every verdict, every kind of claim and hostile texts, over figures drawn from the smoke run's tables."""
+"""An audit with every verdict, every kind of claim and hostile texts, over figures of a smoke run's tables."""
 
 import hashlib
 import importlib
@@ -12,7 +12,11 @@ from resaudit.papers.drawing import read_csv
 from resaudit.papers.style import apply_style, panels
 
 TABLES = Path(__file__).parents[1] / "workflow" / "expected"
-DRAWN = {"fig04": "Initial condition numbers against depth", "fig05": "Eigenvalues against loss", "fig07": "Final losses"}
+DRAWN = {
+    "fig04": "Initial condition numbers against depth",
+    "fig05": "Eigenvalues against loss",
+    "fig07": "Final losses",
+}
 HOSTILE = "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 7 }} " + "unbreakable" * 20
 PAPER, OTHER = "demystifying_resnet", "other_paper"
 
@@ -98,7 +102,8 @@ def _paper(folder: Path) -> Audit:
 VARIANTS = [
     {"id": "xavier-uniform", "verdict": None, "why": None, "effect": None, "low": None, "high": None},
     {"id": "not-centred", "verdict": "supported", "why": "As before.", "effect": 1.02, "low": 1.01, "high": 1.03},
-    {"id": "fashion", "verdict": "inconclusive", "why": "2 runs, 5 are needed.", "effect": None, "low": None, "high": None},
+    {"id": "fashion", "verdict": "inconclusive", "why": "2 runs, 5 are needed.",
+     "effect": None, "low": None, "high": None},
 ]  # fmt: skip
 
 
@@ -202,7 +207,7 @@ def _figure(folder: Path, name: str) -> Audit:
         "assumptions": [
             {"name": "zero_scale", "value": "0.01", "reason": "Section 4.1 starts there.", "variants": []},
             {"name": "xavier", "value": "gaussian", "reason": HOSTILE, "variants": [
-                {"id": "xavier-uniform", "summary": "Xavier uniform", "overrides": ["figure.x.y.protocol.xavier=uniform"]}
+                {"id": "xavier-uniform", "summary": "Xavier uniform", "overrides": ["figure.x.y.xavier=uniform"]}
             ]},
         ],
         "provenance": _provenance() | {"devices": ["cpu"], "seconds": 123.4},

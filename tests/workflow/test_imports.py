@@ -37,3 +37,8 @@ def test_planning_loads_no_heavy_library(module: str) -> None:
 
 def test_drawing_loads_no_torch() -> None:
     run_code("import sys, resaudit.papers.drawing; assert 'torch' not in sys.modules")
+
+
+def test_the_audit_page_loads_neither_torch_nor_pandas() -> None:
+    heavy = {"torch", "pandas", "numpy", "matplotlib", "snakemake", "hydra"}
+    run_code(f"import sys, resaudit.report.page; loaded = {heavy} & set(sys.modules); assert not loaded, loaded")

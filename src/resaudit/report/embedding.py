@@ -132,4 +132,6 @@ def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
-        raise ResauditError(f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)") from error
+        raise ResauditError(
+            f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)"
+        ) from error

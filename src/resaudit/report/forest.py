@@ -30,7 +30,7 @@ class Axis:
         low, high = self._value(self.start), self._value(self.end)
         if self.logarithmic and high / low >= 100:
             first, last = math.ceil(self.start - 1e-9), math.floor(self.end + 1e-9)
-            step = max(1, math.ceil((last - first) / TICKS))
+            step = max(1, math.ceil((last - first + 1) / TICKS))
             return [10.0**power for power in range(first, last + 1, step)]
         return _round_values(low, high)
 

@@ -20,13 +20,14 @@ def number(value: float | None) -> str:
     """
     if value is None:
         return "not known"
-    if float(value).is_integer() and abs(value) < 1e6:
+    if float(value).is_integer() and abs(value) < 1e5:
         text = f"{value:.0f}"
     elif 1e-3 <= abs(value) < 9999.5:
         text = f"{value:.4g}"
     else:
         mantissa, exponent = f"{value:.2e}".split("e")
-        text = f"{float(mantissa):g} × 10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+        power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
+        text = power if float(mantissa) == 1 else f"{float(mantissa):g} × {power}"
     return text.replace("-", "−")
 
 
@@ -46,8 +47,8 @@ def interval(low: float | None, high: float | None) -> str:
 def in_words(value: Any) -> str:
     """A check's parameter, whatever JSON it is.
 
-    >>> in_words([4, 96]), in_words(0.00001), in_words({"n": None}), in_words(True)
-    ('4, 96', '1 × 10⁻⁵', 'n none', 'yes')
+    >>> in_words([4, 96]), in_words(0.00002), in_words({"n": None}), in_words(True)
+    ('4, 96', '2 × 10⁻⁵', 'n none', 'yes')
     """
     if isinstance(value, dict):
         return ", ".join(f"{key} {in_words(part)}" for key, part in value.items())

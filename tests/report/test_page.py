@@ -1,0 +1,377 @@
+"""Oracle: a real browser. Sees a page that loads something, a dead link, a filter that hides the wrong claim.
+
+The example holds every verdict and texts that try to break out; its figures are drawn from a smoke run's tables.
+"""
+
+import json
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+from resaudit.errors import ResauditError
+from resaudit.report.page import render, write_page
+from tests.report import example
+
+CHROMIUM = shutil.which("chromium")
+ARGUMENTS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+PHONE = {"viewport": {"width": 360, "height": 740}}
+CONDITION = "demystifying_resnet/depth-invariant-condition"
+in_browser = pytest.mark.skipif(CHROMIUM is None, reason="no chromium here: apt-get install chromium")
+Opened = Callable[..., Page]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the example's figures, audit.json and page lie."""
+    folder = tmp_path_factory.mktemp("audit") / "figures"
+    example.draw(folder)
+    (folder / "audit.json").write_text(json.dumps(example.audit(folder)), encoding="utf-8")
+    write_page(folder / "audit.json", folder / "audit.html")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def opened(browser: Browser, folder: Path) -> Iterator[Opened]:
+    """Opens the page; at the end nothing must have been said on the console, nor asked of anyone."""
+    said: list[str] = []
+    asked: list[str] = []
+    contexts = []
+
+    def open_page(address: str = "", **settings: Any) -> Page:
+        contexts.append(browser.new_context(**settings))
+        page = contexts[-1].new_page()
+        page.on("console", lambda message: said.append(message.text))
+        page.on("pageerror", lambda error: said.append(str(error)))
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto((folder / "audit.html").as_uri() + address)
+        return page
+
+    yield open_page
+    for context in contexts:
+        context.close()
+    assert said == []
+    own = (folder / "audit.html").as_uri()
+    assert [url for url in asked if url.split("#")[0].split("?")[0] != own and not url.startswith("data:")] == []
+
+
+def shown(page: Page) -> list[str]:
+    return [claim.get_attribute("id").split("/")[1] for claim in page.locator(".claim:visible").all()]
+
+
+def status(page: Page) -> str:
+    return page.get_by_role("status").inner_text()
+
+
+def in_view(page: Page, claim: str) -> bool:
+    box = page.locator(f"[id='{claim}']").bounding_box()
+    return box is not None and -5 <= box["y"] < page.viewport_size["height"] / 2
+
+
+def query(page: Page) -> dict[str, list[str]]:
+    return parse_qs(urlsplit(page.url).query)
+
+
+@in_browser
+def test_first_screen_says_how_many_claims_of_each_paper_held(opened: Opened) -> None:
+    page = opened()
+    counts = page.locator(".papers > li").first.locator(".counts li").all_inner_texts()
+    assert [" ".join(text.split()) for text in counts] == [
+        "3 supported",
+        "2 contradicted",
+        "2 inconclusive",
+        "2 not run",
+    ]
+    top = page.locator("header.top").inner_text()
+    assert "Scale laptop: all data, epochs and learning rates" in top
+    assert "b7bd04156ee2, with uncommitted changes · 21 November 2026, 06:00 UTC" in top
+    assert page.locator(".all tr[data-claim]").count() == page.locator(".claim").count() == 10
+
+
+@in_browser
+def test_filters_narrow_what_is_shown_and_stand_in_the_address(opened: Opened) -> None:
+    page = opened()
+    assert status(page) == "All 10 claims are shown."
+    page.get_by_role("checkbox", name="contradicted").check()
+    assert shown(page) == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
+    assert status(page) == "2 of 10 claims are shown."
+    page.get_by_role("checkbox", name="not run").check()
+    page.get_by_role("checkbox", name="Importance").check()
+    assert shown(page) == ["failure-falls"]
+    assert page.locator(".all tr[data-claim]:visible").count() == 1
+    assert not page.locator("[id='demystifying_resnet']").is_visible()
+    assert query(page) == {"verdict": ["contradicted", "not run"], "paper": ["other_paper"]}
+    again = opened("?" + urlsplit(page.url).query)
+    assert shown(again) == ["failure-falls"]
+    assert again.get_by_role("checkbox", name="not run").is_checked()
+    again.get_by_role("button", name="Clear").click()
+    assert len(shown(again)) == 10
+    assert query(again) == {}
+
+
+@in_browser
+def test_search_wants_every_word(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Search").fill("CONDITION  converges")
+    assert shown(page) == ["condition-converges"]
+    assert query(page) == {"q": ["CONDITION  converges"]}
+    page.get_by_label("Search").fill("rarer filters")
+    assert shown(page) == ["failure-falls"], "the statement is searched"
+    page.get_by_label("Search").fill("no such words")
+    assert shown(page) == []
+    assert status(page) == "0 of 10 claims are shown."
+
+
+@in_browser
+@pytest.mark.parametrize(
+    "claim", [CONDITION, "demystifying_resnet/theorem-2-stationarity", "other_paper/failure-falls"]
+)
+def test_a_link_leads_to_its_claim(claim: str, opened: Opened) -> None:
+    assert in_view(opened(f"#{claim}"), claim)
+    page = opened()
+    page.locator(f"tr[data-claim='{claim}'] a").click()
+    assert urlsplit(page.url).fragment == claim
+    assert in_view(page, claim)
+
+
+@in_browser
+def test_a_link_to_a_claim_that_a_filter_hides_clears_the_filter(opened: Opened) -> None:
+    page = opened(f"?verdict=contradicted#{CONDITION}")
+    assert in_view(page, CONDITION)
+    assert len(shown(page)) == 10
+    assert query(page) == {}
+    page.get_by_role("checkbox", name="inconclusive").check()
+    assert urlsplit(page.url).fragment == "", "an address never names a claim that its own filter hides"
+    page.evaluate(f"location.hash = '{CONDITION}'")
+    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 0")
+    assert in_view(page, CONDITION)
+    assert not page.get_by_role("checkbox", name="inconclusive").is_checked()
+
+
+@in_browser
+def test_a_hash_that_names_nothing_does_no_harm(opened: Opened) -> None:
+    for address in ("#%E0%A4%A", "#no/such-claim", "?verdict=nonsense"):
+        assert len(shown(opened(address))) == 10
+
+
+@in_browser
+def test_the_page_is_worked_from_the_keyboard(opened: Opened) -> None:
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to the claims"
+    page.keyboard.press("Enter")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").get_attribute("value") == "supported"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert len(shown(page)) == 2
+    outline = page.locator("label:has(:focus)").evaluate("label => getComputedStyle(label).outlineStyle")
+    assert outline == "solid"
+    while page.locator(":focus").evaluate("element => !element.closest('tr[data-claim]')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert in_view(page, "demystifying_resnet/plain-condition-explodes")
+    while page.locator(":focus").evaluate("element => element.tagName !== 'SUMMARY'"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("details[open]").count() == 1
+
+
+def serious_faults(page: Page) -> list[str]:
+    return [
+        f"{fault['id']}: {[node['html'][:200] for node in fault['nodes']]}"
+        for fault in Axe().run(page).response["violations"]
+        if fault["impact"] in ("serious", "critical")
+    ]
+
+
+@in_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [{}, PHONE], ids=["wide", "phone"])
+def test_axe_finds_no_serious_fault(scheme: str, size: dict[str, Any], opened: Opened) -> None:
+    page = opened(color_scheme=scheme, **size)
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert serious_faults(page) == []
+    page.get_by_role("checkbox", name="contradicted").check()
+    assert serious_faults(page) == []
+
+
+@in_browser
+def test_axe_would_find_one(opened: Opened) -> None:
+    page = opened()
+    page.evaluate("document.querySelector('label[for=search]').remove()")
+    assert "label" in serious_faults(page)[0]
+
+
+@in_browser
+def test_dark_is_dark(opened: Opened) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert opened(color_scheme="dark").evaluate(background) == "rgb(23, 24, 27)"
+    assert opened(color_scheme="light").evaluate(background) == "rgb(253, 253, 251)"
+
+
+@in_browser
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_the_page_never_scrolls_sideways(width: int, opened: Opened) -> None:
+    page = opened(viewport={"width": width, "height": 740})
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@in_browser
+def test_paper_shows_every_claim_with_what_is_folded(opened: Opened) -> None:
+    page = opened("?verdict=contradicted")
+    assert len(shown(page)) == 2
+    page.emulate_media(media="print")
+    assert len(shown(page)) == 10
+    assert page.locator(".all tr[data-claim]:visible").count() == 10
+    assert not page.locator("#filters").is_visible()
+    folded = page.locator("details:not([open]) .assumptions").first
+    assert folded.is_visible()
+    assert folded.bounding_box()["height"] > 20
+
+
+@in_browser
+def test_paper_is_white_whatever_the_screen(opened: Opened) -> None:
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert serious_faults(page) == []
+
+
+@in_browser
+def test_without_scripts_everything_is_readable(opened: Opened) -> None:
+    page = opened(f"#{CONDITION}", java_script_enabled=False)
+    assert page.locator(".claim:visible").count() == 10
+    assert page.locator(".claim .why:visible").count() == 10
+    assert page.locator(".card > svg:visible").count() == len(example.DRAWN)
+    assert not page.locator("#filters").is_visible()
+    assert page.locator("button:visible").count() == 0, "no button that does nothing"
+
+
+@in_browser
+def test_hostile_texts_are_shown_and_not_run(opened: Opened) -> None:
+    page = opened("#demystifying_resnet/hostile")
+    assert "10 claims" in page.title()
+    text = page.locator("[id='demystifying_resnet/hostile']").inner_text()
+    assert "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 7 }}" in text
+    assert page.locator("[id='demystifying_resnet/hostile'] .copy").get_attribute("data-copy") == example.HOSTILE
+    assert page.locator("script").count() == 1
+
+
+@in_browser
+def test_the_table_can_be_saved_from_the_page_alone(opened: Opened, folder: Path, tmp_path: Path) -> None:
+    page = opened()
+    with page.expect_download() as saved:
+        page.locator("a[download='demystifying_resnet-fig04.csv']").click()
+    saved.value.save_as(tmp_path / "saved.csv")
+    assert (tmp_path / "saved.csv").read_bytes() == (folder / "demystifying_resnet/fig04.csv").read_bytes()
+
+
+@in_browser
+def test_the_command_is_copied(opened: Opened) -> None:
+    page = opened(permissions=["clipboard-read", "clipboard-write"])
+    button = page.locator(f"[id='{CONDITION}'] .copy")
+    button.click()
+    page.wait_for_function("button => button.innerText.startsWith('Copied')", arg=button.element_handle())
+    assert page.evaluate("navigator.clipboard.readText()") == 'snakemake --cores all --config "figures=[fig04]"'
+
+
+@in_browser
+def test_the_shaded_region_and_the_marks_lie_where_their_numbers_say(opened: Opened) -> None:
+    """On a logarithmic axis 0.909 and 1.1 are as far from 1, and depth 0's effect is 1."""
+    page = opened()
+    plot = page.locator(f"[id='{CONDITION}'] .points tbody .plot > svg").first
+    band, dot = plot.locator(".region").bounding_box(), plot.locator(".dot use").bounding_box()
+    assert dot["x"] + dot["width"] / 2 == pytest.approx(band["x"] + band["width"] / 2, abs=1.5)
+    fails = page.locator("[id='demystifying_resnet/condition-smaller-at-every-loss'] .plot > svg.contradicted").first
+    assert fails.locator(".dot use").bounding_box()["x"] > sum(
+        fails.locator(".region").bounding_box()[key] for key in ("x", "width")
+    )
+
+
+@in_browser
+def test_every_verdict_is_a_word_with_a_sign_of_its_own(opened: Opened) -> None:
+    page = opened()
+    for name in ("supported", "contradicted", "inconclusive", "not run"):
+        badge = page.locator(".claim .verdict", has_text=name).first
+        assert badge.locator("use").get_attribute("href") == f"#icon-{name.replace(' ', '-')}"
+    matrix = page.locator(".matrix tbody tr").first.locator("td").all_inner_texts()
+    assert matrix == ["supported", "not touched", "supported", "inconclusive (changes)"]
+    assert page.locator(".robustness .warning").inner_text().startswith("Stale. The ledger has changed")
+    assert "Not run" in page.locator("[id='other_paper/robustness']").inner_text()
+
+
+def test_the_same_audit_gives_the_same_page(folder: Path) -> None:
+    audit = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    assert render(audit, folder) == render(audit, folder) == (folder / "audit.html").read_text(encoding="utf-8")
+
+
+def test_the_page_names_nothing_that_would_be_loaded(folder: Path) -> None:
+    page = (folder / "audit.html").read_text(encoding="utf-8")
+    assert "default-src 'none'" in page
+    assert not re.search(r"<(?:img|iframe|object|embed|audio|video|source|base)\b|\bsrc=|@import", page)
+    assert all(url.startswith("#") for url in re.findall(r"url\((.*?)\)", page))
+    assert set(re.findall(r"https?://[^\s\"<]*", page)) == {
+        "https://arxiv.org/abs/1611.01186", "https://arxiv.org/abs/1909.04653",
+    }  # fmt: skip
+
+
+def test_every_id_is_there_once_and_every_inner_link_has_its_end(folder: Path) -> None:
+    page = (folder / "audit.html").read_text(encoding="utf-8")
+    ids = re.findall(r'\sid="([^"]*)"', page)
+    assert len(ids) == len(set(ids))
+    assert set(re.findall(r'href="#([^"]*)"', page)) | set(re.findall(r"url\(#(.*?)\)", page)) <= set(ids)
+
+
+def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
+    assert "nothing on this page is evidence" in render(example.audit(folder) | {"scale": "smoke"}, folder)
+    assert "nothing on this page is evidence" not in render(example.audit(folder), folder)
+
+
+def test_large_tables_keep_the_page_under_eight_megabytes(folder: Path, tmp_path: Path) -> None:
+    """Three tables of 2.5 MB, of numbers with every digit."""
+    copy = tmp_path / "figures"
+    shutil.copytree(folder, copy)
+    digits = example.TABLES.joinpath("fig07.csv").read_text(encoding="utf-8").splitlines()[1:]
+    for name in example.DRAWN:
+        rows = [f"{line},{i * 0.7390851332151607!r},{i / 7!r}" for i in range(1100) for line in digits]
+        copy.joinpath(f"demystifying_resnet/{name}.csv").write_text("\n".join(rows)[:2_500_000], encoding="utf-8")
+    assert len(render(example.audit(copy), copy)) < 8e6
+
+
+@pytest.mark.parametrize("file", ["fig04.svg", "fig04.csv", "robustness.svg"])
+def test_a_missing_file_is_named_in_one_line(file: str, folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "figures"
+    shutil.copytree(folder, copy)
+    (copy / "demystifying_resnet" / file).unlink()
+    with pytest.raises(ResauditError, match=rf"{file} \(No such file.*draw the figures") as error:
+        write_page(copy / "audit.json", copy / "new.html")
+    assert "\n" not in str(error.value)
+    assert not (copy / "new.html").exists()
+
+
+def test_a_table_that_is_not_the_audits_is_refused(folder: Path, tmp_path: Path) -> None:
+    copy = tmp_path / "figures"
+    shutil.copytree(folder, copy)
+    with (copy / "demystifying_resnet/fig04.csv").open("a") as table:
+        table.write("2-shortcut,9,0,1,1,1,1,True\n")
+    with pytest.raises(ResauditError, match=r"fig04\.csv is not the table of this audit"):
+        write_page(copy / "audit.json", copy / "new.html")

@@ -1,0 +1,103 @@
+"""Oracle: positions and files made by hand. Sees an axis that misplaces, an SVG that reaches out of its figure."""
+
+import base64
+import gzip
+import hashlib
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from resaudit.errors import ResauditError
+from resaudit.report.embedding import LARGEST_PLAIN_CSV, download, picture
+from resaudit.report.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from tests.report.example import finding, point, two_sided, unknown
+
+SVG = """<?xml version="1.0"?>
+<!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
+<svg xmlns:xlink="http://www.w3.org/1999/xlink" xmlns="http://www.w3.org/2000/svg" width="288pt" viewBox="0 0 2 2">
+<metadata><a xmlns="urn:x"/></metadata><script>alert(1)</script><style>*{stroke-linecap: butt}</style>
+<defs><path id="m" d="M 0 0"/><clipPath id="c"/></defs><foreignObject/><e xmlns="urn:x"/>
+<use xlink:href="#m" style="clip-path: url(#c)" onclick="alert(1)" xmlns:y="urn:y" y:z="1"/><g clip-path="url('#c')"/>
+<image xlink:href="http://example.org/x.png"/><image xlink:href="data:image/png;base64,AA"/></svg>"""
+
+
+def test_an_svg_keeps_to_itself(tmp_path: Path) -> None:
+    file = tmp_path / "a.svg"
+    file.write_text(SVG, encoding="utf-8")
+    made = picture(file, "paper/fig04", 'a "label"')
+    root = ElementTree.fromstring(made.svg)
+    assert [child.tag for child in root] == ["style", "defs", "use", "g", "image", "image"]
+    assert root.attrib == {"viewBox": "0 0 2 2", "id": "paper-fig04", "role": "img", "aria-label": 'a "label"'}
+    style, defs, use, g, outside, inside = root
+    assert style.text == "#paper-fig04 {*{stroke-linecap: butt}}"
+    assert [child.get("id") for child in defs] == ["paper-fig04-m", "paper-fig04-c"]
+    assert use.attrib == {"href": "#paper-fig04-m", "style": "clip-path: url(#paper-fig04-c)"}
+    assert g.attrib == {"clip-path": "url(#paper-fig04-c)"}
+    assert (outside.attrib, inside.attrib) == ({}, {"href": "data:image/png;base64,AA"})
+    assert made.width == 384
+
+
+def test_what_is_no_svg_is_said_in_one_line(tmp_path: Path) -> None:
+    (tmp_path / "a.svg").write_text("<svg", encoding="utf-8")
+    with pytest.raises(ResauditError, match=r"a\.svg is no SVG"):
+        picture(tmp_path / "a.svg", "paper/a", "")
+
+
+@pytest.mark.parametrize("size", [10, LARGEST_PLAIN_CSV + 1])
+def test_a_download_gives_the_table_back(size: int, tmp_path: Path) -> None:
+    file = tmp_path / "paper" / "fig.csv"
+    file.parent.mkdir()
+    file.write_bytes(b"1" * size)
+    made = download(file, hashlib.sha256(file.read_bytes()).hexdigest())
+    content = base64.b64decode(made.uri.split(",")[1])
+    packed = made.name == "paper-fig.csv.gz"
+    assert packed == (size > LARGEST_PLAIN_CSV)
+    assert (gzip.decompress(content) if packed else content) == file.read_bytes()
+    assert made.size == size
+    assert made == download(file, hashlib.sha256(file.read_bytes()).hexdigest())
+
+
+def test_places_are_shares_of_the_axis_between_its_margins() -> None:
+    linear, logarithmic = Axis(False, 0, 10), Axis(True, 0, 2)
+    assert [linear.place(x) for x in (0, 5, 10)] == [MARGIN, 50, 100 - MARGIN]
+    assert [logarithmic.place(x) for x in (1, 10, 100)] == [MARGIN, 50, 100 - MARGIN]
+    assert (logarithmic.place(0), logarithmic.place(-1), linear.place(1e9)) == (0, 0, 100)
+    assert Axis(False, 3, 3).place(3) == 50
+
+
+def test_an_axis_holds_points_intervals_and_the_region() -> None:
+    axis = axis_of(two_sided())
+    assert axis is not None
+    assert axis.logarithmic
+    assert (10**axis.start, 10**axis.end) == (pytest.approx(1.01), pytest.approx(2.3e9))
+    assert axis_of(unknown()) is None
+    # A threshold of zero has no place on a logarithmic axis, and stretches it to no length.
+    zero = axis_of(finding("supported", 2) | {"low": 0.0})
+    assert zero is not None
+    assert 10**zero.start == pytest.approx(0.95)
+
+
+def test_an_interval_without_an_end_reaches_the_edge_with_an_arrow() -> None:
+    axis = Axis(False, 0, 10)
+    both, none, right = (mark(point("", 5, *ends, "supported"), axis) for ends in ((0, 10), (None, None), (5, None)))
+    assert both.line == (MARGIN, 100 - MARGIN)
+    assert (both.open_left, both.open_right) == (False, False)
+    assert none.line is None
+    assert right.line == (50, 100)
+    assert (right.open_left, right.open_right) == (False, True)
+    assert mark(point("", None, None, 5, "supported"), axis).effect is None
+    assert region({"low": None, "high": 5}, axis) == (0, 50)
+
+
+@pytest.mark.parametrize(
+    ("axis", "labels"),
+    [
+        (Axis(False, 0, 10), ["0", "2.5", "5", "7.5", "10"]),
+        (Axis(False, -0.3, 0.3), ["−0.2", "0", "0.2"]),
+        (Axis(True, 0, 9.4), ["1", "1000", "10⁶", "10⁹"]),
+        (Axis(False, 2, 2), ["2"]),
+    ],
+)
+def test_ticks_are_few_and_round(axis: Axis, labels: list[str]) -> None:
+    assert [label for _, label in labelled_ticks(axis)] == labels

@@ -1,0 +1,90 @@
+"""Oracle: the example, and the same with one thing wrong. Sees a schema that lets a wrong audit pass."""
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from resaudit.errors import ResauditError
+from resaudit.report.schema import audit_schema, check_audit, read_audit
+from tests.report import example
+
+Audit = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
+    folder = tmp_path_factory.mktemp("audit") / "figures"
+    example.draw(folder)
+    return example.audit(folder)
+
+
+def test_the_example_is_valid_and_so_is_the_schema(audit: Audit) -> None:
+    Draft202012Validator.check_schema(audit_schema())
+    check_audit(audit)
+
+
+def test_every_field_is_described_and_no_other_allowed() -> None:
+    """But for a check's parameters, a figure's settings and the packages, whose names are open."""
+    nodes: list[Any] = [audit_schema()]
+    open_objects = 0
+    while nodes:
+        node = nodes.pop()
+        if isinstance(node, dict):
+            if node.get("type") == "object":
+                open_objects += "properties" not in node
+                assert node.get("additionalProperties") is False or "properties" not in node, node
+                for name, field in node.get("properties", {}).items():
+                    assert "description" in field or "$ref" in field or "const" in field, name
+            nodes += node.values()
+        elif isinstance(node, list):
+            nodes += node
+    assert open_objects == 3
+
+
+def _first_claim(audit: Audit) -> Audit:
+    claim: Audit = audit["papers"][0]["claims"][0]
+    return claim
+
+
+WRONG: dict[str, Callable[[Audit], Any]] = {
+    "a missing field": lambda a: _first_claim(a).pop("reading"),
+    "an unknown verdict": lambda a: _first_claim(a).update(verdict="proven"),
+    "an unknown field": lambda a: _first_claim(a).update(note="x"),
+    "another version": lambda a: a.update(version=2),
+    "a number as text": lambda a: _first_claim(a)["findings"][0]["worst"].update(effect="1.0"),
+    "a count below zero": lambda a: a["papers"][0]["counts"].update(supported=-1),
+    "a path that leads out": lambda a: a["papers"][0]["figures"][0]["files"].update(csv="../secret.csv"),
+    "a path from the root": lambda a: a["papers"][0]["figures"][0]["files"].update(svg="/etc/passwd"),
+    "an id without its paper": lambda a: _first_claim(a).update(id="depth-invariant-condition"),
+    "a time that is none": lambda a: a.update(generated="yesterday"),
+    "no papers at all": lambda a: a.pop("papers"),
+    "a list": lambda a: a["papers"].append([]),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_a_wrong_audit_is_refused_in_one_line(wrong: str, audit: Audit, tmp_path: Path) -> None:
+    broken = copy.deepcopy(audit)
+    WRONG[wrong](broken)
+    file = tmp_path / "audit.json"
+    file.write_text(json.dumps(broken), encoding="utf-8")
+    with pytest.raises(ResauditError, match=r"audit\.json breaks the schema of an audit at \$") as error:
+        read_audit(file)
+    assert "\n" not in str(error.value)
+    assert len(str(error.value)) < 500
+
+
+@pytest.mark.parametrize(
+    ("content", "reason"), [("{", "is no JSON"), ('{"version": NaN}', "NaN"), (None, "cannot read")]
+)
+def test_what_is_no_audit_is_refused(content: str | None, reason: str, tmp_path: Path) -> None:
+    file = tmp_path / "audit.json"
+    if content is not None:
+        file.write_text(content, encoding="utf-8")
+    with pytest.raises(ResauditError, match=reason):
+        read_audit(file)
