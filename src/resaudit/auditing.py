@@ -83,7 +83,8 @@ def in_full(claim: Json) -> Iterator[str]:
     for finding in claim["findings"]:
         yield f"\n{finding['name'].replace('-', ' ')}: {finding['verdict']} ({finding['check']['name']})"
         yield textwrap.fill(
-            f"{finding['meaning']} ({finding['unit']}); claimed: {finding['check']['criterion']}; intervals of level {finding['level']:.2%}",
+            f"{finding['meaning']} ({finding['unit']}); claimed: {finding['check']['criterion']}; "
+            f"intervals of level {finding['level']:.2%}",
             WIDTH,
         )
         for point in finding["points"]:
@@ -93,7 +94,9 @@ def in_full(claim: Json) -> Iterator[str]:
             yield f"    left out: {line}"
     for variant in claim["variants"]:
         if variant["verdict"]:
-            yield textwrap.fill(f"under {variant['id']}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    ")
+            yield textwrap.fill(
+                f"under {variant['id']}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    "
+            )
     if claim["command"]:
         yield f"\nagain: {claim['command']}"
 
@@ -103,16 +106,24 @@ def junit_xml(claims: Sequence[Json]) -> bytes:
     failing = [c for c in claims if c["verdict"] in (Verdict.contradicted.value, Verdict.inconclusive.value)]
     skipped = [c for c in claims if c["verdict"] == Verdict.not_run.value]
     suite = ElementTree.Element(
-        "testsuite", name="resaudit", tests=str(len(claims)), failures=str(len(failing)), skipped=str(len(skipped)), errors="0"
+        "testsuite",
+        name="resaudit",
+        tests=str(len(claims)),
+        failures=str(len(failing)),
+        skipped=str(len(skipped)),
+        errors="0",
     )
     for claim in claims:
         paper, name = claim["id"].split("/")
         case = ElementTree.SubElement(suite, "testcase", classname=paper, name=name)
         if claim in failing:
-            ElementTree.SubElement(case, "failure", type=claim["verdict"], message=claim["why"]).text = claim["statement"]
+            ElementTree.SubElement(case, "failure", type=claim["verdict"], message=claim["why"]).text = claim[
+                "statement"
+            ]
         elif claim in skipped:
             ElementTree.SubElement(case, "skipped", message=claim["why"])
-    return ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    document: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
+    return document
 
 
 def _commit(audit: Json) -> str:

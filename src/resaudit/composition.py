@@ -63,7 +63,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
         variant = next((str(o.value()) for o in reversed(parsed) if o.key_or_group == "variant" and o.value()), None)
         if variant is not None:
             # What it stands for is what the configuration without it says.
-            without = [o.input_line for o in parsed if o.key_or_group != "variant"]
+            without = [str(o.input_line) for o in parsed if o.key_or_group != "variant"]
             changes = _overrides_of_variant(variant, _composed(folder, tuple(without)))
             parsed += [_parse(override) for override in changes]
             overrides = [*without, f"variant={variant}", *changes]

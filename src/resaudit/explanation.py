@@ -40,11 +40,10 @@ def settings_in_words(config: Config, name: str) -> dict[str, str]:
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
     del values["runs at"]
+    along_training = ("hessian epochs", "negative eigenvalues")
     unused = {
-        Experiment.initial_spectra: (
-            "epochs", "learning rates", "rate", "hessian epochs", "negative eigenvalues",
-        ),  # fmt: skip
-        Experiment.rate_sweep: ("hessian epochs", "hessian precision", "negative eigenvalues"),
+        Experiment.initial_spectra: (*along_training, "epochs", "learning rates", "rate"),
+        Experiment.rate_sweep: (*along_training, "hessian precision"),
     }
     for key in unused.get(experiment, ()):
         del values[key]

@@ -1,7 +1,7 @@
 """The typed schema of the claims: what a paper says, how that is read, and the checks with their thresholds.
 
-A claim's ``checks`` name the functions of :mod:`resaudit.claims.checks`; the parameters of each, their types, bounds and
-defaults stand here. Imports neither torch nor pandas.
+A claim's ``checks`` name the functions of :mod:`resaudit.claims.checks`; the parameters of each, their types, bounds
+and defaults stand here. Imports neither torch nor pandas.
 """
 
 from dataclasses import dataclass, field

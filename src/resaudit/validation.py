@@ -124,7 +124,9 @@ def _check_claim(where: str, claim: Claim, figures: list[str], paper: str) -> No
 def _check_check(where: str, check: Check) -> None:
     given = [key for key in ("at_least", "at_most", "within_factor") if getattr(check, key) is not None]
     if not given or ("within_factor" in given and len(given) > 1):
-        raise ResauditError(f"{where} has {' and '.join(given) or 'no threshold'}; give at_least, at_most or both, or within_factor")
+        raise ResauditError(
+            f"{where} has {' and '.join(given) or 'no threshold'}; give at_least, at_most or both, or within_factor"
+        )
     low, high = check.region
     if low is not None and high is not None and low > high:
         raise ResauditError(f"{where}: at_least {low} lies above at_most {high}")

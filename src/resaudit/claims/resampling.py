@@ -20,7 +20,8 @@ def run_weights(runs: int, group: str) -> np.ndarray:
 def weighted_mean(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Means over runs: ``weights`` (draws, runs) and ``values`` (runs, k) give (draws, k).
 
-    A NaN is a run that has no value there and does not count; a mean with an infinite run in it is infinite; one without any run is NaN.
+    A NaN is a run that has no value there and does not count; a mean with an infinite run in it is infinite; one
+    without any run is NaN.
     """
     known, infinite = ~np.isnan(values), np.isinf(values)
     total = weights @ np.where(known & ~infinite, values, 0.0)

@@ -113,7 +113,11 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
         judged = {name: _judge(programme, variant, paper, name) for name in claims if _chosen(programme, paper, name)}
         rows += [row for name, judgement in judged.items() for row in _rows(programme, variant, paper, name, judgement)]
     order = {name: position for position, name in enumerate(claims)}
-    return pd.DataFrame(rows).sort_values("claim", key=lambda names: names.map(order), kind="stable").reset_index(drop=True)
+    return (
+        pd.DataFrame(rows)
+        .sort_values("claim", key=lambda names: names.map(order), kind="stable")
+        .reset_index(drop=True)
+    )
 
 
 def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
@@ -148,7 +152,9 @@ def _cell(axes: Axes, column: int, row: int, cell: pd.Series) -> None:
     colour, word = _MARKS[cell["verdict"]]
     depends = bool(cell["depends"])
     axes.add_patch(
-        Rectangle((column, row), 1, 1, facecolor=colour if depends else "white", edgecolor="white" if depends else "0.9")
+        Rectangle(
+            (column, row), 1, 1, facecolor=colour if depends else "white", edgecolor="white" if depends else "0.9"
+        )
     )
     axes.text(column + 0.5, row + 0.5, word if depends else "·", ha="center", va="center", fontsize=6.5)
 
@@ -159,7 +165,9 @@ def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> 
     evidence = drawn(home, f"{paper}/{claim.evidence}")
     if evidence is None:
         folder = Layout(home.config.paths).figures
-        raise ResauditError(f"{folder}/{paper}/{claim.evidence}.csv has not been drawn; run snakemake --cores all robustness")
+        raise ResauditError(
+            f"{folder}/{paper}/{claim.evidence}.csv has not been drawn; run snakemake --cores all robustness"
+        )
     try:
         return judge(claim, evidence.table, home.config.scale.name)
     except ResauditError as error:
@@ -186,7 +194,9 @@ def depends(programme: Programme, variant: str | None, paper: str, name: str) ->
     return not same_evidence or here.config.claims_of(paper)[name] != there.config.claims_of(paper)[name]
 
 
-def _rows(programme: Programme, variant: str | None, paper: str, name: str, judgement: Judgement) -> list[dict[str, Any]]:
+def _rows(
+    programme: Programme, variant: str | None, paper: str, name: str, judgement: Judgement
+) -> list[dict[str, Any]]:
     common = {
         "claim": name,
         "variant": variant or CONFIGURED,
@@ -223,10 +233,13 @@ def _footer(programme: Programme, paper: str) -> str:
         if name.startswith(f"{paper}/")
         for change in deviations(control, protocol, name)
     ]
-    summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in programme.variants.items())
+    summaries = "; ".join(
+        f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in programme.variants.items()
+    )
     return (
-        f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of what the paper leaves "
-        f"unsaid. The control is the reading configured, reduced as far as the variants are: {'; '.join(reduced) or 'not at all'}. {summaries}."
+        f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of what "
+        "the paper leaves unsaid. The control is the reading configured, reduced as far as the variants are: "
+        f"{'; '.join(reduced) or 'not at all'}. {summaries}."
     )
 
 

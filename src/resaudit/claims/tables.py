@@ -43,4 +43,7 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
         found = said["settings"].get(key)
         if found != value:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
-    return Drawn(name, read_csv(csv), digest, said)
+    table, keys = read_csv(csv), plan.figures[name].figure.keys
+    if set(keys) <= set(table) and table.duplicated(keys).any():
+        raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")
+    return Drawn(name, table, digest, said)

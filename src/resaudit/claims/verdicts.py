@@ -1,4 +1,4 @@
-"""From what was measured to a verdict: does the whole interval lie on the claim's side of its threshold?"""
+"""From what was measured to a verdict: whether the whole interval lies on the claim's side of its threshold."""
 
 import math
 from dataclasses import dataclass, field

@@ -1,6 +1,7 @@
 """Checks of how a quantity changes with depth."""
 
 from collections.abc import Mapping
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -28,7 +29,7 @@ def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_run
             logs = _logs(at_epoch, check.column, "depth", network, least_runs, measured)
             place = network if epoch is None else f"{network}, epoch {epoch}"
             depths = sorted(logs)
-            for before, depth in zip(depths, depths[1:], strict=False):
+            for before, depth in pairwise(depths):
                 reference = depths[0] if check.reference is Reference.first else before
                 here, there = (_means(logs[d], f"{place} {d}") for d in (depth, reference))
                 measured.add(
@@ -46,7 +47,7 @@ def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int)
     for network, rows in _parts(check, table):
         logs = _logs(rows, check.column, check.by, network, least_runs, measured)
         places = sorted(logs)
-        spans = [places] if check.overall else [list(pair) for pair in zip(places, places[1:], strict=False)]
+        spans = [places] if check.overall else [list(pair) for pair in pairwise(places)]
         for span in spans if len(places) > 1 else []:
             slope = _slope({place: logs[place] for place in span}, network)
             where = f"{network}, {_words(check.by)} {span[0]} to {span[-1]}".lstrip(", ")
@@ -90,7 +91,9 @@ def _logs(
         values = values_of(part, column)
         where = f"{network}, {_words(by)} {depth}".lstrip(", ")
         if values.isna().any():
-            measured.left_out.append(f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision")
+            measured.left_out.append(
+                f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision"
+            )
         elif len(values) < least_runs:
             measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
         else:

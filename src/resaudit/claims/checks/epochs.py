@@ -39,11 +39,11 @@ def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Mea
     distances = []
     for run in drops:
         slopes = np.diff(drops[run]) / np.diff(epochs)
-        steepest = int(np.nanargmin(slopes)) if np.isfinite(slopes).any() else 0
-        falls = len(slopes) > 0 and slopes[steepest] < 0
-        peak = float(peaks[run].idxmax())
-        outside = max(epochs[steepest] - peak, peak - epochs[min(steepest + 1, len(epochs) - 1)], 0.0)
-        distances.append(outside if falls else np.nan)
+        if not (slopes < 0).any():
+            distances.append(np.nan)
+            continue
+        steepest, peak = int(np.nanargmin(slopes)), epochs[int(np.nanargmax(peaks[run]))]
+        distances.append(max(epochs[steepest] - peak, peak - epochs[steepest + 1], 0.0))
     _add_mean(measured, "all runs", np.array(distances), check.network, least_runs)
     return measured
 
@@ -67,8 +67,7 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
                 measured.left_out.append(f"{where}: {runs} runs, {least_runs} are needed")
                 continue
             network, other = (
-                _mean(part, f"{name} {depth}")
-                for part, name in zip(excess, (check.network, check.other), strict=True)
+                _mean(part, f"{name} {depth}") for part, name in zip(excess, (check.network, check.other), strict=True)
             )
             with np.errstate(invalid="ignore"):
                 ratio = network / other
@@ -80,7 +79,7 @@ def _curves(table: pd.DataFrame, network: str, column: str) -> pd.DataFrame:
     """A column by epoch (rows) and run (columns); epochs at which a run had diverged are NaN."""
     rows = of_network(take(table, "network", "run", "epoch", "loss", column), network)
     rows = rows.assign(**{column: rows[column].where(np.isfinite(rows["loss"]))})
-    return rows.pivot(index="epoch", columns="run", values=column)
+    return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)
 
 
 def _add_mean(measured: Measured, where: str, values: np.ndarray, group: str, least_runs: int) -> None:

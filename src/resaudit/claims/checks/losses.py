@@ -115,9 +115,9 @@ def _curves(table: pd.DataFrame, network: str, column: str, grid: np.ndarray) ->
 
 def _log_ratio(network: np.ndarray, other: np.ndarray, name: str, other_name: str) -> np.ndarray:
     """Logarithm of the ratio of geometric means, then of resampled ones; shape (1 + draws, losses)."""
-    return _mean(np.log(network), name) - _mean(np.log(other), other_name)
+    return np.asarray(_mean(np.log(network), name) - _mean(np.log(other), other_name))
 
 
 def _mean(values: np.ndarray, group: str) -> np.ndarray:
     weights = np.concatenate([all_runs(len(values)), run_weights(len(values), group)])
-    return weighted_mean(weights, values)
+    return np.asarray(weighted_mean(weights, values))

@@ -5,6 +5,7 @@ The best rate is chosen anew in every resample of the runs, so that the choice i
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -12,7 +13,15 @@ import pandas as pd
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import of_network, take
 from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
-from resaudit.ledger import BestRateKept, BestRateRatio, Depths, FinalExcess, FinalLossAcrossDepths, FinalLossRatio, SpreadOverRates
+from resaudit.ledger import (
+    BestRateKept,
+    BestRateRatio,
+    Depths,
+    FinalExcess,
+    FinalLossAcrossDepths,
+    FinalLossRatio,
+    SpreadOverRates,
+)
 
 COLUMNS = ("network", "depth", "learning_rate", "run", "final_loss")
 
@@ -46,8 +55,10 @@ def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int
     take(table, *COLUMNS, *(["optimal_loss"] if check.excess else []))
     for other in check.others:
         for depth, rows in _by_depth(table, check.depths):
-            pair = [_best(of_network(rows, name), name, depth, least_runs, measured) for name in (other, check.network)]
-            _add_ratio(measured, f"{other}, depth {depth}", *pair, _optimum(rows) if check.excess else 0.0)
+            above, below = (
+                _best(of_network(rows, name), name, depth, least_runs, measured) for name in (other, check.network)
+            )
+            _add_ratio(measured, f"{other}, depth {depth}", above, below, _optimum(rows) if check.excess else 0.0)
     return measured
 
 
@@ -57,7 +68,7 @@ def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, 
         f"mean final loss of {check.network} over the same at the depth before", "a factor", logarithmic=True
     )
     parts = list(_by_depth(of_network(take(table, *COLUMNS), check.network), Depths.all))
-    for (shallower, before), (depth, rows) in zip(parts, parts[1:], strict=False):
+    for (shallower, before), (depth, rows) in pairwise(parts):
         _add_ratio(
             measured,
             f"depth {depth} over {shallower}",
@@ -81,7 +92,9 @@ def best_rate_ratio(check: BestRateRatio, table: pd.DataFrame, least_runs: int) 
 def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) -> Measured:
     """The network's best rate at the greatest depth over that at the least."""
     measured = Measured(
-        f"best learning rate of {check.network} at the greatest depth over that at the least", "a factor", logarithmic=True
+        f"best learning rate of {check.network} at the greatest depth over that at the least",
+        "a factor",
+        logarithmic=True,
     )
     parts = list(_by_depth(of_network(take(table, *COLUMNS), check.network), Depths.all))
     if len(parts) > 1:
@@ -146,7 +159,7 @@ def _best(rows: pd.DataFrame, network: str, depth: int, least_runs: int, measure
 
 def _sweep(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """Final losses (runs, rates), infinite where a run diverged, and the rates, ascending."""
-    wide = rows.pivot(index="run", columns="learning_rate", values="final_loss").sort_index(axis=1)
+    wide = rows.pivot_table(index="run", columns="learning_rate", values="final_loss", dropna=False)
     return wide.to_numpy(), wide.columns.to_numpy()
 
 
