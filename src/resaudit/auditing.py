@@ -12,6 +12,7 @@ from resaudit.errors import ResauditError
 from resaudit.files import Layout, write_json, written_whole
 from resaudit.plan import Plan
 from resaudit.report.page import write_page
+from resaudit.report.schema import check_audit
 
 WIDTH = 100
 
@@ -22,8 +23,9 @@ def run_report(plan: Plan, overrides: Sequence[str]) -> None:
     Raises:
         ResauditError: nothing has been drawn, or a table is not what it should be.
     """
-    figures = Layout(plan.config.paths).figures
-    write_json(figures / "audit.json", make_audit(plan, overrides))
+    figures, made = Layout(plan.config.paths).figures, make_audit(plan, overrides)
+    check_audit(made)
+    write_json(figures / "audit.json", made)
     write_page(figures / "audit.json", figures / "audit.html")
 
 
@@ -83,8 +85,9 @@ def in_full(claim: Json) -> Iterator[str]:
     for finding in claim["findings"]:
         yield f"\n{finding['name'].replace('-', ' ')}: {finding['verdict']} ({finding['check']['name']})"
         yield textwrap.fill(
-            f"{finding['meaning']} ({finding['unit']}); claimed: {finding['check']['criterion']}; "
-            f"intervals of level {finding['level']:.2%}",
+            f"{finding['meaning']}{' (' + finding['unit'] + ')' if finding['unit'] else ''}; "
+            f"claimed: {finding['check']['criterion']}"
+            + ("" if finding["exact"] or not finding["points"] else f"; intervals of level {finding['level']:.2%}"),
             WIDTH,
         )
         for point in finding["points"]:

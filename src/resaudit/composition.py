@@ -80,11 +80,12 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
 
 def _composed(folder: Path, overrides: tuple[str, ...]) -> DictConfig:
     # Composing takes a good part of a second; variants compose the same again and again.
-    return deepcopy(_compose_once(folder, overrides))
+    state = tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*.yaml")))
+    return deepcopy(_compose_once(folder, overrides, state))
 
 
 @lru_cache(maxsize=32)
-def _compose_once(folder: Path, overrides: tuple[str, ...]) -> DictConfig:
+def _compose_once(folder: Path, overrides: tuple[str, ...], _state: tuple[tuple[str, int], ...]) -> DictConfig:
     _register()
     mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
     mounts += [f"+claims@claims.{file.stem}={file.stem}" for file in sorted(folder.glob("claims/*.yaml"))]

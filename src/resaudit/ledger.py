@@ -168,7 +168,10 @@ class FinalExcess(Check):
 
 @dataclass
 class FinalLossRatio(Check):
-    """Others' mean final loss at their best rate over a network's; ``excess``: of the losses above the optimum."""
+    """Others' mean final loss at their best rate over a network's.
+
+    ``excess``: of the losses above the optimum.
+    """
 
     network: str = MISSING
     others: list[str] = field(default_factory=list)

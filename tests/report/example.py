@@ -154,6 +154,7 @@ def finding(verdict: str, count: int, where: str = "depth") -> Audit:
     ]
     worst = max(points, key=lambda p: p["effect"])
     return {
+        "name": "constant",
         "check": {"name": "ratio_to_first", "parameters": {"column": "condition_number", "factor": 1.1, "depths": [4]},
                   "criterion": "between 0.909 and 1.1"},
         "verdict": verdict, "meaning": "condition number, as a factor of that at the least depth", "unit": "a factor",

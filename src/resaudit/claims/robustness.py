@@ -237,8 +237,8 @@ def _footer(programme: Programme, paper: str) -> str:
         f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in programme.variants.items()
     )
     return (
-        f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of what "
-        "the paper leaves unsaid. The control is the reading configured, reduced as far as the variants are: "
+        f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of "
+        "what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants are: "
         f"{'; '.join(reduced) or 'not at all'}. {summaries}."
     )
 

@@ -92,7 +92,8 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         ResauditError: the table lacks a column, or a value that should be there.
     """
     if table is None:
-        return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn")
+        untried = [_untried(name, check) for name, check in claim.checks.items()]
+        return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
     measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
     intervals = sum(point.draws is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)
@@ -102,6 +103,11 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         return Judgement(Verdict.inconclusive, f"less than the least evidence: {'; '.join(missing)}", findings)
     verdict = _combined([finding.verdict for finding in findings])
     return Judgement(verdict, "; ".join(map(sentence, findings)), findings)
+
+
+def _untried(name: str, check: Check) -> Finding:
+    what = (type(check).__doc__ or "").split("\n")[0].rstrip(".")
+    return Finding(name, check, Verdict.not_run, Measured(what, ""), 1 - ERROR_RATE)
 
 
 def _finding(name: str, check: Check, measured: Measured, level: float) -> Finding:

@@ -19,9 +19,10 @@ def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measur
         "a share" if check.of_whole else f"a difference of the {what}",
     )
     curves = _curves(table, check.network, check.column)
-    fall = curves[0] - curves.loc[epoch]
+    start = curves.iloc[0]
+    fall = start - curves.loc[epoch]
     if check.of_whole:
-        whole = curves.iloc[0] - curves.min()
+        whole = start - curves.min()
         fall = (fall / whole).where(whole > 0)
     _add_mean(measured, f"epoch {epoch}", fall.to_numpy(), check.network, least_runs)
     return measured

@@ -1,0 +1,81 @@
+"""Made tables whose effects are known."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+
+from resaudit.claims.verdicts import Finding, Judgement, judge
+from resaudit.ledger import Check, Claim, Kind, Needs
+
+RUNS = 8
+
+
+def claim(*checks: Check, runs: int = 3, depths: tuple[int, ...] = ()) -> Claim:
+    return Claim(
+        "statement", "where", Kind.empirical, "fig04", None, "reading", "reason",
+        {f"part-{i}": check for i, check in enumerate(checks)}, Needs(runs, list(depths)),
+    )  # fmt: skip
+
+
+def verdict(check: Check, table: pd.DataFrame, runs: int = 3) -> str:
+    return judge(claim(check, runs=runs), table, "laptop").verdict.value
+
+
+def finding(check: Check, table: pd.DataFrame, runs: int = 3) -> Finding:
+    judgement: Judgement = judge(claim(check, runs=runs), table, "laptop")
+    return judgement.findings[0]
+
+
+def spread(value: float, factor: float = 1.0, runs: int = RUNS) -> np.ndarray:
+    """Values of runs about a geometric mean, the outermost a factor from it."""
+    return value * factor ** np.linspace(-1, 1, runs)
+
+
+def by_depth(networks: dict[str, Callable[[int], np.ndarray]], depths: tuple[int, ...] = (2, 4, 8, 16)) -> pd.DataFrame:
+    """Like Figure 4's table: the condition numbers that a function of the depth gives."""
+    parts = [
+        pd.DataFrame(
+            {"network": name, "depth": depth, "run": range(len(values)), "condition_number": values, "resolved": True}
+        )
+        for name, of in networks.items()
+        for depth in depths
+        for values in [of(depth)]
+    ]
+    return pd.concat(parts, ignore_index=True)
+
+
+def along_training(
+    networks: dict[str, Callable[[np.ndarray], np.ndarray]], column: str = "condition_number", factor: float = 1.01
+) -> pd.DataFrame:
+    """Like Figure 5's table: losses fall from 4 to 0.4; the column is a function of the loss."""
+    epochs = np.array([0, 1, 2, 3, 5, 10, 30, 100])
+    losses = np.geomspace(4, 0.4, len(epochs))
+    parts = [
+        pd.DataFrame(
+            {
+                "network": name, "run": run, "epoch": epochs, "loss": losses, "resolved": True,
+                "gradient_norm": 1.0, column: of(losses) * factor**shift,
+            }
+        )
+        for name, of in networks.items()
+        for run, shift in enumerate(np.linspace(-1, 1, RUNS))
+    ]  # fmt: skip
+    return pd.concat(parts, ignore_index=True)
+
+
+def sweep(
+    finals: dict[str, Callable[[int, float], float]],
+    depths: tuple[int, ...] = (4, 16),
+    rates: tuple[float, ...] = (0.01, 0.1, 1.0),
+    factor: float = 1.01,
+) -> pd.DataFrame:
+    """Like Figure 7's table: final losses above an optimum of 1 that a function of depth and rate gives."""
+    rows = [
+        (name, depth, rate, run, 1 + excess, 1.0)
+        for name, of in finals.items()
+        for depth in depths
+        for rate in rates
+        for run, excess in enumerate(spread(of(depth, rate), factor))
+    ]
+    return pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss", "optimal_loss"])

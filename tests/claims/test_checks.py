@@ -1,0 +1,321 @@
+"""Oracle: made tables whose effects are known, so that every check gives every verdict it should.
+
+Sees a check that looks at the wrong network, turns a ratio round, takes the wrong depth, epoch or rate, or that cannot
+come out one way.
+"""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit import ledger
+from resaudit.ledger import Check, Comparison, Depths, Reference
+from tests.claims.made import along_training, by_depth, finding, spread, sweep, verdict
+
+SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
+
+CONSTANT = ledger.RatioAcrossDepths(networks=["a"], column="condition_number", within_factor=1.1)
+GROWS = ledger.GrowthExponent(networks=["a", "b"], column="condition_number", at_least=0.5)
+SLOWER = ledger.GrowthDifference(network="a", other="b", column="condition_number", at_most=0)
+SMALLER = ledger.AtEveryLoss(network="a", others=["b"], column="condition_number", at_most=1, losses=7)
+MOST_AT_LARGE = ledger.LargeAgainstSmallLoss(network="a", others=["b"], column="condition_number", at_most=1)
+SAME_END = ledger.AtTheEnd(network="a", other="b", column="condition_number", within_factor=2)
+
+
+@pytest.mark.parametrize(
+    ("slope", "factor", "expected"),
+    [(0.0, 1.02, SUPPORTED), (0.2, 1.02, CONTRADICTED), (0.0, 1.5, INCONCLUSIVE), (-0.2, 1.02, CONTRADICTED)],
+)
+def test_ratio_across_depths(slope: float, factor: float, expected: str) -> None:
+    table = by_depth({"a": lambda d: spread(3 * d**slope, factor), "b": lambda d: spread(d**2)})
+    assert verdict(CONSTANT, table) == expected
+
+
+def test_ratio_to_the_previous_depth_at_epochs() -> None:
+    check = ledger.RatioAcrossDepths(
+        networks=["a"], column="norm", reference=Reference.previous, epochs=[0.1, 1.0], at_most=1
+    )
+    parts = [
+        by_depth({"a": lambda d, p=power: spread(d**p, 1.01)}).assign(epoch=epoch)
+        for epoch, power in ((0, 0.0), (10, -0.5), (100, 0.5))
+    ]
+    table = pd.concat(parts).rename(columns={"condition_number": "norm"})
+    found = finding(check, table)
+    assert [p.where for p in found.points if p.verdict.value == CONTRADICTED] == [
+        f"a, epoch 100, depth {d} over {d // 2}" for d in (4, 8, 16)
+    ]
+    assert found.points[0].effect == pytest.approx(0.5**0.5)
+    shrinking_at_the_end = table[table["epoch"] != 100]
+    assert verdict(ledger.RatioAcrossDepths(**{**vars(check), "epochs": [1.0]}), shrinking_at_the_end) == SUPPORTED
+
+
+def test_only_the_depths_asked_for() -> None:
+    check = ledger.RatioAcrossDepths(networks=["a"], column="condition_number", depths=[2, 16], at_most=1)
+    table = by_depth({"a": lambda d: spread({2: 2.0, 4: 9.0, 8: 9.0, 16: 1.0}[d], 1.01)})
+    assert [p.where for p in finding(check, table).points] == ["a, depth 16 over 2"]
+    assert verdict(check, table) == SUPPORTED
+
+
+@pytest.mark.parametrize(
+    ("power", "factor", "expected"), [(1.0, 1.05, SUPPORTED), (0.2, 1.05, CONTRADICTED), (0.5, 1.5, INCONCLUSIVE)]
+)
+def test_growth_exponent(power: float, factor: float, expected: str) -> None:
+    table = by_depth({"a": lambda d: spread(d**power, factor), "b": lambda d: spread(np.exp(d), factor)})
+    assert verdict(GROWS, table) == expected
+    overall = ledger.GrowthExponent(networks=["a"], column="condition_number", overall=True, at_least=0)
+    assert finding(overall, table).points[0].effect == pytest.approx(power)
+
+
+def test_growth_that_levels_off_is_seen_where_it_does() -> None:
+    table = by_depth({"a": lambda d: spread(min(d, 8), 1.01), "b": lambda d: spread(d, 1.01)})
+    found = finding(GROWS, table)
+    assert [p.where for p in found.points if p.verdict.value == CONTRADICTED] == ["a, depth 8 to 16"]
+
+
+def test_growth_among_the_rows_asked_for() -> None:
+    table = pd.DataFrame(
+        {"property": ["norm"] * 6 + ["other"] * 6, "units": [10, 100] * 6, "draw": [0, 0, 1, 1, 2, 2] * 2,
+         "value": [1.0, 10**-0.5] * 3 + [1.0, 5.0] * 3}
+    )  # fmt: skip
+    check = ledger.GrowthExponent(
+        column="value", by="units", rows={"property": "norm"}, overall=True, at_least=-0.51, at_most=-0.49
+    )
+    found = finding(check, table)
+    assert found.points[0].effect == pytest.approx(-0.5)
+    assert found.verdict.value == SUPPORTED
+
+
+@pytest.mark.parametrize(("a", "b", "expected"), [(1, 2, SUPPORTED), (2, 1, CONTRADICTED), (1, 1, INCONCLUSIVE)])
+def test_growth_difference(a: float, b: float, expected: str) -> None:
+    table = by_depth({"a": lambda d: spread(d**a, 1.3), "b": lambda d: spread(9 * d**b, 1.3)})
+    found = finding(SLOWER, table)
+    assert found.verdict.value == expected
+    assert found.points[0].effect == pytest.approx(a - b)
+
+
+@pytest.mark.parametrize(
+    ("a", "factor", "expected"),
+    [
+        (lambda x: 0.5 + 0 * x, 1.1, SUPPORTED),
+        (lambda x: 2 - 0.4 * x, 1.1, CONTRADICTED),
+        (lambda x: 0.95 + 0 * x, 1.5, INCONCLUSIVE),
+    ],
+)
+def test_at_every_loss(a, factor: float, expected: str) -> None:  # type: ignore[no-untyped-def]
+    table = along_training({"a": a, "b": lambda x: 1 + 0 * x}, factor=factor)
+    assert verdict(SMALLER, table) == expected
+
+
+def test_at_every_loss_says_at_which_it_fails() -> None:
+    table = along_training({"a": lambda x: np.where(x > 1, 0.5, 2.0), "b": lambda x: 1 + 0 * x})
+    failing = [float(p.where.split()[-1]) for p in finding(SMALLER, table).points if p.verdict.value == CONTRADICTED]
+    assert failing
+    assert max(failing) <= 1.05
+    assert {float(p.where.split()[-1]) for p in finding(SMALLER, table).points} > {0.4, 4.0}
+
+
+def test_differences_at_every_loss_may_be_zero() -> None:
+    check = ledger.AtEveryLoss(
+        network="a", others=["b"], column="index", compare=Comparison.difference, at_most=0, losses=5
+    )
+    table = along_training({"a": lambda x: 0 * x, "b": lambda x: 0 * x}, column="index")
+    assert verdict(check, table) == SUPPORTED
+    higher = along_training({"a": lambda x: 0 * x + 0.3, "b": lambda x: 0 * x + 0.1}, column="index")
+    assert finding(check, higher).points[0].effect == pytest.approx(0.2, rel=1e-3)
+    assert verdict(check, higher) == CONTRADICTED
+
+
+def test_losses_that_too_few_runs_passed_are_not_compared() -> None:
+    table = along_training({"a": lambda x: 0.5 + 0 * x, "b": lambda x: 1 + 0 * x})
+    stopped = table[(table["network"] == "a") | (table["loss"] > 1) | (table["run"] < 2)]
+    lowest = min(float(p.where.split()[-1]) for p in finding(SMALLER, stopped).points)
+    assert lowest > 1
+
+
+@pytest.mark.parametrize(
+    ("a", "factor", "expected"),
+    [(lambda x: 1 / x, 1.1, SUPPORTED), (lambda x: x, 1.1, CONTRADICTED), (lambda x: 1 + 0 * x, 1.5, INCONCLUSIVE)],
+)
+def test_large_against_small_loss(a, factor: float, expected: str) -> None:  # type: ignore[no-untyped-def]
+    table = along_training({"a": a, "b": lambda x: 5 + 0 * x})
+    tilted = table["condition_number"] * table["loss"] ** (np.log(factor) * (table["run"] - 3.5))
+    assert verdict(MOST_AT_LARGE, table.assign(condition_number=tilted)) == expected
+
+
+@pytest.mark.parametrize(
+    ("end", "factor", "expected"),
+    [(1.3, 1.1, SUPPORTED), (5.0, 1.1, CONTRADICTED), (0.1, 1.1, CONTRADICTED), (1.9, 2.0, INCONCLUSIVE)],
+)
+def test_at_the_end(end: float, factor: float, expected: str) -> None:
+    table = along_training({"a": lambda x: np.where(x < 0.41, end, 77.0), "b": lambda x: 1 + 0 * x}, factor=factor)
+    assert verdict(SAME_END, table) == expected
+
+
+def falling(early: float, late: float) -> pd.DataFrame:
+    """An index that falls by ``early`` up to epoch 1 and by ``late`` after it."""
+    return along_training(
+        {"a": lambda x: 0.5 - np.where(np.arange(len(x)) > 0, early, 0) - np.where(np.arange(len(x)) > 1, late, 0)},
+        column="index",
+    )
+
+
+def test_early_fall() -> None:
+    far = ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1)
+    assert verdict(far, falling(0.2, 0.1)) == SUPPORTED
+    assert verdict(far, falling(0.02, 0.3)) == CONTRADICTED
+    assert finding(far, falling(0.2, 0.1)).points[0].effect == pytest.approx(0.2, rel=0.02)
+    early = ledger.EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
+    assert verdict(early, falling(0.02, 0.01)) == SUPPORTED
+    assert verdict(early, falling(0.02, 0.3)) == CONTRADICTED
+    assert finding(early, falling(0.2, 0.2)).points[0].effect == pytest.approx(0.5)
+    mixed = pd.concat([falling(0.3, 0.1), falling(0.0, 0.4).assign(run=lambda t: t["run"] + 100)])
+    assert verdict(early, mixed) == INCONCLUSIVE
+
+
+def test_an_index_that_never_falls_is_no_evidence_of_when() -> None:
+    early = ledger.EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
+    found = finding(early, falling(0.0, 0.0))
+    assert found.points == []
+    assert "0 runs have a value" in found.measured.left_out[0]
+
+
+def peaking(peak: int, drop: int) -> pd.DataFrame:
+    """The gradient peaks at an epoch, the index falls just after another; epochs are 0, 1, 2, 3, 5, 10, 30, 100."""
+    table = along_training({"a": lambda x: 0 * x}, column="index")
+    return table.assign(
+        index=np.where(table["epoch"] > drop, 0.2, 0.5), gradient_norm=np.where(table["epoch"] == peak, 9.0, 1.0)
+    )
+
+
+@pytest.mark.parametrize(("peak", "drop", "distance"), [(2, 2, 0), (3, 2, 0), (5, 2, 2), (10, 2, 7), (0, 10, 10)])
+def test_peak_at_drop(peak: int, drop: int, distance: int) -> None:
+    check = ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
+    found = finding(check, peaking(peak, drop))
+    assert found.points[0].effect == distance
+    assert found.verdict.value == (SUPPORTED if distance <= 2 else CONTRADICTED)
+    odd_one = peaking(30, 0).query("run == 0").assign(run=100)
+    both = pd.concat([peaking(peak, drop), odd_one])
+    assert verdict(check, both) == (INCONCLUSIVE if distance <= 2 else CONTRADICTED)
+
+
+FINE = {"a": lambda _, rate: 0.001 / rate, "b": lambda depth, rate: 0.02 * depth * rate}
+
+
+@pytest.mark.parametrize(
+    ("at_most", "factor", "expected"), [(0.01, 1.1, SUPPORTED), (0.0005, 1.1, CONTRADICTED), (0.001, 3.0, INCONCLUSIVE)]
+)
+def test_final_excess_at_the_best_rate(at_most: float, factor: float, expected: str) -> None:
+    check = ledger.FinalExcess(networks=["a"], at_most=at_most)
+    assert verdict(check, sweep(FINE, factor=factor)) == expected
+    assert finding(check, sweep(FINE)).points[0].effect == pytest.approx(0.001, rel=1e-3)
+
+
+def test_final_loss_ratio() -> None:
+    check = ledger.FinalLossRatio(network="a", others=["b"], depths=Depths.last, at_least=2)
+    found = finding(check, sweep(FINE))
+    assert [p.where for p in found.points] == ["b, depth 16"]
+    assert found.points[0].effect == pytest.approx(0.02 * 16 * 0.01 / 0.001, rel=1e-3)
+    assert found.verdict.value == SUPPORTED
+    swapped = sweep({"a": FINE["b"], "b": FINE["a"]})
+    assert verdict(check, swapped) == CONTRADICTED
+    assert verdict(check, sweep(FINE, factor=20)) == INCONCLUSIVE
+    whole = ledger.FinalLossRatio(network="a", others=["b"], depths=Depths.last, excess=False, at_most=1.1)
+    assert finding(whole, sweep(FINE)).points[0].effect == pytest.approx(1.0032 / 1.001, rel=1e-4)
+
+
+def test_final_loss_across_depths() -> None:
+    check = ledger.FinalLossAcrossDepths(network="a", at_most=1.1)
+    table = sweep({"a": lambda depth, rate: {4: 1.0, 8: 0.9, 16: 3.0}[depth] / rate}, depths=(4, 8, 16))
+    found = finding(check, table)
+    assert [(p.where, p.verdict.value) for p in found.points] == [
+        ("depth 8 over 4", SUPPORTED), ("depth 16 over 8", CONTRADICTED)
+    ]  # fmt: skip
+    assert found.points[1].effect == pytest.approx(4 / 1.9, rel=1e-3)
+
+
+def test_best_rate_ratio_and_kept() -> None:
+    higher = ledger.BestRateRatio(network="a", others=["b"], from_depth=5, at_least=1.7)
+    found = finding(higher, sweep(FINE))
+    assert [(p.where, p.effect) for p in found.points] == [("b, depth 16", pytest.approx(100))]
+    assert found.verdict.value == SUPPORTED
+    assert verdict(higher, sweep({"a": FINE["b"], "b": FINE["a"]})) == CONTRADICTED
+    undecided = sweep({"a": lambda *_: 0.1, "b": FINE["b"]})
+    lowest = (undecided["network"] == "a") & (undecided["learning_rate"] == 0.01)
+    undecided.loc[lowest, "final_loss"] = 1 + 0.2 * (undecided["run"] % 2)
+    assert verdict(higher, undecided) == INCONCLUSIVE
+    kept = ledger.BestRateKept(network="a", at_least=0.33)
+    assert verdict(kept, sweep(FINE)) == SUPPORTED
+    lost = sweep({"a": lambda depth, rate: abs(np.log(rate * depth / 4)) + 0.01})
+    assert verdict(kept, lost) == CONTRADICTED
+
+
+def test_a_diverged_run_rules_its_rate_out() -> None:
+    table = sweep(FINE)
+    diverged = (table["network"] == "a") & (table["learning_rate"] == 1.0) & (table["run"] == 0)
+    table.loc[diverged, "final_loss"] = np.inf
+    check = ledger.FinalExcess(networks=["a"], at_most=1)
+    assert finding(check, table).points[0].effect == pytest.approx(0.01, rel=1e-3), "the best of the others"
+
+
+def test_spread_over_rates() -> None:
+    check = ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05)
+    same = sweep({"a": lambda *_: 0.01, "b": lambda *_: 0.02})
+    assert verdict(check, same) == SUPPORTED
+    assert verdict(check, sweep({"a": lambda *_: 0.01, "b": lambda _, r: r})) == CONTRADICTED
+    assert verdict(check, sweep({"a": lambda *_: 0.04, "b": lambda *_: 0.05}, factor=4)) == INCONCLUSIVE
+
+
+def curves(ratio: float, factor: float) -> pd.DataFrame:
+    rows = [
+        (name, depth, run, epoch, excess)
+        for name, level in (("a", ratio), ("b", 1.0))
+        for depth in (4, 16)
+        for epoch in (0, 1, 10, 100)
+        for run, excess in enumerate(spread(level / (1 + epoch), factor))
+    ]
+    return pd.DataFrame(rows, columns=["network", "depth", "run", "epoch", "excess_loss"])
+
+
+@pytest.mark.parametrize(
+    ("ratio", "factor", "expected"), [(3, 1.2, SUPPORTED), (30, 1.2, CONTRADICTED), (9, 3.0, INCONCLUSIVE)]
+)
+def test_curve_ratio(ratio: float, factor: float, expected: str) -> None:
+    check = ledger.CurveRatio(network="a", other="b", epochs=[0.01, 0.1, 1.0], within_factor=10)
+    assert verdict(check, curves(ratio, factor)) == expected
+    assert finding(check, curves(3, 1.01)).points[0].effect == pytest.approx(3, rel=1e-3)
+    assert len(finding(check, curves(3, 1.01)).points) == 6
+
+
+def measurements(error: float, value: float = 1.0) -> pd.DataFrame:
+    rows = [("eq. 8", draw, 1e-16, 1e-15, 2.0) for draw in range(4)]
+    rows += [("eq. 9", draw, error if draw == 2 else 0.0, 1e-15, value if draw == 1 else 2.0) for draw in range(4)]
+    return pd.DataFrame(rows, columns=["property", "draw", "error", "tolerance", "value"])
+
+
+def test_identities_hold() -> None:
+    check = ledger.IdentitiesHold(properties=["eq. 8", "eq. 9"], at_most=1)
+    found = finding(check, measurements(5e-16))
+    assert found.verdict.value == SUPPORTED
+    assert found.exact
+    assert [(p.effect, p.runs) for p in found.points] == [(pytest.approx(0.1), 4), (pytest.approx(0.5), 4)]
+    assert verdict(check, measurements(1e-14)) == CONTRADICTED, "one draw that fails is enough"
+    assert verdict(ledger.IdentitiesHold(properties=["eq. 10"], at_most=1), measurements(0)) == INCONCLUSIVE
+
+
+def test_magnitude() -> None:
+    check = ledger.Magnitude(properties=["eq. 9"], at_least=0.5)
+    assert verdict(check, measurements(0, value=1.0)) == SUPPORTED
+    assert verdict(check, measurements(0, value=0.1)) == CONTRADICTED
+    assert finding(ledger.Magnitude(properties=["eq. 9"], at_most=3), measurements(0, 2.5)).points[0].effect == 2.5
+
+
+def every_check() -> list[type[Check]]:
+    return list(ledger.CHECKS.values())
+
+
+@pytest.mark.parametrize("kind", every_check())
+def test_every_check_of_the_ledger_can_be_measured_and_is_tested_here(kind: type[Check]) -> None:
+    from resaudit.claims import checks
+
+    assert kind in checks._MEASURES
+    assert f"ledger.{kind.__name__}(" in open(__file__, encoding="utf-8").read()  # noqa: PTH123, SIM115

@@ -1,0 +1,63 @@
+"""Oracle: the committed reference tables, and the same with two networks' labels swapped.
+
+Sees a check that would hold whatever the evidence says: with the labels swapped the verdict must turn, or, where the
+claim fails as it is, what was found must.
+"""
+
+import pandas as pd
+import pytest
+
+from resaudit.claims.verdicts import Judgement, judge
+from resaudit.composition import load
+from tests.conftest import CHECKOUT
+
+REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"
+CLAIMS = load().claims_of("demystifying_resnet")
+CAN_BE_RUN = [n for n, c in CLAIMS.items() if c.kind.value == "empirical" and not c.not_yet]
+
+SWAPPED = {
+    "depth-invariant-condition": ("2-shortcut", "orthogonal"),
+    "plain-condition-explodes": ("orthogonal", "2-shortcut"),
+    "orthogonal-slower-than-xavier": ("orthogonal", "xavier"),
+    "condition-smaller-at-every-loss": ("2-shortcut", "xavier"),
+    "condition-converges": ("2-shortcut", "xavier"),
+    "index-always-smaller": ("2-shortcut", "xavier"),
+    "index-drops-early": ("2-shortcut", "xavier"),
+    "gradient-peak-at-index-drop": ("2-shortcut", "xavier"),
+    "final-loss-near-optimal": ("2-shortcut", "xavier"),
+    "higher-learning-rates": ("2-shortcut", "orthogonal"),
+}
+
+
+def judged(name: str, table: pd.DataFrame) -> Judgement:
+    return judge(CLAIMS[name], table, "laptop")
+
+
+def reference(name: str) -> pd.DataFrame:
+    return pd.read_csv(REFERENCES / f"{CLAIMS[name].evidence}.csv")
+
+
+def failures(judgement: Judgement) -> int:
+    return sum(point.verdict.value == "contradicted" for f in judgement.findings for point in f.points)
+
+
+@pytest.mark.parametrize("name", SWAPPED)
+def test_swapped_labels_turn_the_verdict(name: str) -> None:
+    table = reference(name)
+    one, other = SWAPPED[name]
+    honest = judged(name, table)
+    sabotaged = judged(name, table.assign(network=table["network"].replace({one: other, other: one})))
+    assert honest.verdict != sabotaged.verdict or failures(sabotaged) > failures(honest), sabotaged.why
+
+
+def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
+    name = "weights-shrink-with-depth-mlp"
+    table = reference(name)
+    depths = sorted(table["depth"].unique())
+    sabotaged = table.assign(depth=table["depth"].map(dict(zip(depths, reversed(depths), strict=True))))
+    assert {judged(name, t).verdict.value for t in (table, sabotaged)} == {"supported", "contradicted"}
+
+
+@pytest.mark.parametrize("name", [n for n in CAN_BE_RUN if n != "weights-shrink-with-depth-mlp"])
+def test_every_empirical_claim_is_sabotaged(name: str) -> None:
+    assert name in SWAPPED

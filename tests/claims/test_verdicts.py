@@ -1,0 +1,149 @@
+"""Oracle: the rules in words. Sees an interval on the wrong side, evidence too thin to count, a claim half held."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit import ledger
+from resaudit.claims.audit import finite
+from resaudit.claims.verdicts import ERROR_RATE, Verdict, criterion, judge
+from resaudit.errors import ResauditError
+from resaudit.ledger import Check
+from tests.claims.made import RUNS, along_training, by_depth, claim, spread
+
+CONSTANT = ledger.RatioAcrossDepths(networks=["a"], column="condition_number", within_factor=1.1)
+GROWS = ledger.GrowthExponent(networks=["b"], column="condition_number", at_least=0.5)
+
+
+def table(factor: float = 1.01, runs: int = RUNS) -> pd.DataFrame:
+    """Network a is constant, b grows linearly."""
+    return by_depth({"a": lambda _: spread(3, factor, runs), "b": lambda d: spread(d, factor, runs)})
+
+
+def test_all_checks_must_hold_and_one_that_fails_is_enough() -> None:
+    falls = ledger.GrowthExponent(networks=["b"], column="condition_number", at_most=0)
+    unknown = ledger.GrowthExponent(networks=["a"], column="condition_number", at_least=0)
+    assert judge(claim(CONSTANT, GROWS), table(), "laptop").verdict is Verdict.supported
+    assert judge(claim(CONSTANT, falls), table(), "laptop").verdict is Verdict.contradicted
+    assert judge(claim(CONSTANT, unknown), table(), "laptop").verdict is Verdict.inconclusive
+    assert judge(claim(falls, unknown), table(), "laptop").verdict is Verdict.contradicted
+
+
+@pytest.mark.parametrize(
+    ("check", "low_side", "high_side"),
+    [
+        (Check(at_most=1.0), Verdict.supported, Verdict.contradicted),
+        (Check(at_least=1.0), Verdict.contradicted, Verdict.supported),
+        (Check(within_factor=1.05), Verdict.contradicted, Verdict.contradicted),
+    ],
+)
+def test_the_whole_interval_decides(check: Check, low_side: Verdict, high_side: Verdict) -> None:
+    def of(effect: float, factor: float) -> Verdict:
+        rows = by_depth({"a": lambda d: spread(effect if d > 2 else 1.0, factor)}, depths=(2, 4))
+        asked = ledger.RatioAcrossDepths(
+            check.at_least, check.at_most, check.within_factor, networks=["a"], column="condition_number"
+        )
+        return judge(claim(asked), rows, "laptop").verdict
+
+    assert of(0.5, 1.01) is low_side
+    assert of(2.0, 1.01) is high_side
+    assert of(1.01, 1.5) is Verdict.inconclusive
+    assert of(1.0, 1.0) is Verdict.supported, "the threshold itself belongs to the claim"
+
+
+def test_intervals_of_one_claim_share_the_error_rate() -> None:
+    found = judge(claim(CONSTANT, GROWS), table(), "laptop").findings
+    assert {f.level for f in found} == {1 - ERROR_RATE / 6}, "three depths over the first, and three steps"
+    wide = judge(claim(CONSTANT, GROWS), table(1.3), "laptop").findings[0].points[0]
+    narrow = judge(claim(ledger.RatioAcrossDepths(None, None, 1.1, ["a"], "condition_number", depths=[2, 4])),
+                   table(1.3), "laptop").findings[0].points[0]  # fmt: skip
+    assert wide.low < narrow.low < narrow.high < wide.high
+
+
+@pytest.mark.parametrize(
+    ("change", "missing"),
+    [
+        ({"scale": "smoke"}, "scale laptop or paper is needed, this is smoke"),
+        ({"runs": 9}, "9 runs are needed, there are 8"),
+        ({"depths": (2, 64)}, "depth 64 is needed"),
+    ],
+)
+def test_less_than_the_least_evidence_is_inconclusive_and_says_what_is_missing(change: dict, missing: str) -> None:  # type: ignore[type-arg]
+    asked = claim(CONSTANT, runs=change.get("runs", 3), depths=change.get("depths", ()))
+    judgement = judge(asked, table(), change.get("scale", "laptop"))
+    assert judgement.verdict is Verdict.inconclusive
+    assert missing in judgement.why
+    assert judgement.findings, "what was measured is still told"
+
+
+def test_one_run_only_is_no_evidence() -> None:
+    judgement = judge(claim(CONSTANT), table(runs=1), "laptop")
+    assert judgement.verdict is Verdict.inconclusive
+    assert "3 runs are needed, there are 1" in judgement.why
+
+
+def test_a_network_that_is_not_there_is_missing() -> None:
+    judgement = judge(claim(GROWS), table().query("network == 'a'"), "laptop")
+    assert judgement.verdict is Verdict.inconclusive
+    assert "network b is needed" in judgement.why
+
+
+def test_without_a_table_a_claim_is_not_run_and_its_checks_are_still_told() -> None:
+    judgement = judge(claim(CONSTANT), None, "laptop")
+    assert judgement.verdict is Verdict.not_run
+    assert "fig04 has not been drawn" in judgement.why
+    assert judgement.findings[0].verdict is Verdict.not_run
+
+
+def test_values_under_the_noise_floor_are_never_evidence() -> None:
+    rows = table()
+    exploding = (rows["network"] == "a") & (rows["depth"] == 16)
+    rows.loc[exploding, "condition_number"] = 1e9
+    assert judge(claim(CONSTANT), rows, "laptop").verdict is Verdict.contradicted
+    rows.loc[exploding & (rows["run"] == 0), "resolved"] = False
+    judgement = judge(claim(CONSTANT), rows, "laptop")
+    assert judgement.verdict is Verdict.supported
+    assert judgement.findings[0].measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
+
+
+def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood() -> None:
+    check = ledger.AtEveryLoss(network="a", others=["b"], column="condition_number", at_most=1, losses=8)
+    rows = along_training({"a": lambda x: np.where(x < 0.45, 99.0, 0.5), "b": lambda x: 1 + 0 * x})
+    assert judge(claim(check), rows, "laptop").verdict is Verdict.contradicted
+    rows.loc[(rows["network"] == "a") & (rows["loss"] < 0.45), "resolved"] = False
+    judgement = judge(claim(check), rows, "laptop")
+    assert judgement.verdict is Verdict.supported
+    assert len(judgement.findings[0].measured.left_out) >= 1
+
+
+@pytest.mark.parametrize("column", ["condition_number", "depth", "run", "network"])
+def test_a_missing_column_is_told_with_those_there_are(column: str) -> None:
+    with pytest.raises(ResauditError, match=rf"column {column} is missing; there are .*"):
+        judge(claim(CONSTANT), table().drop(columns=column), "laptop")
+
+
+def test_a_value_that_should_be_there_is_told_with_its_line() -> None:
+    rows = table()
+    rows.loc[4, "condition_number"] = np.nan
+    with pytest.raises(ResauditError, match=r"column condition_number has no number in line 6 \(1 such lines\)"):
+        judge(claim(CONSTANT), rows, "laptop")
+    rows.loc[4, "resolved"] = False
+    assert judge(claim(CONSTANT), rows, "laptop").findings, "a run that diverged has no spectrum"
+
+
+def test_the_worst_point_and_the_words_of_a_verdict() -> None:
+    judgement = judge(claim(GROWS), by_depth({"b": lambda d: spread(min(d, 8), 1.01)}), "laptop")
+    worst = judgement.findings[0].worst
+    assert worst is not None
+    assert worst.where == "b, depth 8 to 16"
+    assert "does not hold at 2 of 3 places, fails at 1" in judgement.why
+    assert "b, depth 8 to 16" in judgement.why
+    assert "at least 0.5 is claimed" in judgement.why
+    assert "n = 8" in judgement.why
+
+
+def test_criteria_in_words_and_numbers_for_json() -> None:
+    assert criterion(Check(at_least=-0.5, at_most=0.5)) == "between -0.5 and 0.5"
+    assert json.dumps([finite(np.inf), finite(np.nan), finite(1.5)]) == "[null, null, 1.5]"
