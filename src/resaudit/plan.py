@@ -8,6 +8,7 @@ from typing import Any
 from resaudit.config import Config, Experiment, Figure, Protocol
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network, shortcut_depth_of
+from resaudit.theory.cases import Cases
 
 
 def content_id(stem: str, settings: dict[str, Any]) -> str:
@@ -91,12 +92,43 @@ class Ensemble:
 
 
 @dataclass(frozen=True)
+class Verification:
+    """A theorem, or a part of its proof, checked by construction.
+
+    Attributes:
+        experiment: what is checked, one of :class:`~resaudit.config.Experiment` that do not train.
+        data: id of the whitened data that real samples are taken from.
+        dataset: its name.
+        cases: sizes and draws.
+    """
+
+    experiment: str
+    data: str
+    dataset: str
+    cases: Cases
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
+        return {**asdict(self), "dtype": "float64"}
+
+    @property
+    def id(self) -> str:
+        """Readable stem and hash of the settings."""
+        return content_id(self.experiment.replace("_", "-"), self.settings)
+
+
+@dataclass(frozen=True)
 class FigurePlan:
-    """What one figure is drawn from: for each (network name, depth) the sweep and the ensemble with spectra."""
+    """What one figure is drawn from: for each (network name, depth) the sweep and the ensemble with spectra.
+
+    A figure about a theorem is drawn from its verification instead.
+    """
 
     figure: Figure
     sweeps: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
     with_spectra: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
+    verification: Verification | None = None
 
 
 @dataclass(frozen=True)
@@ -132,6 +164,24 @@ class Plan:
             )
         return known[wanted]
 
+    @property
+    def verified(self) -> dict[str, Verification]:
+        """The theorems to check, by id."""
+        return {f.verification.id: f.verification for f in self.figures.values() if f.verification}
+
+    def verification(self, wanted: str) -> Verification:
+        """The verification of an id.
+
+        Raises:
+            ResauditError: the configuration has none of that id.
+        """
+        if wanted not in self.verified:
+            raise ResauditError(
+                f"no verification {wanted!r} in this configuration; 'resaudit explain FIGURE' names a theorem's, "
+                "with the same overrides as here"
+            )
+        return self.verified[wanted]
+
 
 def make_plan(config: Config) -> Plan:
     """The jobs of every figure of the configuration that is to be drawn."""
@@ -148,6 +198,8 @@ def make_plan(config: Config) -> Plan:
 
 def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePlan:
     protocol = figure.protocol
+    if not figure.experiment.trains:
+        return FigurePlan(figure, verification=_verification(figure, config, data))
     initial = {
         (name, depth): _initial(protocol, name, depth, config, data.id)
         for name in protocol.networks
@@ -177,6 +229,24 @@ def _initial(protocol: Protocol, name: str, depth: int, config: Config, data: st
         "seed": config.seed,
         "runs": protocol.runs_of(depth),
     }
+
+
+def _verification(figure: Figure, config: Config, data: WhitenedData) -> Verification:
+    protocol = figure.protocol
+    cases = Cases(
+        seed=config.seed,
+        draws=protocol.runs,
+        shortcut_depths=tuple(shortcut_depth_of(name) for name in protocol.networks),
+        activations=tuple((a.pre, a.mid, a.post) for a in protocol.activations),
+        widths=tuple(protocol.widths),
+        units=tuple(protocol.units),
+        depths=tuple(protocol.depths),
+        steps=tuple(protocol.steps),
+        samples_per_class=tuple(protocol.samples_per_class),
+        min_distance=protocol.min_distance,
+        label_noise=protocol.label_noise,
+    )
+    return Verification(figure.experiment.value, data.id, data.dataset, cases)
 
 
 def _each(initial: dict[tuple[str, int], dict[str, Any]], **training: Any) -> dict[tuple[str, int], Ensemble]:

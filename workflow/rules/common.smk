@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 from resaudit.composition import load
-from resaudit.cost import curvature_cost, curvature_threads, train_cost
+from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import fingerprint
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
@@ -70,6 +70,9 @@ def plan_of(wildcards):
 def results_of(wildcards):
     part = plan_of(wildcards)
     trained = [e for e in (*part.sweeps.values(), *part.with_spectra.values()) if e.epochs]
-    return [FILES.training(e.id) / "trajectory.npz" for e in trained] + [
-        FILES.curvature(e.id) / "spectra.npz" for e in part.with_spectra.values()
-    ]
+    verified = [part.verification] if part.verification else []
+    return (
+        [FILES.training(e.id) / "trajectory.npz" for e in trained]
+        + [FILES.curvature(e.id) / "spectra.npz" for e in part.with_spectra.values()]
+        + [FILES.theory(v.id) / "measurements.npz" for v in verified]
+    )
