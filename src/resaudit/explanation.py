@@ -11,7 +11,6 @@ from resaudit.cost import curvature_cost, train_cost, verify_cost
 from resaudit.files import Layout
 from resaudit.plan import FigurePlan, Plan, content_id
 
-
 _INITIAL = {"networks", "depths", "runs", "zero_scale", "xavier"}
 _TRAINED = _INITIAL | {"epochs", "learning_rates"}
 _ON_SPHERE = {"widths", "steps", "samples_per_class", "min_distance", "label_noise", "runs"}

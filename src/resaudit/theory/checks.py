@@ -66,17 +66,22 @@ def check_theorem_2(cases: Cases, real: RealData, loop: Loop = iter) -> Measurem
 
 def _at_zero(cases: Cases, samples: Samples, name: str, draw: int, rng: np.random.Generator) -> Rows:
     width = len(samples.inputs)
-    for n, activations, units in itertools.product(cases.shortcut_depths, cases.activations, cases.units):
-        network = Network(n, n * units, width, *activations)
-        case = Case(n, with_activations(network), width, units, samples.count, name, draw)
-        findings = list(measure_stationarity(network, samples, rng))
-        if n == 1:
-            findings += measure_one_shortcut(network, samples)
-        if n == 2:  # noqa: PLR2004
-            findings += measure_two_shortcut(network, samples)
-        yield from ((case, finding) for finding in findings)
-    if 2 in cases.shortcut_depths:
-        yield from _depth_invariance(cases, samples, name, draw)
+    # n = 1 last, as it is the theorem's last part.
+    for n in sorted(cases.shortcut_depths, key=lambda n: (n == 1, n)):
+        for activations, units in itertools.product(cases.activations, cases.units):
+            network = Network(n, n * units, width, *activations)
+            case = Case(n, with_activations(network), width, units, samples.count, name, draw)
+            for finding in (*measure_stationarity(network, samples, rng), *_hessian_findings(network, samples)):
+                yield case, finding
+        if n == 2:
+            yield from _depth_invariance(cases, samples, name, draw)
+
+
+def _hessian_findings(network: Network, samples: Samples) -> Iterator[Finding]:
+    if network.shortcut_depth == 1:
+        yield from measure_one_shortcut(network, samples)
+    if network.shortcut_depth == 2:
+        yield from measure_two_shortcut(network, samples)
 
 
 def _depth_invariance(cases: Cases, samples: Samples, name: str, draw: int) -> Rows:

@@ -169,9 +169,7 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     yield Finding("largest norm of a bias by units", met.bias, np.nan, 0.0, EPS)
 
 
-def _whole_network(
-    samples: Samples, found: list[Way], steps: int, rho: float, met: _Extremes
-) -> Iterator[Finding]:
+def _whole_network(samples: Samples, found: list[Way], steps: int, rho: float, met: _Extremes) -> Iterator[Finding]:
     product = EPS * 8 * (len(samples.inputs) + 4) / rho**2
     growths = [amplification(way.points(steps), rho) for way in found]
     own = max(growth.sum() * (product * met.step + 4 * EPS) for growth in growths)
@@ -218,4 +216,3 @@ def longest_detour(draws: Sequence[Samples], steps: int) -> SpherePath:
     others = np.concatenate([samples.targets[:, :column], samples.inputs[:, column + 1 :]], axis=1)
     direct = Way(way.start, way.end, (great_circle(way.start, way.end),))
     return SpherePath(way.points(steps), direct.points(steps), others.T, np.array(rho))
-

@@ -21,7 +21,7 @@ class Samples:
 
     @property
     def count(self) -> int:
-        """m."""
+        """How many samples, m."""
         return int(self.inputs.shape[1])
 
 
@@ -90,9 +90,7 @@ def _noisy(centre: np.ndarray, noise: float, rng: np.random.Generator) -> Iterat
         yield _unit(centre + noise * _unit(direction))
 
 
-def _candidates(
-    whitened: Whitened | None, width: int, label: int, rng: np.random.Generator
-) -> Iterator[np.ndarray]:
+def _candidates(whitened: Whitened | None, width: int, label: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
     if whitened is None:
         yield from map(_unit, rng.standard_normal((CANDIDATES, width)))
     else:

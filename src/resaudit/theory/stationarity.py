@@ -66,7 +66,8 @@ def derivatives(loss: Loss, network: Network, order: int) -> torch.Tensor:
     derivative = torch.func.grad(loss)
     for _ in range(order - 1):
         derivative = torch.func.jacfwd(derivative)
-    return derivative(zero_of(network))
+    at_zero: torch.Tensor = derivative(zero_of(network))
+    return at_zero
 
 
 def directional_derivatives(loss: Loss, network: Network, order: int, rng: np.random.Generator) -> torch.Tensor:
@@ -136,5 +137,5 @@ def term_scale(network: Network, samples: Samples) -> float:
 
 
 def rounding(network: Network, samples: Samples) -> float:
-    """eps (m + 4 n R d): how far such a sum may be off, relative to the size of its terms."""
+    """How far such a sum may be off, relative to the size of its terms: eps (m + 4 n R d)."""
     return EPS * (samples.count + 4 * network.depth * network.width)

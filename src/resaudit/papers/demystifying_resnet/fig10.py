@@ -27,7 +27,7 @@ def table(evidence: Evidence) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: the way on the sphere, seen from above its middle. Right: its distance to the nearest other column."""
+    """Left: the path on the sphere, seen from above its middle. Right: its distance to the nearest other column."""
     figure, (left, right) = panels(2)
     _plot_sphere(left, table)
     rho = float(table["rho"].iloc[0])
@@ -37,7 +37,7 @@ def plot(table: pd.DataFrame) -> Figure:
     right.axhline(rho / 2, color="0.25", linewidth=1.0)
     right.annotate(r"$\rho/2$", (1.0, rho / 2), xytext=(-2, 3), textcoords="offset points", ha="right", fontsize=7)
     right.set_ylim(bottom=0)
-    right.set_xlabel("share of the way")
+    right.set_xlabel("share of the path")
     right.set_ylabel("distance to the nearest other column")
     return figure
 
@@ -52,7 +52,7 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
         if depth > 0:
             _plot_cap(axes, view, obstacle, rho / 2)
             axes.plot(x, y, "o", color=COLOURS["obstacle"], markersize=3.5)
-    for kind, line, name in (("direct", "--", "great circle"), ("path", "-", "way of Lemma 2")):
+    for kind, line, name in (("direct", "--", "great circle"), ("path", "-", "path of Lemma 2")):
         x, y, _ = view @ points[kind].T
         axes.plot(x, y, line, color=COLOURS[kind], label=name, zorder=3)
     for end, name, marker in ((0, "x", "s"), (-1, "y", "*")):

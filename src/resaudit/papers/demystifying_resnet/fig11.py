@@ -7,6 +7,7 @@ from matplotlib.colors import SymLogNorm
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
+from resaudit.networks.network import shortcut_depth_of
 from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import label, panels
 from resaudit.theory.records import ZeroHessians
@@ -35,13 +36,14 @@ def table(evidence: Evidence) -> pd.DataFrame:
 
 def plot(table: pd.DataFrame) -> Figure:
     """One matrix a network and number of units, ruled where one layer's weights end and, darker, one unit's."""
-    every = list(table.groupby(["network", "units"], sort=False))
+    every = list(dict.fromkeys(zip(table["network"], table["units"], strict=True)))
     figure, all_axes = panels(len(every))
     largest = float(table["value"].abs().max())
     norm = SymLogNorm(LEAST_COLOURED * largest, vmin=-largest, vmax=largest)
-    for ((network, units), rows), axes in zip(every, all_axes, strict=True):
-        image = _plot_matrix(axes, rows, int(units), int(str(network).split("-")[0]), norm)
-        axes.set_title(f"{label(str(network))}, {units} units")
+    for (network, units), axes in zip(every, all_axes, strict=True):
+        rows = table[(table["network"] == network) & (table["units"] == units)]
+        image = _plot_matrix(axes, rows, units, shortcut_depth_of(network), norm)
+        axes.set_title(f"{label(network)}, {units} units")
     bar = figure.colorbar(image, ax=all_axes, shrink=0.85, pad=0.02)
     bar.set_label("second derivative")
     bar.ax.minorticks_off()

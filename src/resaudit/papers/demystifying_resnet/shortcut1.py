@@ -1,10 +1,9 @@
-"""A figure of our own on section 5's first paragraph: do 1-shortcut networks train as orthogonal ones do?"""
+"""A figure of our own on section 5's first paragraph: 1-shortcut networks beside orthogonal ones."""
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from resaudit.papers.demystifying_resnet.tables import long_table
 from resaudit.papers.evidence import Evidence, Key
@@ -79,7 +78,9 @@ def plot(table: pd.DataFrame) -> Figure:
     curves.set_xlim(0, table["epoch"].max())
     curves.set_xlabel("epoch")
     curves.set_ylabel(r"loss $-$ optimal loss")
-    curves.legend(handles=[Line2D([], [], color="0.3", linestyle=line, label=f"depth {d}") for line, d in shown.items()])
+    for line, depth in shown.items():
+        curves.plot([], [], line, color="0.3", label=f"depth {depth}")
+    curves.legend()
     for axes in (losses, rates):
         depth_axis(axes, depths)
     losses.set_ylabel(r"final loss $-$ optimal loss")

@@ -31,7 +31,7 @@ def plot(table: pd.DataFrame) -> Figure:
     right.set_yscale("log")
     right.set_xlabel("residual units R")
     right.set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
-    _guide(right)
+    _guide(right, real[real["property"] == NORMS])
     right.legend(title="width, samples", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
@@ -44,8 +44,8 @@ def _plot_norms(axes: Axes, rows: pd.DataFrame, colour: str, name: str) -> None:
     axes.plot(bound.index, bound, ":", color=colour, linewidth=1.0)
 
 
-def _guide(axes: Axes) -> None:
-    """A line of slope -1/2 through the lower left of the panel."""
-    (first, last), (low, _) = axes.get_xlim(), axes.get_ylim()
-    units = np.array([first * 1.5, last / 1.5])
-    axes.plot(units, low * 1.15 * np.sqrt(units[-1] / units), "--", color="0.4", linewidth=1.0, label=r"$\propto R^{-1/2}$")
+def _guide(axes: Axes, rows: pd.DataFrame) -> None:
+    """A line of slope -1/2 below all norms."""
+    lowest = 0.75 * float((rows["value"] * np.sqrt(rows["units"])).min())
+    units = np.array([rows["units"].min(), rows["units"].max()])
+    axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=1.0, label=r"$\propto R^{-1/2}$")
