@@ -274,7 +274,7 @@ def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> 
 
 def test_a_verification_is_run_from_files_and_read_back(mnist_config, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
     asked = plan(
-        f"paths.results={tmp_path}", f"paths.data={mnist_config.paths.data}", "figures=[fig11]", "scale=smoke",
+        f"paths.results={tmp_path}", f"paths.data={mnist_config.paths.data}", "figures=[fig11]",
         f"{PREFIX}.fig11.protocol.units=[1]",
     )  # fmt: skip
     (verification,) = asked.verified.values()

@@ -11,7 +11,7 @@ from resaudit.papers.style import depth_axis, look, panels
 from resaudit.plan import snapshot_epochs
 from resaudit.training.trajectory import Trajectory, best_learning_rate
 
-CURVE_EPOCHS = 50
+CURVE_EPOCHS = 40
 """Epochs of a training curve that are kept, evenly on a logarithmic scale."""
 
 
