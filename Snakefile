@@ -23,5 +23,6 @@ rule all:
 include: "workflow/rules/datasets.smk"
 include: "workflow/rules/training.smk"
 include: "workflow/rules/curvature.smk"
+include: "workflow/rules/theory.smk"
 include: "workflow/rules/papers.smk"
 include: "workflow/rules/claims.smk"

@@ -124,6 +124,17 @@ def curvature(hessians: str, overrides: Overrides) -> None:
 
 
 @cli.command()
+@click.argument("verification")
+@_stage
+def verify(verification: str, overrides: Overrides) -> None:
+    """Check one theorem by construction: VERIFICATION, by the id that 'resaudit explain' lists."""
+    plan, job = Programme(overrides).verification(verification)
+    from resaudit.stages import run_verify
+
+    run_verify(plan, job)
+
+
+@cli.command()
 @click.argument("figure")
 @_stage
 def draw(figure: str, overrides: Overrides) -> None:

@@ -40,12 +40,24 @@ class Experiment(Enum):
 
     - ``initial_spectra``: Hessians at the initial point of every network and depth;
     - ``rate_sweep``: training at every learning rate;
-    - ``best_rate_spectra``: a rate sweep, then training at its best rate with Hessians on the way.
+    - ``best_rate_spectra``: a rate sweep, then training at its best rate with Hessians on the way;
+    - ``theorem_1``, ``theorem_2``: what a theorem states, checked by construction;
+    - ``sphere_path``: one way of Theorem 1's construction;
+    - ``zero_hessians``: Hessians at zero, entry by entry.
     """
 
     initial_spectra = "initial_spectra"
     rate_sweep = "rate_sweep"
     best_rate_spectra = "best_rate_spectra"
+    theorem_1 = "theorem_1"
+    theorem_2 = "theorem_2"
+    sphere_path = "sphere_path"
+    zero_hessians = "zero_hessians"
+
+    @property
+    def trains(self) -> bool:
+        """Whether networks are initialized, and so may be trained: else a theorem is looked at."""
+        return self in (Experiment.initial_spectra, Experiment.rate_sweep, Experiment.best_rate_spectra)
 
 
 class Precision(Enum):
@@ -148,13 +160,25 @@ class RunsAt:
 
 
 @dataclass
+class Activations:
+    """Activations of an n-shortcut network by position; their names stand in :mod:`resaudit.networks.activations`."""
+
+    pre: str = "identity"
+    mid: str = "identity"
+    post: str = "identity"
+
+    def __str__(self) -> str:
+        return f"{self.pre}/{self.mid}/{self.post}"
+
+
+@dataclass
 class Protocol:
     """The settings of a figure's experiment.
 
     Attributes:
         networks: names as in the figure's legend.
         depths: numbers of weight matrices.
-        runs: seeds of each setting.
+        runs: seeds of each setting; of a theorem's check, random draws.
         runs_at: fewer runs at the depths named.
         epochs: steps of full-batch gradient descent.
         learning_rates: all that are tried.
@@ -164,6 +188,13 @@ class Protocol:
         negative_eigenvalues: which eigenvalues count for the index.
         zero_scale: what Xavier weights are multiplied by to start a shortcut network.
         xavier: law of the Xavier initialization.
+        widths: inputs and outputs of a layer, where a theorem is checked at several.
+        units: numbers of residual units, likewise.
+        activations: by position, likewise.
+        steps: residual units that move one column of X to its label.
+        samples_per_class: labelled samples of each class; a network of width d has d classes.
+        min_distance: that any two points keep on the unit sphere.
+        label_noise: length of the noise added to equal labels, so that they are distinct points.
     """
 
     networks: list[str] = field(default_factory=list)
@@ -178,6 +209,13 @@ class Protocol:
     negative_eigenvalues: NegativeEigenvalues = NegativeEigenvalues.beyond_noise
     zero_scale: float = bounded(0.01, at_least=0)
     xavier: XavierLaw = XavierLaw.gaussian
+    widths: list[int] = bounded([], at_least=1)
+    units: list[int] = bounded([], at_least=1)
+    activations: list[Activations] = field(default_factory=list)
+    steps: list[int] = bounded([], at_least=1)
+    samples_per_class: list[int] = bounded([], at_least=1)
+    min_distance: float = bounded(0.4, above=0)
+    label_noise: float = bounded(0.5, above=0)
 
     def runs_of(self, depth: int) -> int:
         """How many runs a depth has."""

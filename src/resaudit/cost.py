@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from resaudit.plan import Ensemble, Hessians
+from resaudit.plan import Ensemble, Hessians, Verification
 
 # Measured on one core at 2.6 GHz with MKL; benchmarks/RESULTS.md holds the times they were taken from.
 SECONDS_TO_START = 3.0
@@ -11,6 +11,8 @@ SECONDS_PER_LAYER_STEP_AND_RUN = 0.9e-6
 SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
 MEGABYTES_TO_START = 500.0
+SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
+SECONDS_PER_UNIT_BUILT = 1e-4
 HESSIAN_COPIES = 2.6
 # From this many on, two jobs at once would want more memory than a laptop likes to give.
 MEGABYTES_FOR_TWO_THREADS = 1500.0
@@ -50,3 +52,17 @@ def curvature_cost(job: Hessians) -> Cost:
 def curvature_threads(job: Hessians) -> int:
     """Two where the Hessians are so large that one such job at a time has to do, else one."""
     return 2 if curvature_cost(job).megabytes > MEGABYTES_FOR_TWO_THREADS else 1
+
+
+def verify_cost(verification: Verification) -> Cost:
+    """Of checking a theorem, on random and on real data; deeper shortcuts than 5 cost twice as much each."""
+    cases = verification.cases
+    sizes = 2 * cases.draws * len(cases.widths) * len(cases.samples_per_class)
+    networks = sizes * len(cases.units) * max(1, len(cases.activations))
+    differentiated = sum(
+        SECONDS_PER_NETWORK[min(n, 5)] * 2.0 ** max(0, n - 5) * networks for n in cases.shortcut_depths
+    )
+    built = 0
+    if verification.experiment == "theorem_1":
+        built = 2 * cases.draws * sum(cases.widths) * sum(cases.samples_per_class) * sum(cases.steps)
+    return Cost(SECONDS_TO_START + differentiated + SECONDS_PER_UNIT_BUILT * built, 2 * MEGABYTES_TO_START)

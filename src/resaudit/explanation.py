@@ -7,10 +7,24 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from resaudit.config import Assumption, Config, Experiment, Figure
-from resaudit.cost import curvature_cost, train_cost
+from resaudit.config import Assumption, Config, Experiment, Figure, Protocol
+from resaudit.cost import curvature_cost, train_cost, verify_cost
 from resaudit.files import Layout
-from resaudit.plan import Plan, content_id
+from resaudit.plan import FigurePlan, Plan, content_id
+
+_INITIAL = {"networks", "depths", "runs", "zero_scale", "xavier"}
+_TRAINED = _INITIAL | {"epochs", "learning_rates", "rate"}
+_ON_SPHERE = {"widths", "steps", "samples_per_class", "min_distance", "label_noise", "runs"}
+_SETTINGS_OF = {
+    Experiment.initial_spectra: _INITIAL | {"hessian_precision"},
+    Experiment.rate_sweep: _TRAINED,
+    Experiment.best_rate_spectra: _TRAINED | {"hessian_epochs", "hessian_precision", "negative_eigenvalues"},
+    Experiment.theorem_1: _ON_SPHERE,
+    Experiment.theorem_2: {"networks", "depths", "widths", "units", "activations", "samples_per_class", "runs"},
+    Experiment.sphere_path: _ON_SPHERE,
+    Experiment.zero_hessians: {"networks", "units"},
+}
+"""The keys of the protocol that each experiment depends on."""
 
 
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
@@ -39,15 +53,8 @@ def settings_in_words(config: Config, name: str) -> dict[str, str]:
         values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
-    del values["runs at"]
-    along_training = ("hessian epochs", "negative eigenvalues")
-    unused = {
-        Experiment.initial_spectra: (*along_training, "epochs", "learning rates", "rate"),
-        Experiment.rate_sweep: (*along_training, "hessian precision"),
-    }
-    for key in unused.get(experiment, ()):
-        del values[key]
-    return values
+    unused = {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
+    return {key: value for key, value in values.items() if key.replace(" ", "_") not in unused}
 
 
 def assumed(config: Config, figure: Figure) -> list[str]:
@@ -101,6 +108,23 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         yield f"    why: {assumption.reason}"
         for variant_id, variant in assumption.variants.items():
             yield f"    variant {variant_id}: {variant.summary}: {' '.join(variant.overrides)}"
+    yield from _jobs(part)
+    yield "\nfiles"
+    yield f"  results: {_results(part, plan, layout)}"
+    yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
+
+
+def _results(part: FigurePlan, plan: Plan, layout: Layout) -> str:
+    made = f"{layout.theory('ID')}" if part.verification else f"{layout.training('ID')}, {layout.curvature('ID')}"
+    return f"{made}; {layout.whitened(plan.data.id)}"
+
+
+def _jobs(part: FigurePlan) -> Iterator[str]:
+    if part.verification:
+        seconds = verify_cost(part.verification).seconds
+        yield "\nverification"
+        yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core"
+        return
     yield "\nensembles"
     total = 0.0
     jobs = [("train", e.id, e, train_cost(e)) for e in part.ensembles if e.epochs]
@@ -112,9 +136,6 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
             f"on one core and {estimate.megabytes:.0f} MB"
         )
     yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
-    yield "\nfiles"
-    yield f"  results: {layout.training('ID')}, {layout.curvature('ID')}; {layout.whitened(plan.data.id)}"
-    yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
 
 
 def ledger_sha256(config: Config, paper: str) -> str:

@@ -35,6 +35,10 @@ class Layout:
         """Folder of the spectra of Hessians."""
         return self.results / "curvature" / hessians_id
 
+    def theory(self, verification_id: str) -> Path:
+        """Folder of what the check of a theorem measured."""
+        return self.results / "theory" / verification_id
+
     def figure(self, name: str, suffix: str) -> Path:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"

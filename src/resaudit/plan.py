@@ -8,6 +8,7 @@ from typing import Any
 
 from resaudit.config import Config, Experiment, Figure, Protocol
 from resaudit.networks.network import Network, shortcut_depth_of
+from resaudit.theory.cases import Cases
 
 
 def content_id(stem: str, settings: dict[str, Any]) -> str:
@@ -111,12 +112,43 @@ class Hessians:
 
 
 @dataclass(frozen=True)
+class Verification:
+    """A theorem, or a part of its proof, checked by construction.
+
+    Attributes:
+        experiment: what is checked, one of :class:`~resaudit.config.Experiment` that do not train.
+        data: id of the whitened data that real samples are taken from.
+        dataset: its name.
+        cases: sizes and draws.
+    """
+
+    experiment: str
+    data: str
+    dataset: str
+    cases: Cases
+
+    @property
+    def settings(self) -> dict[str, Any]:
+        """All that the result depends on."""
+        return {**asdict(self), "dtype": "float64"}
+
+    @cached_property
+    def id(self) -> str:
+        """Readable stem and hash of the settings."""
+        return content_id(self.experiment.replace("_", "-"), self.settings)
+
+
+@dataclass(frozen=True)
 class FigurePlan:
-    """What one figure is drawn from: for each (network name, depth) the sweep, and the Hessians."""
+    """What one figure is drawn from: for each (network name, depth) the sweep, and the Hessians.
+
+    A figure about a theorem is drawn from its verification instead.
+    """
 
     figure: Figure
     sweeps: dict[tuple[str, int], Ensemble] = field(default_factory=dict)
     hessians: dict[tuple[str, int], Hessians] = field(default_factory=dict)
+    verification: Verification | None = None
 
     @property
     def ensembles(self) -> list[Ensemble]:
@@ -129,6 +161,7 @@ class FigurePlan:
         return {
             "sweeps": {f"{name} {depth}": e.id for (name, depth), e in self.sweeps.items()},
             "hessians": {f"{name} {depth}": h.id for (name, depth), h in self.hessians.items()},
+            "verification": self.verification.id if self.verification else None,
             "rate": self.figure.protocol.rate.value,
             "negative eigenvalues": self.figure.protocol.negative_eigenvalues.value,
         }
@@ -152,6 +185,11 @@ class Plan:
         """The Hessians to compute, by id, each once however many figures want them."""
         return {h.id: h for f in self.figures.values() for h in f.hessians.values()}
 
+    @cached_property
+    def verified(self) -> dict[str, Verification]:
+        """The theorems to check, by id."""
+        return {f.verification.id: f.verification for f in self.figures.values() if f.verification}
+
 
 def make_plan(config: Config) -> Plan:
     """The jobs of every figure of the configuration that is to be drawn."""
@@ -168,6 +206,8 @@ def make_plan(config: Config) -> Plan:
 
 def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePlan:
     protocol = figure.protocol
+    if not figure.experiment.trains:
+        return FigurePlan(figure, verification=_verification(figure, config, data))
     initial = {
         (name, depth): _initial(protocol, name, depth, config, data.id)
         for name in protocol.networks
@@ -203,6 +243,24 @@ def _initial(protocol: Protocol, name: str, depth: int, config: Config, data: st
         "seed": config.seed,
         "runs": protocol.runs_of(depth),
     }
+
+
+def _verification(figure: Figure, config: Config, data: WhitenedData) -> Verification:
+    protocol = figure.protocol
+    cases = Cases(
+        seed=config.seed,
+        draws=protocol.runs,
+        shortcut_depths=tuple(shortcut_depth_of(name) for name in protocol.networks),
+        activations=tuple((a.pre, a.mid, a.post) for a in protocol.activations),
+        widths=tuple(protocol.widths),
+        units=tuple(protocol.units),
+        depths=tuple(protocol.depths),
+        steps=tuple(protocol.steps),
+        samples_per_class=tuple(protocol.samples_per_class),
+        min_distance=protocol.min_distance,
+        label_noise=protocol.label_noise,
+    )
+    return Verification(figure.experiment.value, data.id, data.dataset, cases)
 
 
 def _each(initial: dict[tuple[str, int], dict[str, Any]], **training: Any) -> dict[tuple[str, int], Ensemble]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from resaudit.composition import load
 from resaudit.config import CONTROL, Variant
 from resaudit.errors import ResauditError
-from resaudit.plan import Ensemble, Hessians, Plan, make_plan
+from resaudit.plan import Ensemble, Hessians, Plan, Verification, make_plan
 
 
 class Programme:
@@ -68,6 +68,17 @@ class Programme:
             if wanted in plan.hessians:
                 return plan, plan.hessians[wanted]
         raise _unknown("Hessians", wanted)
+
+    def verification(self, wanted: str) -> tuple[Plan, Verification]:
+        """The check of a theorem of an id, and a plan that has it.
+
+        Raises:
+            ResauditError: neither the configuration nor any variant of it has one.
+        """
+        for plan in self._all():
+            if wanted in plan.verified:
+                return plan, plan.verified[wanted]
+        raise _unknown("verification", wanted)
 
     def data(self, wanted: str) -> Plan:
         """A plan whose whitened data has an id.

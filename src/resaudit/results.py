@@ -7,9 +7,11 @@ from typing import Any
 from resaudit.arrays import load_arrays
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
+from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
-from resaudit.plan import Ensemble, Hessians, WhitenedData
+from resaudit.plan import Ensemble, Hessians, Verification, WhitenedData
+from resaudit.theory.records import RECORDS, Record
 from resaudit.training.trajectory import Trajectory
 
 
@@ -44,6 +46,29 @@ def load_spectra(layout: Layout, hessians: Hessians) -> Spectra:
     folder = layout.curvature(hessians.id)
     _check_settings(folder, hessians.settings)
     return load_arrays(folder / "spectra.npz", Spectra)
+
+
+def load_whitened(layout: Layout, data: WhitenedData) -> Whitened:
+    """Whitened samples with their labels.
+
+    Raises:
+        ResauditError: they are missing, damaged, or of other settings.
+    """
+    folder = layout.whitened(data.id)
+    _check_settings(folder, data.settings)
+    return load_arrays(folder / "samples.npz", Whitened)
+
+
+def load_measurements(layout: Layout, verification: Verification) -> Record:
+    """What the check of a theorem measured.
+
+    Raises:
+        ResauditError: it is missing, damaged, or of other settings.
+    """
+    folder = layout.theory(verification.id)
+    _check_settings(folder, verification.settings)
+    kind: type[Record] = RECORDS[verification.experiment]
+    return load_arrays(folder / "measurements.npz", kind)
 
 
 def _check_settings(folder: Path, expected: dict[str, Any]) -> None:

@@ -19,10 +19,12 @@ from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, write_json
 from resaudit.networks.initialization import initial_weights
-from resaudit.plan import Ensemble, Hessians, Plan
+from resaudit.plan import Ensemble, Hessians, Plan, Verification
 from resaudit.progress import with_progress
 from resaudit.provenance import provenance
-from resaudit.results import load_moments, load_trajectory
+from resaudit.results import load_moments, load_trajectory, load_whitened
+from resaudit.theory.checks import RealData, check_theorem_1, check_theorem_2, find_detour, zero_hessians
+from resaudit.theory.records import Record
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.trajectory import Trajectory, chosen_learning_rate
@@ -100,6 +102,30 @@ def run_curvature(plan: Plan, hessians: Hessians) -> None:
         moments = load_moments(layout, plan.data)
         spectra = spectra_along((w.to(device, dtype) for w in checkpoints), ensemble.network, moments)
         save_arrays(folder / "spectra.npz", spectra)
+
+
+def run_verify(plan: Plan, verification: Verification) -> None:
+    """Check a theorem at every size and draw: ``measurements.npz``.
+
+    Raises:
+        ResauditError: the whitened data are missing, or samples as wanted are not to be had.
+    """
+    layout = Layout(plan.config.paths)
+    folder = layout.theory(verification.id)
+    with _recorded(folder, verification.settings, torch.device("cpu")):
+        real = RealData(verification.dataset, load_whitened(layout, plan.data), load_moments(layout, plan.data))
+        save_arrays(folder / "measurements.npz", verify(verification, real))
+
+
+def verify(verification: Verification, real: RealData) -> Record:
+    """What the check of a theorem measures, in double precision on the CPU."""
+    cases = verification.cases
+    if verification.experiment == "sphere_path":
+        return find_detour(cases, real)
+    if verification.experiment == "zero_hessians":
+        return zero_hessians(cases, real.moments)
+    check = {"theorem_1": check_theorem_1, "theorem_2": check_theorem_2}[verification.experiment]
+    return check(cases, real, lambda draws: with_progress(draws, f"{verification.id} draws"))
 
 
 def _summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:

@@ -7,7 +7,20 @@ from typing import Any
 from resaudit.config import CONTROL, Config, Dataset, Experiment, Figure, Protocol, Source
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim, GrowthExponent
-from resaudit.networks.network import Network, shortcut_depth_of
+from resaudit.networks.activations import ACTIVATIONS
+from resaudit.networks.network import PLAIN_NAMES, Network, shortcut_depth_of
+
+_LISTS_NEEDED = {
+    Experiment.initial_spectra: ("networks", "depths"),
+    Experiment.rate_sweep: ("networks", "depths", "learning_rates"),
+    Experiment.best_rate_spectra: ("networks", "depths", "learning_rates"),
+    Experiment.theorem_1: ("widths", "steps", "samples_per_class"),
+    Experiment.theorem_2: ("networks", "depths", "widths", "units", "activations", "samples_per_class"),
+    Experiment.sphere_path: ("widths", "steps", "samples_per_class"),
+    Experiment.zero_hessians: ("networks", "units"),
+}
+# Lemma 2 goes round obstacles on a sphere, so it needs a third dimension; Figure 10 can show no more than three.
+_LEAST_WIDTH = {Experiment.theorem_1: 3, Experiment.sphere_path: 3}
 
 
 def check(config: Config) -> None:
@@ -26,7 +39,7 @@ def check(config: Config) -> None:
     for wanted in config.figures:
         config.named(wanted)
     for name, figure in config.every_figure():
-        _check_figure(f"figure.{name.replace('/', '.')}", figure)
+        _check_figure(f"figure.{name.replace('/', '.')}", figure, config.whitening.components)
     _check_variants(config)
     for paper in config.claims:
         for name, claim in config.claims_of(paper).items():
@@ -69,20 +82,21 @@ def _check_dataset(dataset: Dataset) -> None:
         raise ResauditError(f"dataset.folder {dataset.folder!r} is not a folder; give one that holds the IDX files")
 
 
-def _check_figure(where: str, figure: Figure) -> None:
+def _check_figure(where: str, figure: Figure, most: int) -> None:
     protocol = figure.protocol
     known = {f.name for f in dataclasses.fields(Protocol)}
     for scale, changes in figure.scales.items():
         for key in changes.keys() - known:
             raise ResauditError(f"unknown configuration key '{where}.scales.{scale}.{key}'; allowed: {sorted(known)}")
-    for key in ("networks", "depths") + (
-        () if figure.experiment is Experiment.initial_spectra else ("learning_rates",)
-    ):
-        values = getattr(protocol, key)
+    for key in _LISTS_NEEDED[figure.experiment]:
+        values = [str(value) for value in getattr(protocol, key)]
         if not values:
             raise ResauditError(f"{where}.protocol.{key} is empty; give at least one")
         if len(set(values)) < len(values):
-            raise ResauditError(f"{where}.protocol.{key} names a value twice: {values}")
+            raise ResauditError(f"{where}.protocol.{key} names a value twice: [{', '.join(values)}]")
+    if not figure.experiment.trains:
+        _check_theorem(f"{where}.protocol", figure.experiment, protocol, most)
+        return
     if figure.experiment is not Experiment.initial_spectra and protocol.epochs < 1:
         raise ResauditError(f"{where}.protocol.epochs is {protocol.epochs}; allowed: at least 1")
     if figure.experiment is Experiment.best_rate_spectra and len(protocol.depths) > 1:
@@ -141,3 +155,40 @@ def _check_network(where: str, name: str, depth: int) -> None:
     except ValueError as error:
         hint = "" if "unknown network" in str(error) else f"; allowed for {name}: multiples of its shortcut depth"
         raise ResauditError(f"{where}: {error}{hint}") from None
+
+
+def _check_theorem(where: str, experiment: Experiment, protocol: Protocol, most: int) -> None:
+    for name in protocol.networks:
+        _check_shortcut(where, name, protocol.depths)
+    least = _LEAST_WIDTH.get(experiment, 1)
+    for width in protocol.widths:
+        if not least <= width <= most:
+            raise ResauditError(f"{where}.widths has {width}; allowed: {least} to {most} (whitening.components)")
+    for activations in protocol.activations:
+        for position in ("pre", "mid", "post"):
+            _check_activation(f"{where}.activations", position, getattr(activations, position))
+    if experiment is Experiment.sphere_path:
+        for key in ("widths", "steps", "samples_per_class"):
+            if len(getattr(protocol, key)) > 1:
+                raise ResauditError(f"{where}.{key} is {getattr(protocol, key)}; allowed: one value")
+        if protocol.widths != [3]:
+            raise ResauditError(f"{where}.widths is {protocol.widths}; allowed: [3], which can be drawn")
+
+
+def _check_shortcut(where: str, name: str, depths: list[int]) -> None:
+    if name in PLAIN_NAMES:
+        raise ResauditError(f"{where}.networks has {name!r}; allowed: 'N-shortcut' with N >= 1, as in 2-shortcut")
+    try:
+        shortcut_depth_of(name)
+    except ValueError as error:
+        raise ResauditError(f"{where}: {error}") from None
+    if name == "2-shortcut":
+        for depth in depths:
+            _check_network(where, name, depth)
+
+
+def _check_activation(where: str, position: str, name: str) -> None:
+    # Assumption 3 of Demystifying ResNet: sigma_mid(0) = sigma_post(0) = 0.
+    allowed = [known for known, at_zero in ACTIVATIONS.items() if position == "pre" or at_zero.value == 0]
+    if name not in allowed:
+        raise ResauditError(f"{where} has {position} {name!r}; allowed: {', '.join(allowed)}")

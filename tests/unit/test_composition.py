@@ -65,7 +65,7 @@ def test_yaml_scales_set_known_keys_only() -> None:
     ("override", "said"),
     [
         ("sede=1", "unknown configuration key 'sede'; allowed in place of 'sede': dataset, device"),
-        (f"{FIG04}.protocol.runz=1", "allowed in place of 'runz': depths, epochs"),
+        (f"{FIG04}.protocol.runz=1", "allowed in place of 'runz': activations, depths, epochs"),
         ("seed=abc", "could not be converted to Integer"),
         ("seed=-1", "seed is -1; allowed"),
         ("seed=[1", "override 'seed=[1' does not parse"),

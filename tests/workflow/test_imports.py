@@ -20,6 +20,7 @@ def run_code(code: str) -> None:
         "resaudit.training.linear",
         "resaudit.curvature.linear",
         "resaudit.curvature.spectrum",
+        "resaudit.theory.checks",
         "resaudit.datasets.whitening",
         "resaudit.datasets.moments",
     ],

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from resaudit.composition import dataset_files
 from resaudit.config import CONTROL
-from resaudit.cost import curvature_cost, curvature_threads, train_cost
+from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
@@ -71,6 +71,10 @@ def hessians_of(wildcards):
     return PROGRAMME.hessians(wildcards.id)[1]
 
 
+def verification_of(wildcards):
+    return PROGRAMME.verification(wildcards.id)[1]
+
+
 def raw_files_of(wildcards):
     dataset = PROGRAMME.data(wildcards.data).data.dataset
     return [FILES.dataset(dataset) / file for file in DATASETS[dataset]]
@@ -102,9 +106,11 @@ def figure_of(wildcards):
 
 def results_of(wildcards):
     part = figure_of(wildcards)
-    return [FILES.training(e.id) / "trajectory.npz" for e in part.ensembles if e.epochs] + [
-        FILES.curvature(h.id) / "spectra.npz" for h in part.hessians.values()
-    ]
+    return (
+        [FILES.training(e.id) / "trajectory.npz" for e in part.ensembles if e.epochs]
+        + [FILES.curvature(h.id) / "spectra.npz" for h in part.hessians.values()]
+        + [FILES.theory(v.id) / "measurements.npz" for v in [part.verification] if v]
+    )
 
 
 def fingerprint_of(wildcards):

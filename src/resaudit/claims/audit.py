@@ -168,6 +168,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
     layout, part = Layout(plan.config.paths), plan.figures[figure.name]
     folders = [layout.training(e.id) for e in part.ensembles if e.epochs]
     folders += [layout.curvature(h.id) for h in part.hessians.values()]
+    folders += [layout.theory(part.verification.id)] if part.verification else []
     return {
         "id": figure.name,
         "title": part.figure.title,

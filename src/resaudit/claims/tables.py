@@ -43,6 +43,8 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
         found = said["settings"].get(key)
         if found != value:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
+    if said.get("evidence") != plan.figures[name].evidence:
+        raise ResauditError(f"{csv} was drawn from other ensembles than those asked for; {again}")
     table, keys = read_csv(csv), plan.figures[name].figure.keys
     if set(keys) <= set(table) and table.duplicated(keys).any():
         raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")

@@ -36,8 +36,8 @@ def run_draw(plan: Plan, name: str) -> None:
     write_csv(csv, module.table(gather(plan.figures[name], layout)))
     apply_style()
     save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
-    table = {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
-    write_json(layout.figure(name, "json"), about(plan.config, paper, name) | table | provenance())
+    made = {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest(), "evidence": plan.figures[name].evidence}
+    write_json(layout.figure(name, "json"), about(plan.config, paper, name) | made | provenance())
 
 
 def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> None:

@@ -7,7 +7,8 @@ from resaudit.config import Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.files import Layout
 from resaudit.plan import FigurePlan
-from resaudit.results import load_spectra, load_trajectory
+from resaudit.results import load_measurements, load_spectra, load_trajectory
+from resaudit.theory.records import Record
 from resaudit.training.trajectory import Trajectory, chosen_learning_rate
 
 Key = tuple[str, int]
@@ -24,6 +25,7 @@ class Evidence:
         rates: which of these rates a network's training is shown at.
         followed: training at that rate, with snapshots.
         spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
+        measured: what the check of a theorem measured, where the figure is about one.
     """
 
     protocol: Protocol
@@ -31,6 +33,7 @@ class Evidence:
     rates: Mapping[Key, float]
     followed: Mapping[Key, Trajectory]
     spectra: Mapping[Key, Spectra]
+    measured: Record | None = None
 
 
 def gather(plan: FigurePlan, layout: Layout) -> Evidence:
@@ -47,4 +50,5 @@ def gather(plan: FigurePlan, layout: Layout) -> Evidence:
         rates={key: chosen_learning_rate(sweep, choice) for key, sweep in sweeps.items()},
         followed={key: load_trajectory(layout, h.ensemble) for key, h in plan.hessians.items() if h.ensemble.epochs},
         spectra={key: load_spectra(layout, hessians) for key, hessians in plan.hessians.items()},
+        measured=load_measurements(layout, plan.verification) if plan.verification else None,
     )

@@ -1,0 +1,97 @@
+"""A figure of our own on section 5's first paragraph: 1-shortcut networks beside orthogonal ones."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from resaudit.papers.demystifying_resnet.tables import long_table
+from resaudit.papers.evidence import Evidence, Key
+from resaudit.papers.style import depth_axis, look, panels
+from resaudit.plan import snapshot_epochs
+from resaudit.training.trajectory import Trajectory, best_learning_rate
+
+CURVE_EPOCHS = 40
+"""Epochs of a training curve that are kept, evenly on a logarithmic scale."""
+
+
+def table(evidence: Evidence) -> pd.DataFrame:
+    """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss.
+
+    The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; of the runs at the best
+    rate also the epochs of their curve. ``excess_loss`` is the loss less the optimum, to more digits than the two
+    columns have.
+    """
+
+    def rows(key: Key) -> pd.DataFrame:
+        trajectory = evidence.sweeps[key]
+        last = len(trajectory.excess_loss) - 1
+        final = np.array([last])
+        curve = np.array(snapshot_epochs(last, CURVE_EPOCHS))
+        best = best_learning_rate(trajectory)
+        rates = np.unique(trajectory.learning_rate)
+        return pd.concat([_rows_at(trajectory, rate, curve if rate == best else final) for rate in rates])
+
+    return long_table(evidence.sweeps, rows)
+
+
+def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.DataFrame:
+    runs = np.flatnonzero(trajectory.learning_rate == rate)
+    run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
+    return pd.DataFrame(
+        {
+            "learning_rate": rate,
+            "run": run,
+            "epoch": epoch,
+            "loss": trajectory.loss[epoch, runs[run]],
+            "optimal_loss": float(trajectory.baseline_loss),
+            "excess_loss": trajectory.excess_loss[epoch, runs[run]],
+        }
+    )
+
+
+def at_best_rate(table: pd.DataFrame) -> pd.DataFrame:
+    """Rows of each network and depth at the rate whose mean final loss is least, the lower rate in a tie."""
+    final = table[table["epoch"] == table["epoch"].max()]
+    means = final.groupby(["network", "depth", "learning_rate"], sort=False)["excess_loss"].mean().reset_index()
+    least = means.sort_values(["excess_loss", "learning_rate"]).groupby(["network", "depth"]).head(1)
+    return table.merge(least[["network", "depth", "learning_rate"]])
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Left: training curves at a middle and at the largest depth. Then final losses and best rates, as Figure 7."""
+    figure, (curves, losses, rates) = panels(3)
+    best, depths = at_best_rate(table), sorted(table["depth"].unique())
+    shown = dict(zip(("-", ":"), dict.fromkeys([depths[(len(depths) - 1) // 2], depths[-1]]), strict=False))
+    final = best[best["epoch"] == best["epoch"].max()]
+    for network in table["network"].unique():
+        for line, depth in shown.items():
+            _plot_curve(curves, best[(best["network"] == network) & (best["depth"] == depth)], network, line)
+        by_depth, style = final[final["network"] == network].groupby("depth"), look(network)
+        losses.plot(by_depth["excess_loss"].mean(), **style)
+        low, high = (by_depth["excess_loss"].quantile(share) for share in (0.1, 0.9))
+        losses.fill_between(low.index, low, high, color=style["color"], alpha=0.2, linewidth=0)
+        rates.plot(by_depth["learning_rate"].first(), **style)
+    for axes in (curves, losses, rates):
+        axes.set_yscale("log")
+    curves.set_xscale("symlog", linthresh=1)
+    curves.set_xlim(0, table["epoch"].max())
+    curves.set_xlabel("epoch")
+    curves.set_ylabel(r"loss $-$ optimal loss")
+    for line, depth in shown.items():
+        curves.plot([], [], line, color="0.3", label=f"depth {depth}")
+    curves.legend()
+    for axes in (losses, rates):
+        depth_axis(axes, depths)
+    losses.set_ylabel(r"final loss $-$ optimal loss")
+    rates.set_ylabel("optimal learning rate")
+    rates.legend(loc="lower left")
+    return figure
+
+
+def _plot_curve(axes: Axes, rows: pd.DataFrame, network: str, line: str) -> None:
+    """Mean over runs; 10th to 90th percentile shaded."""
+    by_epoch, colour = rows.groupby("epoch")["excess_loss"], look(network)["color"]
+    mean = by_epoch.mean()
+    axes.plot(mean.index, mean, line, color=colour)
+    axes.fill_between(mean.index, by_epoch.quantile(0.1), by_epoch.quantile(0.9), color=colour, alpha=0.2, linewidth=0)

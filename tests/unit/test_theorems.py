@@ -1,0 +1,293 @@
+"""Oracle: made measurements and the figures' YAML. Sees lost rows, swapped axes, sizes that reach no id, lax bounds."""
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit import stages
+from resaudit.composition import load
+from resaudit.cost import verify_cost
+from resaudit.errors import ResauditError
+from resaudit.explanation import about, explain
+from resaudit.files import Layout, write_json
+from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
+from resaudit.papers.evidence import Evidence, gather
+from resaudit.plan import Plan, Verification, content_id, make_plan
+from resaudit.results import load_measurements
+from resaudit.theory.cases import Cases
+from resaudit.theory.records import Case, Finding, Measurements, SpherePath, ZeroHessians, as_columns
+from resaudit.training.trajectory import Trajectory
+
+PREFIX = "figure.demystifying_resnet"
+
+
+def plan(*overrides: str) -> Plan:
+    return make_plan(load(overrides))
+
+
+def evidence(measured: Measurements | SpherePath | ZeroHessians) -> Evidence:
+    return Evidence({}, {}, {}, measured)
+
+
+# Measurements and tables
+
+CASE = Case(2, "identity/relu/identity", 3, 6, 3, "mnist", 0)
+
+
+def made(*findings: Finding, **changes: object) -> list[tuple[Case, Finding]]:
+    return [(dataclasses.replace(CASE, **changes), finding) for finding in findings]  # type: ignore[arg-type]
+
+
+def test_a_table_has_a_row_for_each_measurement() -> None:
+    rows = made(Finding("a", 1.0, 2.0, 0.5, 0.1), Finding("b", 3.0, np.nan, 0.0, 0.2), units=12)
+    table = theorem1.table(evidence(as_columns(rows)))
+    assert list(table.columns) == [
+        "property", "shortcut_depth", "activations", "width", "units", "samples", "data", "draw", "value", "expected",
+        "error", "tolerance",
+    ]  # fmt: skip
+    assert table["property"].tolist() == ["a", "b"]
+    assert table["value"].tolist() == [1.0, 3.0]
+    assert table["units"].tolist() == [12, 12]
+    assert table["activations"].tolist() == ["identity/relu/identity"] * 2
+    pd.testing.assert_frame_equal(table, theorem2.table(evidence(as_columns(rows))))
+
+
+def test_errors_are_drawn_as_shares_of_their_tolerance_and_too_large_ones_apart() -> None:
+    rows = [*made(Finding("good of order 1", 0, 0, 0.0, 1.0), Finding("good of order 2", 0, 0, 0.05, 0.1)),
+            *made(Finding("bad", 0, 0, 3.0, 1.0), Finding("not stated", 1, np.nan, 9.0, 1.0))]  # fmt: skip
+    _, left, _ = theorems.two_panels(3.0)
+    theorems.error_panel(left, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
+    assert [text.get_text() for text in left.get_yticklabels()] == ["bad  (1)", "good of order k  (2)"]
+    inside, outside, limit = left.get_lines()
+    assert (inside.get_xdata().tolist(), inside.get_ydata().tolist()) == ([0.5], [1])
+    assert (outside.get_xdata().tolist(), outside.get_ydata().tolist()) == ([3.0], [0])
+    assert limit.get_xdata() == [1.0, 1.0]
+    (segments,) = (collection.get_segments() for collection in left.collections)
+    assert segments[1][:, 0].tolist() == [theorems.LEAST_DRAWN, 0.5]
+
+
+def test_theorem1_draws_the_norms_of_real_data_by_units() -> None:
+    rows = []
+    for units, value in ((3, 8.0), (30, 2.0)):
+        for draw, share in enumerate((0.5, 1.5)):
+            found = (Finding(theorem1.NORMS, share * value, np.nan, 0.0, 1.0),
+                     Finding(theorem1.BOUND, share * value, 9 * value, 0.0, 1.0))  # fmt: skip
+            rows += made(*found, units=units, draw=draw) + made(*found, units=units, draw=draw, data="random", width=5)
+    axes = theorem1.plot(pd.DataFrame(dataclasses.asdict(as_columns(rows)))).axes[1]
+    lines = {line.get_label(): line for line in axes.get_lines()}
+    assert lines["3, 3"].get_xdata().tolist() == [3, 30]
+    assert lines["3, 3"].get_ydata().tolist() == [8.0, 2.0]
+    assert "5, 3" not in lines
+    assert [72.0, 18.0] in [np.asarray(line.get_ydata()).tolist() for line in axes.get_lines()]
+    slope = lines[r"$\propto R^{-1/2}$"]
+    assert np.prod(slope.get_xdata()) > 0
+    assert np.ptp(np.square(slope.get_ydata()) * slope.get_xdata()) < 1e-12
+
+
+def test_theorem2_draws_resolved_condition_numbers_of_all_data_by_depth() -> None:
+    rows = made(Finding("eq. 9", 1, 1, 0, 1), samples=10)
+    for n, units in ((1, 2), (1, 4), (2, 1)):
+        for least, error in (("min", 2.0), ("(0.1)", 1e-9)):
+            finding = Finding(theorem2.CONDITION.format(least), 10.0 * units, np.nan, error, 1.0)
+            rows += made(finding, shortcut_depth=n, units=units, samples=60_000)
+            rows += made(finding, shortcut_depth=n, units=units * 32, samples=10)
+    axes = theorem2.plot(pd.DataFrame(dataclasses.asdict(as_columns(rows)))).axes[1]
+    drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.get_lines()]
+    assert drawn == [([], []), ([2, 4], [20.0, 40.0]), ([], []), ([2], [10.0])]
+
+
+def test_fig10_says_how_near_every_point_is() -> None:
+    path = SpherePath(
+        path=np.array([[1.0, 0, 0], [0, 1.0, 0]]), direct=np.array([[1.0, 0, 0], [0, 1.0, 0]]),
+        obstacles=np.array([[0, 0, 1.0], [0.6, 0.8, 0]]), rho=np.array(0.5),
+    )  # fmt: skip
+    table = fig10.table(evidence(path))
+    assert table["kind"].tolist() == ["path", "path", "direct", "direct", "obstacle", "obstacle"]
+    np.testing.assert_allclose(table["nearest"][:2], [np.hypot(0.4, 0.8), np.hypot(0.6, 0.2)])
+    assert set(table["rho"]) == {0.5}
+    left, right = fig10.plot(table).axes
+    assert [line.get_label() for line in left.get_lines()].count("path of Lemma 2") == 1
+    assert right.get_lines()[-1].get_ydata() == [0.25, 0.25]
+
+
+def test_fig10_looks_from_above_the_middle_with_the_end_to_the_right() -> None:
+    view = fig10._view(np.array([[1.0, 0, 0], [0.6, 0.8, 0], [0, 1.0, 0]]))
+    np.testing.assert_allclose(view @ view.T, np.eye(3), atol=1e-15)
+    assert np.linalg.det(view) == pytest.approx(1.0)
+    assert (view @ [0, 1.0, 0])[0] > (view @ [1.0, 0, 0])[0]
+
+
+def test_fig11_draws_every_entry_in_its_place() -> None:
+    hessians = ZeroHessians(
+        shortcut_depth=np.array([2, 2, 1]), units=np.array([1, 1, 2]), width=np.array([1, 1, 1]),
+        row=np.array([1, 0, 0]), column=np.array([0, 1, 1]), value=np.array([-3.0, 3.0, 2.0]),
+    )  # fmt: skip
+    table = fig11.table(evidence(hessians))
+    assert table["network"].tolist() == ["2-shortcut", "2-shortcut", "1-shortcut"]
+    two, one, _ = fig11.plot(table).axes
+    assert two.images[0].get_array().filled(0).tolist() == [[0, 3], [-3, 0]]
+    assert one.images[0].get_array().filled(0).tolist() == [[0, 2], [0, 0]]
+    assert [text.get_text() for text in two.get_xticklabels()] == ["$W^{1,1}$", "$W^{1,2}$"]
+    assert [text.get_text() for text in one.get_xticklabels()] == ["$W^{1,1}$", "$W^{2,1}$"]
+
+
+def sweep() -> Trajectory:
+    """Four epochs, rates 0.1 (best) and 0.2 (diverges), two runs each."""
+    excess = np.array([[8.0, 9, 8, 9], [4, 5, 4, np.inf], [2, 3, 2, np.inf], [1, 2, 1, np.inf]])
+    empty = np.empty(0)
+    return Trajectory(np.array([0.1, 0.1, 0.2, 0.2]), np.array(0.25), excess, empty, empty, empty, empty)
+
+
+def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> None:
+    table = shortcut1.table(Evidence({("orthogonal", 4): sweep()}, {}, {}))
+    assert list(table.columns) == [
+        "network", "depth", "learning_rate", "run", "epoch", "loss", "optimal_loss", "excess_loss",
+    ]  # fmt: skip
+    final = table[table["epoch"] == 3]
+    assert final["learning_rate"].tolist() == [0.1, 0.1, 0.2, 0.2]
+    assert final["loss"].tolist() == [1.25, 2.25, 1.25, np.inf]
+    curve = table[table["learning_rate"] == 0.1]
+    assert curve[curve["run"] == 1]["excess_loss"].tolist() == [9, 5, 3, 2]
+    assert table[table["learning_rate"] == 0.2]["epoch"].tolist() == [3, 3]
+    assert shortcut1.at_best_rate(table)["learning_rate"].unique().tolist() == [0.1]
+
+
+def test_shortcut1_draws_mean_curves_final_losses_and_rates() -> None:
+    evidence_ = Evidence({(n, d): sweep() for n in ("1-shortcut", "orthogonal") for d in (2, 4, 8)}, {}, {})
+    curves, losses, rates = shortcut1.plot(shortcut1.table(evidence_)).axes
+    assert [line.get_ydata().tolist() for line in curves.get_lines()[:4]] == [[8.5, 4.5, 2.5, 1.5]] * 4
+    assert [text.get_text() for text in curves.get_legend().get_texts()] == ["depth 4", "depth 8"]
+    assert losses.get_lines()[0].get_xdata().tolist() == [2, 4, 8]
+    assert losses.get_lines()[0].get_ydata().tolist() == [1.5] * 3
+    assert rates.get_lines()[1].get_ydata().tolist() == [0.1] * 3
+
+
+# Plan
+
+
+def test_shortcut1_trains_only_what_figure_7_does_not() -> None:
+    fig07, ours = set(plan("figures=[fig07]").trained), set(plan("figures=[shortcut1]").trained)
+    assert len(ours - fig07) == 6
+    assert all(name.startswith("shortcut1-") for name in ours - fig07)
+
+
+def test_a_theorem_trains_nothing_and_has_one_verification() -> None:
+    theorems_ = plan("figures=[theorem1,theorem2,fig10,fig11]")
+    assert not theorems_.trained
+    assert not theorems_.with_spectra
+    assert len(theorems_.verified) == 4
+    for name, verification in theorems_.verified.items():
+        assert theorems_.verification(name) is verification
+    with pytest.raises(ResauditError, match="no verification 'nothing' in this configuration"):
+        theorems_.verification("nothing")
+
+
+def test_every_field_of_a_verification_changes_its_id() -> None:
+    one = Verification("theorem_1", "data", "mnist", Cases(1, 2))
+    others = {
+        "seed": 2, "draws": 3, "shortcut_depths": (1,), "activations": (("tanh",) * 3,), "widths": (3,), "units": (1,),
+        "depths": (2,), "steps": (4,), "samples_per_class": (5,), "min_distance": 0.3, "label_noise": 0.2,
+    }  # fmt: skip
+    assert set(others) == {f.name for f in dataclasses.fields(Cases)}
+    varied = [dataclasses.replace(one, cases=dataclasses.replace(one.cases, **{k: v})) for k, v in others.items()]
+    varied += [dataclasses.replace(one, **{key: "other"}) for key in ("experiment", "data", "dataset")]
+    assert len({v.id for v in (one, *varied)}) == len(others) + 4
+    assert content_id("theorem-1", one.settings) == one.id
+
+
+def test_protocols_reach_the_cases() -> None:
+    (verification,) = plan("figures=[theorem2]", "scale=paper").verified.values()
+    cases = verification.cases
+    assert cases.shortcut_depths == (1, 2, 3, 4, 5)
+    assert cases.activations[0] == ("identity",) * 3
+    assert cases.activations[-1] == ("softplus", "tanh", "shifted_softplus")
+    assert (cases.draws, cases.widths, cases.units) == (10, (2, 3, 5, 10), (1, 2, 3))
+    (verification,) = plan("figures=[theorem1]", "scale=paper").verified.values()
+    assert verification.cases.steps == (1, 3, 10, 32, 100)
+    assert verification.cases.samples_per_class == (1, 3)
+
+
+def test_checks_of_more_cost_more() -> None:
+    for figure in ("theorem1", "theorem2"):
+        small, large = (
+            next(iter(plan(f"figures=[{figure}]", f"scale={scale}").verified.values())) for scale in ("smoke", "paper")
+        )
+        assert verify_cost(small).seconds < verify_cost(large).seconds
+
+
+# Words and refusals
+
+
+def test_a_theorems_settings_in_words_are_those_that_it_depends_on() -> None:
+    config = load()
+    said = {name: about(config, config, f"demystifying_resnet/{name}")["settings"] for name in
+            ("theorem1", "theorem2", "fig11", "fig07")}  # fmt: skip
+    assert "learning rates" not in said["theorem1"]
+    assert said["theorem1"]["min distance"] == "0.4"
+    assert said["theorem2"]["activations"].startswith("identity/identity/identity, tanh/tanh/tanh")
+    assert set(said["fig11"]) == {"data", "seed", "components", "centered", "networks", "units"}
+    assert not {"widths", "steps", "min distance", "activations"} & set(said["fig07"])
+
+
+def test_a_theorem_is_explained_with_its_job() -> None:
+    lines = "\n".join(explain(plan("figures=[theorem1]"), load(["scale=paper"]), "demystifying_resnet/theorem1"))
+    assert "verify theorem-1-" in lines
+    assert "results/theory/ID" in lines
+    assert "ensembles" not in lines
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("theorem1.protocol.widths=[2]", "theorem1.protocol.widths has 2; allowed: 3 to 10 (whitening.components)"),
+        ("theorem2.protocol.widths=[11]", "widths has 11; allowed: 1 to 10"),
+        ("theorem1.protocol.widths=[]", "widths is empty; give at least one"),
+        ("theorem1.protocol.steps=[0]", "steps[0] is 0; allowed: finite numbers of at least 1"),
+        ("theorem1.protocol.min_distance=0", "min_distance is 0.0; allowed: finite numbers above 0"),
+        ("theorem1.protocol.label_noise=-1", "label_noise is -1.0; allowed"),
+        ("theorem1.protocol.runs=0", "runs is 0; allowed"),
+        ("theorem2.protocol.units=[1,1]", "units names a value twice: [1, 1]"),
+        ("theorem2.protocol.networks=[xavier]", "networks has 'xavier'; allowed: 'N-shortcut'"),
+        ("theorem2.protocol.networks=[highway]", "unknown network 'highway'; allowed: 'N-shortcut'"),
+        ("theorem2.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
+        ("theorem2.protocol.activations=[{mid:softplus}]", "mid 'softplus'; allowed: identity, tanh, symm"),
+        ("theorem2.protocol.activations=[{pre:relu}]", "pre 'relu'; allowed: identity, tanh, symmetric_sigmoid, soft"),
+        ("theorem2.protocol.activations=[{},{}]", "names a value twice: [identity/identity/identity, identity/"),
+        ("theorem2.protocol.activations=[{mdi:tanh}]", "mdi"),
+        ("fig10.protocol.widths=[4]", "widths is [4]; allowed: [3], which can be drawn"),
+        ("fig10.protocol.steps=[10,20]", "steps is [10, 20]; allowed: one value"),
+        ("fig11.protocol.units=[]", "units is empty"),
+    ],
+)
+def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> None:
+    with pytest.raises(ResauditError) as refusal:
+        load([f"{PREFIX}.{override}"])
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+# The stage
+
+
+def test_a_verification_is_run_from_files_and_read_back(mnist_config, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    asked = plan(
+        f"paths.results={tmp_path}", f"paths.data={mnist_config.paths.data}", "figures=[fig11]",
+        f"{PREFIX}.fig11.protocol.units=[1]",
+    )  # fmt: skip
+    (verification,) = asked.verified.values()
+    layout, part = Layout(asked.config.paths), asked.figures["demystifying_resnet/fig11"]
+    with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
+        stages.run_verify(asked, verification)
+    stages.run_whiten(asked)
+    stages.run_verify(asked, verification)
+    folder = tmp_path / "theory" / verification.id
+    assert {file.name for file in folder.iterdir()} == {"measurements.npz", "settings.json", "provenance.json"}
+    found = gather(part, layout).measured
+    assert isinstance(found, ZeroHessians)
+    assert set(found.shortcut_depth) == {1, 2}
+    write_json(folder / "settings.json", verification.settings | {"data": "other"})
+    with pytest.raises(ResauditError, match="is not what was asked for here"):
+        load_measurements(layout, verification)

@@ -1,0 +1,24 @@
+# What a theorem states, checked by construction at many sizes and draws.
+
+
+rule verify:
+    input:
+        lambda wildcards: [
+            FILES.whitened(verification_of(wildcards).data) / name for name in ("samples.npz", "moments.npz")
+        ],
+        code=code("networks", "datasets", "curvature", "theory", "arrays", "results", "stages"),
+    output:
+        FILES.theory("{id}") / "measurements.npz",
+        FILES.theory("{id}") / "settings.json",
+        FILES.theory("{id}") / "provenance.json",
+    log:
+        LOGS / "verify" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "verify" / "{id}.tsv"
+    threads: 1
+    resources:
+        mem_mb=lambda wildcards: int(verify_cost(verification_of(wildcards)).megabytes),
+        runtime=lambda wildcards: 5 + int(verify_cost(verification_of(wildcards)).seconds / 10),
+        variant=lambda wildcards: hint(PROGRAMME.verification(wildcards.id)[0]),
+    shell:
+        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"
