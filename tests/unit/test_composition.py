@@ -45,13 +45,32 @@ def test_every_assumption_names_a_setting_that_exists_and_variants_that_compose(
     for _, figure in config.every_figure():
         for assumption in figure.assumptions.values():
             assert value_of(assumption, config, figure) not in ("", "None")
-            for variant in assumption.variants:
-                varied = load(variant.overrides)
-                assert changed(make_plan(config)) != changed(make_plan(varied)), variant.name
+
+    configured = [part.evidence for part in make_plan(config).figures.values()]
+    for name, variant in config.variants().items():
+        varied = make_plan(load([f"variant={name}", "scale=paper"]))
+        assert [part.evidence for part in varied.figures.values()] != configured, name
+        assert variant.overrides
+        assert varied.config.paths.figures == f"results/variants/{name}"
 
 
-def changed(plan) -> set[str]:  # type: ignore[no-untyped-def]
-    return {plan.data.id, *plan.trained, *plan.with_spectra}
+def test_a_variant_is_what_its_overrides_say_whatever_else_is_set() -> None:
+    both = load(["dataset=fashion_mnist", "variant=not-centred", f"{FIG04}.protocol.runs=4"])
+    assert both.dataset.name == "fashion_mnist"
+    assert not both.whitening.centered
+    assert both.by_name("demystifying_resnet/fig04").protocol.runs == 4
+    assert load(["whitening.centered=true", "variant=not-centred"]).whitening.centered is False
+
+
+def test_the_control_is_reduced_as_the_variants_are_and_nothing_else() -> None:
+    control, configured = load(["variant=control"]), load()
+    for name, figure in configured.every_figure():
+        other = control.by_name(name)
+        reduced = figure.variant_scales.get("laptop", {})
+        for key, value in dataclasses.asdict(figure.protocol).items():
+            if key not in reduced:
+                assert dataclasses.asdict(other.protocol)[key] == value
+        assert not reduced or other.protocol != figure.protocol
 
 
 def test_yaml_scales_set_known_keys_only() -> None:
@@ -64,7 +83,7 @@ def test_yaml_scales_set_known_keys_only() -> None:
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("sede=1", "unknown configuration key 'sede'; allowed in place of 'sede': dataset, device"),
+        ("sede=1", "unknown configuration key 'sede'; allowed in place of 'sede': claims, dataset, device"),
         (f"{FIG04}.protocol.runz=1", "allowed in place of 'runz': activations, depths, epochs"),
         ("seed=abc", "could not be converted to Integer"),
         ("seed=-1", "seed is -1; allowed"),
@@ -72,6 +91,7 @@ def test_yaml_scales_set_known_keys_only() -> None:
         ("seed", "override 'seed' does not parse"),
         ("+seed2=1", "can be set (key=value), not added"),
         ("~dataset", "not added or deleted"),
+        ("variant=odd", "unknown variant 'odd'; allowed: control, fashion-mnist, not-centred"),
         ("scale=huge", "unknown scale 'huge'; allowed: laptop, paper, smoke"),
         ("scale.name=huge", "chosen as a whole"),
         ("dataset=fashion-mnist", "unknown dataset 'fashion-mnist'; allowed: fashion_mnist, mnist"),

@@ -14,6 +14,7 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.drawing import read_csv, write_csv
+from resaudit.config import NegativeEigenvalues, Protocol
 from resaudit.papers.evidence import Evidence
 from resaudit.training.trajectory import Trajectory
 
@@ -31,14 +32,14 @@ def trajectory(excess: list[list[float]], epochs: tuple[int, ...] = ()) -> Traje
 
 def spectra(shape: tuple[int, int]) -> Spectra:
     values = np.arange(shape[0] * shape[1], dtype=float).reshape(shape) + 1
-    return Spectra(values * 8, values, np.full(shape, 8.0), values / 100, values * 1e-15, values > 0)
+    return Spectra(values * 8, values, np.full(shape, 8.0), values / 100, values / 50, values * 1e-15, values > 0)
 
 
 SWEEP = trajectory([[8, 8, 8, 8], [4, 3, 1, np.inf]])
 
 
 def test_fig03_has_every_run_and_epoch_at_the_best_rate() -> None:
-    table = fig03.table(Evidence({("2-shortcut", 4): SWEEP}, {}, {}))
+    table = fig03.table(Evidence({("2-shortcut", 4): SWEEP}, rates={("2-shortcut", 4): 0.1}))
     assert list(table.columns) == ["network", "depth", "run", "epoch", "mean_frobenius_norm"]
     assert table["mean_frobenius_norm"].tolist() == [800, 400, 800, 300], "a diverged run disqualifies rate 0.2"
     assert table["run"].tolist() == [0, 0, 1, 1]
@@ -188,6 +189,9 @@ def test_every_column_holds_what_it_says() -> None:
         values = getattr(made, column)
         assert along[along["run"] == 1][column].tolist() == values[:, 1].tolist()
         assert column == "index" or initial[column].tolist() == values[0].tolist()
+    every = Protocol(negative_eigenvalues=NegativeEigenvalues.every)
+    counted = fig06.table(Evidence(followed={("xavier", 16): followed}, spectra={("xavier", 16): made}, protocol=every))
+    assert counted[counted["run"] == 1]["index"].tolist() == made.raw_index[:, 1].tolist()
 
 
 def test_a_csv_gives_every_bit_back(tmp_path: Path) -> None:

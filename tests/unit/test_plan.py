@@ -7,8 +7,10 @@ import pytest
 
 from resaudit.composition import load
 from resaudit.errors import ResauditError
+from resaudit.config import CONTROL
 from resaudit.networks.network import Network
 from resaudit.plan import Ensemble, Plan, content_id, make_plan, snapshot_epochs
+from resaudit.programme import Programme
 
 
 def plan(*overrides: str) -> Plan:
@@ -20,12 +22,13 @@ def test_figures_share_ensembles() -> None:
     assert set(plan("figures=[fig03]").trained) < fig07
     everything = set(plan("figures=[fig03,fig05,fig06,fig07]").trained)
     assert len(everything) == 18 + 3
-    assert set(plan("figures=[fig05]").with_spectra) == set(plan("figures=[fig06]").with_spectra)
+    assert set(plan("figures=[fig05]").hessians) == set(plan("figures=[fig06]").hessians)
 
 
 def test_other_shortcut_depths_can_be_asked_for() -> None:
     asked = plan("figures=[fig04]", "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]")
-    networks = {e.network.shortcut_depth: (e.initialization, e.scale) for e in asked.with_spectra.values()}
+    starts = [h.ensemble for h in asked.hessians.values()]
+    networks = {e.network.shortcut_depth: (e.initialization, e.scale) for e in starts}
     assert networks == {1: ("xavier", 0.01), 0: ("orthogonal", 1.0)}
 
 
@@ -43,7 +46,7 @@ def test_every_field_of_an_ensemble_changes_its_id() -> None:
     ensemble = Ensemble("data", Network(2, 4, 10), "xavier", 0.01, 1, 3)
     others = {
         "data": "other", "network": Network(2, 8, 10), "initialization": "orthogonal", "scale": 1.0, "seed": 2,
-        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "best_rate_of": "x", "snapshot_epochs": (0,),
+        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "rate_from": "x", "rate": "best", "snapshot_epochs": (0,),
     }  # fmt: skip
     assert set(others) == {f.name for f in dataclasses.fields(Ensemble)}
     ids = {dataclasses.replace(ensemble, **{name: value}).id for name, value in others.items()}
@@ -57,8 +60,46 @@ def test_ids_are_readable_and_settings_are_json() -> None:
 
 
 def test_an_unknown_ensemble_is_refused() -> None:
-    with pytest.raises(ResauditError, match="no ensemble 'nothing'"):
-        plan().ensemble("nothing")
+    for find in (Programme().ensemble, Programme().hessians, Programme().verification, Programme().data):
+        with pytest.raises(ResauditError, match="no .* 'nothing' in this configuration or its variants"):
+            find("nothing")
+
+
+def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> None:
+    single = plan("figures=[fig05]", "figure.demystifying_resnet.fig05.protocol.hessian_precision=float32")
+    assert set(single.trained) == set(plan("figures=[fig05]").trained)
+    assert not set(single.hessians) & set(plan("figures=[fig05]").hessians)
+
+
+def test_a_variant_trains_again_only_what_it_changes() -> None:
+    programme = Programme(["figures=[fig04,fig05,fig06]"])
+    control = set(programme.under(CONTROL).trained)
+    assert set(programme.under("float32-hessians").trained) == control
+    assert set(programme.under("every-minus-sign").trained) == control
+    assert set(programme.under("exactly-zero").trained) == control
+    slower = set(programme.under("tenth-of-best-rate").trained)
+    assert len(slower - control) == 3, "the three networks at another rate; their sweeps are shared"
+    assert not set(programme.under("not-centred").trained) & control
+
+
+def test_what_a_variant_does_not_change_has_its_home_elsewhere() -> None:
+    programme = Programme()
+    fig = "demystifying_resnet/{}".format
+    assert programme.home(CONTROL, fig("fig07")) is programme.base
+    assert programme.home("exactly-zero", fig("fig07")) is programme.base
+    assert programme.home("exactly-zero", fig("fig05")) is programme.under(CONTROL)
+    assert programme.home("exactly-zero", fig("fig04")) is programme.under("exactly-zero")
+    assert programme.home("tenth-of-best-rate", fig("fig03")) is programme.under("tenth-of-best-rate")
+
+
+def test_jobs_of_variants_are_found_with_and_without_a_hint() -> None:
+    programme = Programme(["figures=[fig04]"])
+    wanted = next(iter(set(programme.under("not-centred").hessians) - set(programme.base.hessians)))
+    plan_found, found = programme.hessians(wanted)
+    assert found.id == wanted
+    assert not plan_found.config.whitening.centered
+    assert Programme(["figures=[fig04]", "variant=not-centred"]).hessians(wanted)[1] == found
+    assert programme.data(plan_found.data.id).data == plan_found.data
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 60, 1000, 5000, None])
@@ -77,8 +118,9 @@ def test_what_each_network_starts_from() -> None:
 
 def test_each_ensemble_follows_the_sweep_of_its_own_network_as_long() -> None:
     part = plan("figures=[fig05]").figures["demystifying_resnet/fig05"]
-    assert {key: e.best_rate_of for key, e in part.with_spectra.items()} == {k: s.id for k, s in part.sweeps.items()}
-    assert {e.epochs for e in (*part.with_spectra.values(), *part.sweeps.values())} == {1000}
+    followed = {key: h.ensemble.rate_from for key, h in part.hessians.items()}
+    assert followed == {k: s.id for k, s in part.sweeps.items()}
+    assert {e.epochs for e in part.ensembles} == {1000}
 
 
 @pytest.mark.parametrize("key", ["train_images", "train_labels"])

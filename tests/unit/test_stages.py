@@ -27,19 +27,19 @@ def plan_in(folder: Path, *overrides: str) -> Plan:
 
 def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -> None:
     plan = plan_in(tmp_path, "figures=[fig04]", "scale=smoke")
-    ensemble, layout = next(iter(plan.with_spectra.values())), Layout(plan.config.paths)
-    folder, values = layout.curvature(ensemble.id), np.ones((1, 2))
-    save_arrays(folder / "spectra.npz", Spectra(values, values, values, values, values, values > 0))
+    hessians, layout = next(iter(plan.hessians.values())), Layout(plan.config.paths)
+    folder, values = layout.curvature(hessians.id), np.ones((1, 2))
+    save_arrays(folder / "spectra.npz", Spectra(values, values, values, values, values, values, values > 0))
     with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
-        load_spectra(layout, ensemble)
-    write_json(folder / "settings.json", ensemble.settings | {"seed": 2})
+        load_spectra(layout, hessians)
+    write_json(folder / "settings.json", hessians.settings | {"seed": 2})
     with pytest.raises(ResauditError, match="is not what was asked for here"):
-        load_spectra(layout, ensemble)
-    write_json(folder / "settings.json", ensemble.settings)
-    assert load_spectra(layout, ensemble).lambda_max.shape == (1, 2)
+        load_spectra(layout, hessians)
+    write_json(folder / "settings.json", hessians.settings)
+    assert load_spectra(layout, hessians).lambda_max.shape == (1, 2)
     (folder / "spectra.npz").write_bytes(b"PK nonsense")
     with pytest.raises(ResauditError, match=r"spectra\.npz cannot be read .*; remove it and run again"):
-        load_spectra(layout, ensemble)
+        load_spectra(layout, hessians)
 
 
 def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
         write_json(tmp_path / "train" / sweep.id / "settings.json", sweep.settings)
         made = Trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
         save_arrays(tmp_path / "train" / sweep.id / "trajectory.npz", made)
-    followed = [stages._learning_rates(plan, ensemble) for ensemble in part.with_spectra.values()]
+    followed = [stages._learning_rates(plan, hessians.ensemble) for hessians in part.hessians.values()]
     assert followed == [[0.1], [0.2], [0.3]]
 
 

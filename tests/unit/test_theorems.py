@@ -29,7 +29,7 @@ def plan(*overrides: str) -> Plan:
 
 
 def evidence(measured: Measurements | SpherePath | ZeroHessians) -> Evidence:
-    return Evidence({}, {}, {}, measured)
+    return Evidence(measured=measured)
 
 
 # Measurements and tables
@@ -177,7 +177,7 @@ def test_shortcut1_trains_only_what_figure_7_does_not() -> None:
 def test_a_theorem_trains_nothing_and_has_one_verification() -> None:
     theorems_ = plan("figures=[theorem1,theorem2,fig10,fig11]")
     assert not theorems_.trained
-    assert not theorems_.with_spectra
+    assert not theorems_.hessians
     assert len(theorems_.verified) == 4
     for name, verification in theorems_.verified.items():
         assert theorems_.verification(name) is verification

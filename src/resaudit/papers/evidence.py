@@ -1,7 +1,7 @@
 """The results that a figure's table is made from, by network name and depth."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from resaudit.config import Protocol
 from resaudit.curvature.spectra import Spectra
@@ -20,19 +20,19 @@ class Evidence:
     """What was computed for a figure.
 
     Attributes:
-        protocol: the settings of the figure's experiment.
         sweeps: training at every learning rate.
-        rates: which of these rates a network's training is shown at.
-        followed: training at that rate, with snapshots.
+        followed: training at one of these rates, with snapshots.
         spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
+        rates: which of the rates each network's training is shown at.
+        protocol: the settings of the figure's experiment.
         measured: what the check of a theorem measured, where the figure is about one.
     """
 
-    protocol: Protocol
-    sweeps: Mapping[Key, Trajectory]
-    rates: Mapping[Key, float]
-    followed: Mapping[Key, Trajectory]
-    spectra: Mapping[Key, Spectra]
+    sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)
+    followed: Mapping[Key, Trajectory] = field(default_factory=dict)
+    spectra: Mapping[Key, Spectra] = field(default_factory=dict)
+    rates: Mapping[Key, float] = field(default_factory=dict)
+    protocol: Protocol = field(default_factory=Protocol)
     measured: Record | None = None
 
 
