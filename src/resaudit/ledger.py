@@ -35,6 +35,14 @@ class Reference(Enum):
     previous = "previous"
 
 
+class Span(Enum):
+    """Between which places a growth is measured: each and the next, all together, or the last two."""
+
+    each = "each"
+    overall = "overall"
+    last = "last"
+
+
 class Depths(Enum):
     """Which depths a check looks at."""
 
@@ -86,16 +94,18 @@ class RatioAcrossDepths(Check):
 
 @dataclass
 class GrowthExponent(Check):
-    """Exponent b of a quantity ~ depth^b from each depth to the next, or, with ``overall``, of all by least squares.
+    """Exponent b of a quantity ~ depth^b, by least squares over a span of depths.
 
-    ``by``: the column that stands for the depth; ``rows``: only rows with these values.
+    ``by``: the column that stands for the depth; ``rows``: only rows with these values; ``per``: columns each
+    combination of whose values is measured by itself.
     """
 
     networks: list[str] = field(default_factory=list)
     column: str = MISSING
     by: str = "depth"
     rows: dict[str, str] = field(default_factory=dict)
-    overall: bool = False
+    per: list[str] = field(default_factory=list)
+    span: Span = Span.each
 
 
 @dataclass
@@ -228,9 +238,13 @@ class IdentitiesHold(Check):
 
 @dataclass
 class Magnitude(Check):
-    """Least (with ``at_least``) or largest value over the draws and sizes, of each property named."""
+    """Least (with ``at_least``) or largest value over the draws and sizes, of each property named.
+
+    ``absolute``: of its magnitude.
+    """
 
     properties: list[str] = field(default_factory=list)
+    absolute: bool = False
 
 
 CHECKS: dict[str, type[Check]] = {

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from resaudit import ledger
-from resaudit.ledger import Check, Comparison, Depths, Reference
+from resaudit.ledger import Check, Comparison, Depths, Reference, Span
 from tests.claims.made import along_training, by_depth, finding, spread, sweep, verdict
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
@@ -62,7 +62,7 @@ def test_only_the_depths_asked_for() -> None:
 def test_growth_exponent(power: float, factor: float, expected: str) -> None:
     table = by_depth({"a": lambda d: spread(d**power, factor), "b": lambda d: spread(np.exp(d), factor)})
     assert verdict(GROWS, table) == expected
-    overall = ledger.GrowthExponent(networks=["a"], column="condition_number", overall=True, at_least=0)
+    overall = ledger.GrowthExponent(networks=["a"], column="condition_number", span=Span.overall, at_least=0)
     assert finding(overall, table).points[0].effect == pytest.approx(power)
 
 
@@ -75,14 +75,30 @@ def test_growth_that_levels_off_is_seen_where_it_does() -> None:
 def test_growth_among_the_rows_asked_for() -> None:
     table = pd.DataFrame(
         {"property": ["norm"] * 6 + ["other"] * 6, "units": [10, 100] * 6, "draw": [0, 0, 1, 1, 2, 2] * 2,
-         "value": [1.0, 10**-0.5] * 3 + [1.0, 5.0] * 3}
+         "value": [1.0, 10**-0.5] * 3 + [1.0, 5.0] * 3, "error": 0.0, "tolerance": 1.0}
     )  # fmt: skip
     check = ledger.GrowthExponent(
-        column="value", by="units", rows={"property": "norm"}, overall=True, at_least=-0.51, at_most=-0.49
+        column="value", by="units", rows={"property": "norm"}, span=Span.overall, at_least=-0.51, at_most=-0.49
     )
     found = finding(check, table)
     assert found.points[0].effect == pytest.approx(-0.5)
     assert found.verdict.value == SUPPORTED
+
+
+def test_growth_of_each_combination_by_itself_and_over_the_last_step() -> None:
+    table = pd.DataFrame(
+        {"property": "norm", "units": [1, 10, 100] * 2, "width": [3, 3, 3, 5, 5, 5], "draw": 0,
+         "value": [5.0, 10.0, 1.0, 7.0, 4.0, 4.0], "error": 0.0, "tolerance": 1.0}
+    )  # fmt: skip
+    check = ledger.GrowthExponent(column="value", by="units", per=["width"], span=Span.last, at_most=-0.5)
+    found = finding(check, table, runs=1)
+    assert [(p.where, p.effect, p.verdict.value) for p in found.points] == [
+        ("width 3, units 10 to 100", pytest.approx(-1), SUPPORTED),
+        ("width 5, units 10 to 100", pytest.approx(0), CONTRADICTED),
+    ]
+    assert found.exact, "a single draw has no spread"
+    unresolved = table.assign(error=[0, 0, 0, 0, 2, 0])
+    assert [p.where for p in finding(check, unresolved, runs=1).points][1] == "width 5, units 1 to 100"
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), [(1, 2, SUPPORTED), (2, 1, CONTRADICTED), (1, 1, INCONCLUSIVE)])
@@ -286,6 +302,17 @@ def test_curve_ratio(ratio: float, factor: float, expected: str) -> None:
     assert len(finding(check, curves(3, 1.01)).points) == 6
 
 
+def test_a_table_with_epochs_is_read_at_its_last_one_and_its_curves_at_the_best_rate() -> None:
+    both = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.002 / rate}
+    last = sweep(both).rename(columns={"final_loss": "loss"}).assign(epoch=100)
+    curve = last[last["learning_rate"] == 1.0].assign(epoch=0, loss=9.0)
+    table = pd.concat([last, curve]).assign(excess_loss=lambda t: t["loss"] - 1)
+    ratio = ledger.FinalLossRatio(network="a", others=["b"], at_least=1)
+    assert [p.effect for p in finding(ratio, table).points] == [pytest.approx(2, rel=1e-3)] * 2
+    curves_ = ledger.CurveRatio(network="b", other="a", epochs=[0.0, 1.0], within_factor=3)
+    assert [p.effect for p in finding(curves_, table).points] == [pytest.approx(e, rel=1e-3) for e in (1, 1, 2, 2)]
+
+
 def measurements(error: float, value: float = 1.0) -> pd.DataFrame:
     rows = [("eq. 8", draw, 1e-16, 1e-15, 2.0) for draw in range(4)]
     rows += [("eq. 9", draw, error if draw == 2 else 0.0, 1e-15, value if draw == 1 else 2.0) for draw in range(4)]
@@ -307,6 +334,9 @@ def test_magnitude() -> None:
     assert verdict(check, measurements(0, value=1.0)) == SUPPORTED
     assert verdict(check, measurements(0, value=0.1)) == CONTRADICTED
     assert finding(ledger.Magnitude(properties=["eq. 9"], at_most=3), measurements(0, 2.5)).points[0].effect == 2.5
+    negative = ledger.Magnitude(properties=["eq. 9"], absolute=True, at_least=0.5)
+    assert verdict(negative, measurements(0, value=-1.0)) == SUPPORTED
+    assert verdict(negative, measurements(0, value=-0.1)) == CONTRADICTED
 
 
 def every_check() -> list[type[Check]]:

@@ -10,11 +10,11 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.config import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.drawing import read_csv, write_csv
-from resaudit.config import NegativeEigenvalues, Protocol
 from resaudit.papers.evidence import Evidence
 from resaudit.training.trajectory import Trajectory
 

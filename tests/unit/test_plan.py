@@ -6,8 +6,8 @@ import json
 import pytest
 
 from resaudit.composition import load
-from resaudit.errors import ResauditError
 from resaudit.config import CONTROL
+from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
 from resaudit.plan import Ensemble, Plan, content_id, make_plan, snapshot_epochs
 from resaudit.programme import Programme
@@ -61,7 +61,7 @@ def test_ids_are_readable_and_settings_are_json() -> None:
 
 def test_an_unknown_ensemble_is_refused() -> None:
     for find in (Programme().ensemble, Programme().hessians, Programme().verification, Programme().data):
-        with pytest.raises(ResauditError, match="no .* 'nothing' in this configuration or its variants"):
+        with pytest.raises(ResauditError, match=r"no .* 'nothing' in this configuration or its variants"):
             find("nothing")
 
 

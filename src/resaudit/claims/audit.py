@@ -3,7 +3,7 @@
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from enum import Enum
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ from resaudit.explanation import ledger_sha256, value_of
 from resaudit.files import Layout
 from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
-from resaudit.plan import FigurePlan, Plan
+from resaudit.plan import FigurePlan, Plan, make_plan
 from resaudit.provenance import provenance
 
 VERSION = 1
@@ -27,16 +27,36 @@ Json = dict[str, Any]
 def judge_paper(plan: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str, Drawn]]:
     """The judgement on every claim of a paper, by id, and the figures that were drawn, by name.
 
+    The figures that the plan chooses must be what it asks for; others count if they are, whenever they were drawn.
+
     Raises:
         ResauditError: a table is not what it should be.
     """
-    figures = {name: drawn(plan, name) for name in plan.figures if name.startswith(f"{paper}/")}
-    known = {name: figure for name, figure in figures.items() if figure is not None}
+    figures, excuses = _drawn_figures(plan, paper)
     judgements = {}
     for name, claim in plan.config.claims_of(paper).items():
-        evidence = known.get(f"{paper}/{claim.evidence}")
-        judgements[name] = judge_by(claim, evidence, plan.config.scale.name)
-    return judgements, known
+        figure = f"{paper}/{claim.evidence}"
+        judged = judge_by(claim, figures.get(figure), plan.config.scale.name)
+        judgements[name] = replace(judged, why=excuses[figure]) if figure in excuses else judged
+    return judgements, figures
+
+
+def _drawn_figures(plan: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
+    """The figures of a paper that were drawn as the plan asks, and why others that were drawn do not count."""
+    figures: dict[str, Drawn] = {}
+    excuses: dict[str, str] = {}
+    every = make_plan(replace(plan.config, figures=[]))
+    for name in every.figures:
+        if name.startswith(f"{paper}/"):
+            try:
+                figure = drawn(every, name)
+            except ResauditError as error:
+                if name in plan.figures:
+                    raise
+                excuses[name] = str(error)
+            else:
+                figures |= {name: figure} if figure else {}
+    return figures, excuses
 
 
 def judge_by(claim: Claim, evidence: Drawn | None, scale: str) -> Judgement:
@@ -165,7 +185,7 @@ def _point(point: Judged) -> Json:
 
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
-    layout, part = Layout(plan.config.paths), plan.figures[figure.name]
+    layout, part = Layout(plan.config.paths), make_plan(replace(plan.config, figures=[])).figures[figure.name]
     folders = [layout.training(e.id) for e in part.ensembles if e.epochs]
     folders += [layout.curvature(h.id) for h in part.hessians.values()]
     folders += [layout.theory(part.verification.id)] if part.verification else []

@@ -9,7 +9,7 @@ import pandas as pd
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import epoch_at, of_network, take, values_of
 from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
-from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference
+from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
 Logs = Mapping[int, np.ndarray]
 """By depth: natural logarithms of a quantity, shape (runs,)."""
@@ -43,15 +43,15 @@ def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_run
 
 def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int) -> Measured:
     """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
-    measured = Measured(f"exponent of the growth of the {_words(check.column)} with {_words(check.by)}", "an exponent")
-    for network, rows in _parts(check, table):
-        logs = _logs(rows, check.column, check.by, network, least_runs, measured)
-        places = sorted(logs)
-        spans = [places] if check.overall else [list(pair) for pair in pairwise(places)]
-        for span in spans if len(places) > 1 else []:
-            slope = _slope({place: logs[place] for place in span}, network)
-            where = f"{network}, {_words(check.by)} {span[0]} to {span[-1]}".lstrip(", ")
-            measured.add(where, slope[0], slope[1:], min(len(logs[place]) for place in span))
+    what = check.rows.get("property", _words(check.column))
+    measured = Measured(f"exponent of the growth with {_words(check.by)} of: {what}", "an exponent")
+    for name, rows in _parts(check, table):
+        logs = _logs(rows, check.column, check.by, name, least_runs, measured)
+        for span in _spans(sorted(logs), check.span):
+            slope = _slope({place: logs[place] for place in span}, name)
+            where = f"{name}, {_words(check.by)} {span[0]} to {span[-1]}".lstrip(", ")
+            runs = min(len(logs[place]) for place in span)
+            measured.add(where, slope[0], slope[1:] if runs > 1 else None, runs)
     return measured
 
 
@@ -76,10 +76,25 @@ def growth_difference(check: GrowthDifference, table: pd.DataFrame, least_runs: 
 
 
 def _parts(check: GrowthExponent, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    take(table, check.column, check.by, *check.rows)
+    """What is measured by itself, with a name: each network, or each combination of values."""
+    take(table, check.column, check.by, *check.rows, *check.per)
     for column, wanted in check.rows.items():
         table = table[table[column].astype(str) == wanted]
-    return [(name, of_network(table, name)) for name in check.networks] or [("", table)]
+    if check.networks:
+        return [(name, of_network(table, name)) for name in check.networks]
+    if not check.per:
+        return [("", table)]
+    return [
+        (", ".join(f"{_words(column)} {value}" for column, value in zip(check.per, values, strict=True)), rows)
+        for values, rows in table.groupby(check.per, sort=False)
+    ]
+
+
+def _spans(places: list[int], span: Span) -> list[list[int]]:
+    if len(places) < 2:
+        return []
+    steps = [list(pair) for pair in pairwise(places)]
+    return {Span.each: steps, Span.overall: [places], Span.last: steps[-1:]}[span]
 
 
 def _logs(

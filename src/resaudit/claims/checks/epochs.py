@@ -56,7 +56,7 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
         "a factor",
         logarithmic=True,
     )
-    take(table, "network", "depth", "run", "epoch", "excess_loss")
+    table = _curves_alone(take(table, "network", "depth", "run", "epoch", "excess_loss"))
     for share in check.epochs:
         epoch = epoch_at(table, share)
         at_epoch = table[table["epoch"] == epoch]
@@ -74,6 +74,14 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
                 ratio = network / other
             measured.add(where, ratio[0], ratio[1:], runs)
     return measured
+
+
+def _curves_alone(table: pd.DataFrame) -> pd.DataFrame:
+    """Without the runs of which nothing but the end is there, at rates other than the best."""
+    if "learning_rate" not in table:
+        return table
+    started = table[table["epoch"] == table["epoch"].min()][["network", "depth", "learning_rate"]].drop_duplicates()
+    return table.merge(started)
 
 
 def _curves(table: pd.DataFrame, network: str, column: str) -> pd.DataFrame:

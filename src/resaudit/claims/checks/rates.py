@@ -38,7 +38,7 @@ class Best:
 def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Measured:
     """How far the mean final loss lies above the optimal one, relative to it."""
     measured = Measured("mean final loss at the best rate above the optimal loss, as a share of it", "a share")
-    take(table, *COLUMNS, "optimal_loss")
+    table = take(_finals(table), "optimal_loss")
     for network in check.networks:
         for depth, rows in _by_depth(of_network(table, network), check.depths):
             best = _best(rows, network, depth, least_runs, measured)
@@ -52,7 +52,7 @@ def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int
     """Others' mean final loss, or its distance to the optimum, over the network's."""
     what = "distance of the mean final loss to the optimum" if check.excess else "mean final loss"
     measured = Measured(f"{what}, the other network's over that of {check.network}", "a factor", logarithmic=True)
-    take(table, *COLUMNS, *(["optimal_loss"] if check.excess else []))
+    table = take(_finals(table), *(["optimal_loss"] if check.excess else []))
     for other in check.others:
         for depth, rows in _by_depth(table, check.depths):
             above, below = (
@@ -67,7 +67,7 @@ def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, 
     measured = Measured(
         f"mean final loss of {check.network} over the same at the depth before", "a factor", logarithmic=True
     )
-    parts = list(_by_depth(of_network(take(table, *COLUMNS), check.network), Depths.all))
+    parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
     for (shallower, before), (depth, rows) in pairwise(parts):
         _add_ratio(
             measured,
@@ -81,7 +81,7 @@ def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, 
 def best_rate_ratio(check: BestRateRatio, table: pd.DataFrame, least_runs: int) -> Measured:
     """The network's best rate over the others', at each depth."""
     measured = Measured(f"best learning rate of {check.network} over the other network's", "a factor", logarithmic=True)
-    take(table, *COLUMNS)
+    table = _finals(table)
     for other in check.others:
         for depth, rows in _by_depth(table[table["depth"] >= check.from_depth], Depths.all):
             pair = [_best(of_network(rows, name), name, depth, least_runs, measured) for name in (check.network, other)]
@@ -96,7 +96,7 @@ def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) ->
         "a factor",
         logarithmic=True,
     )
-    parts = list(_by_depth(of_network(take(table, *COLUMNS), check.network), Depths.all))
+    parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
     if len(parts) > 1:
         ends = [parts[-1], parts[0]]
         pair = [_best(rows, check.network, depth, least_runs, measured) for depth, rows in ends]
@@ -107,7 +107,8 @@ def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) ->
 def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: int) -> Measured:
     """Largest over least mean final loss of all networks and rates, at one depth."""
     measured = Measured("largest over least mean final loss of all rates and networks", "a factor", logarithmic=True)
-    at_depth = take(table, *COLUMNS)[table["depth"] == check.depth]
+    finals = _finals(table)
+    at_depth = finals[finals["depth"] == check.depth]
     means = []
     for network in check.networks:
         losses, _ = _sweep(of_network(at_depth, network))
@@ -138,6 +139,14 @@ def _add_rate_ratio(measured: Measured, where: str, above: Best | None, below: B
 
 def _optimum(rows: pd.DataFrame) -> float:
     return float(rows["optimal_loss"].iloc[0])
+
+
+def _finals(table: pd.DataFrame) -> pd.DataFrame:
+    """A row for each run and rate with its final loss; of a table with epochs, the last one."""
+    if "final_loss" not in table and {"epoch", "loss"} <= set(table):
+        last = table[table["epoch"] == table["epoch"].max()]
+        table = last.rename(columns={"loss": "final_loss"})
+    return take(table, *COLUMNS)
 
 
 def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:

@@ -30,6 +30,9 @@ def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
 
 def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
     """A column as numbers, NaN where it is not evidence."""
+    if column == "value":
+        take(rows, "error", "tolerance")
+        return rows[column].where(rows["error"] <= rows["tolerance"])
     if column in ONLY_IF_RESOLVED:
         take(rows, "resolved")
         return rows[column].where(rows["resolved"].astype(bool))

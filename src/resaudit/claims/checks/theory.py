@@ -26,7 +26,8 @@ def magnitude(check: Magnitude, table: pd.DataFrame, least_runs: int) -> Measure
     for name in check.properties:
         rows = _rows(table, name, least_runs, measured)
         if len(rows):
-            worst = rows["value"].min() if least else rows["value"].max()
+            values = rows["value"].abs() if check.absolute else rows["value"]
+            worst = values.min() if least else values.max()
             measured.add(name, float(worst), None, len(rows))
     return measured
 

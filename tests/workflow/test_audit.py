@@ -1,0 +1,270 @@
+"""The audit through the real commands: verdicts in a terminal, for machines, as a page; bad evidence in one line.
+
+Sees a verdict that is not of the table that was drawn, an exit code that a CI would misread, a stale page.
+"""
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from resaudit.composition import load
+from resaudit.report.schema import check_audit
+from tests.conftest import CHECKOUT, Completed, run_command
+from tests.workflow.conftest import smoke
+
+PAPER = "demystifying_resnet"
+SMOKE = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")
+CLAIMS = load().claims_of(PAPER)
+
+
+def resaudit(folder: Path, *arguments: str) -> Completed:
+    return run_command("resaudit", *arguments, cwd=folder)
+
+
+@pytest.fixture
+def copy(smoked: Path, tmp_path: Path) -> Path:
+    """The figures of a smoke run, to be tampered with."""
+    shutil.copytree(smoked / "figures", tmp_path / "figures")
+    return tmp_path
+
+
+def test_the_run_leaves_an_audit_that_keeps_to_its_schema(smoked: Path) -> None:
+    audit = json.loads((smoked / "figures/audit.json").read_text(encoding="utf-8"))
+    check_audit(audit)
+    paper = audit["papers"][0]
+    assert {claim["id"] for claim in paper["claims"]} == {f"{PAPER}/{name}" for name in CLAIMS}
+    assert sum(paper["counts"].values()) == len(CLAIMS)
+    assert paper["counts"]["supported"] == paper["counts"]["contradicted"] == 0, "a smoke run is no evidence"
+    assert paper["counts"]["not run"] == sum(claim.not_yet is not None for claim in CLAIMS.values())
+    for figure in paper["figures"]:
+        content = (smoked / "figures" / figure["files"]["csv"]).read_bytes()
+        assert figure["sha256"] == hashlib.sha256(content).hexdigest()
+        assert figure["provenance"]["seconds"] > 0
+        assert figure["provenance"]["devices"] == ["cpu"]
+        assert figure["ensembles"]
+
+
+def test_the_page_holds_every_claim(smoked: Path) -> None:
+    page = (smoked / "figures/audit.html").read_text(encoding="utf-8")
+    for name in CLAIMS:
+        assert f'id="{PAPER}/{name}"' in page
+    assert "scale smoke" in page.lower()
+
+
+def test_the_verdict_table_in_a_terminal(smoked: Path) -> None:
+    run = resaudit(smoked, "audit", *SMOKE)
+    assert run.returncode == 0, run.stderr
+    assert "demystifying_resnet/depth-invariant-condition" in run.stdout
+    assert "scale laptop or paper is needed, this is smoke" in run.stdout.replace("\n    ", " ")
+    assert run.stdout.splitlines()[-1].startswith("0 supported, 0 contradicted, ")
+
+
+def test_one_claim_in_full(smoked: Path) -> None:
+    run = resaudit(smoked, "audit", "--claim", "depth-invariant-condition", *SMOKE)
+    for word in (
+        "statement: ",
+        "reading: ",
+        "reason: ",
+        "2-shortcut, depth 4 over 2",
+        "snakemake --cores all --config",
+    ):
+        assert word in run.stdout
+    unknown = resaudit(smoked, "audit", "--claim", "nothing", *SMOKE)
+    assert unknown.returncode == 1
+    assert unknown.stderr.startswith("resaudit: error: unknown claim 'nothing'; known: demystifying_resnet/depth-inv")
+
+
+def test_strict_fails_unless_every_claim_asked_for_is_supported(smoked: Path) -> None:
+    run = resaudit(smoked, "audit", "--strict", "figures=[fig04]", *SMOKE)
+    assert run.returncode == 1
+    assert "3 of 3 claims are not supported: demystifying_resnet/depth-invariant-condition" in run.stderr
+
+
+def test_strict_passes_where_all_are_supported(smoked: Path) -> None:
+    """The theorems' claims, with a ledger that lets a smoke run count."""
+    wanted = "theorem-1-construction"
+    enough = f"claims.{PAPER}.{wanted}.needs.scales=[smoke]"
+    run = resaudit(smoked, "audit", "--strict", "--claim", wanted, enough, *SMOKE)
+    assert (run.returncode, run.stderr) == (0, ""), run.stderr
+    assert run.stdout.startswith(f"{PAPER}/{wanted}: supported")
+
+
+def test_junit(smoked: Path, tmp_path: Path) -> None:
+    run = resaudit(smoked, "audit", "--junit", str(tmp_path / "verdicts.xml"), *SMOKE)
+    assert run.returncode == 0, run.stderr
+    suite = ElementTree.parse(tmp_path / "verdicts.xml").getroot()
+    not_yet = sum(claim.not_yet is not None for claim in CLAIMS.values())
+    assert suite.attrib["tests"] == str(len(CLAIMS))
+    assert suite.attrib["skipped"] == str(not_yet) == str(len(suite.findall("testcase/skipped")))
+    assert len(suite.findall("testcase/failure")) == len(CLAIMS) - not_yet
+    assert suite.find("testcase/failure").attrib["type"] == "inconclusive"  # type: ignore[union-attr]
+
+
+def test_before_anything_ran_there_is_nothing_to_audit(tmp_path: Path) -> None:
+    for command in ("audit", "report"):
+        run = resaudit(tmp_path, command)
+        assert run.returncode == 1
+        assert run.stderr == (
+            "resaudit: error: nothing has been drawn in figures yet; draw first (snakemake --cores all)\n"
+        )
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_figure_that_was_not_drawn_is_not_run(copy: Path) -> None:
+    for file in (copy / "figures" / PAPER).glob("fig04.*"):
+        file.unlink()
+    run = resaudit(copy, "audit", "--claim", "depth-invariant-condition", *SMOKE)
+    assert run.stdout.startswith(f"{PAPER}/depth-invariant-condition: not run")
+    assert "fig04 has not been drawn" in run.stdout
+
+
+def edited(change: Callable[[str], str], with_digest: bool) -> Callable[[Path], None]:
+    """Change fig04's table, and, if so wished, its SHA-256 in the file beside it."""
+
+    def edit(folder: Path) -> None:
+        csv = folder / "figures" / PAPER / "fig04.csv"
+        csv.write_text(change(csv.read_text(encoding="utf-8")), encoding="utf-8")
+        if with_digest:
+            about = csv.with_suffix(".json")
+            said = json.loads(about.read_text(encoding="utf-8"))
+            said["sha256"] = hashlib.sha256(csv.read_bytes()).hexdigest()
+            about.write_text(json.dumps(said), encoding="utf-8")
+
+    return edit
+
+
+def without_number(text: str) -> str:
+    lines = text.splitlines()
+    cells = lines[2].split(",")
+    cells[lines[0].split(",").index("condition_number")] = ""
+    return "\n".join([*lines[:2], ",".join(cells), *lines[3:]]) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("tamper", "overrides", "said"),
+    [
+        (edited(lambda text: text.replace("2-shortcut", "xavier"), False), SMOKE, "is not the table that was drawn"),
+        (edited(lambda text: text.replace("condition_number", "condition"), True), SMOKE,
+         "table of fig04: column condition_number is missing; there are network, depth, run, lambda_max"),
+        (edited(without_number, True), SMOKE, "column condition_number has no number in line 3"),
+        (edited(lambda text: text + text.splitlines()[1] + "\n", True), SMOKE, "has rows of the same network, depth"),
+        (lambda _: None, ("scale=laptop", SMOKE[1]), "fig03.csv is of scale smoke, not laptop; remove it and run"),
+        (lambda _: None, (*SMOKE, "seed=2"), "is of other settings: seed is 1, not 2; remove it and run again"),
+        (lambda folder: (folder / "figures" / PAPER / "fig04.json").unlink(), SMOKE, "which says what the table is of"),
+        (lambda folder: (folder / "figures" / PAPER / "fig04.json").write_text("[]"), SMOKE, "which says what"),
+    ],
+)  # fmt: skip
+def test_bad_evidence_is_one_line(
+    tamper: Callable[[Path], None], overrides: tuple[str, ...], said: str, copy: Path
+) -> None:
+    tamper(copy)
+    before = (copy / "figures/audit.json").read_bytes()
+    for command in ("audit", "report"):
+        run = resaudit(copy, command, *overrides)
+        assert run.returncode == 1
+        assert run.stderr.startswith("resaudit: error: ")
+        assert run.stderr.count("\n") == 1
+        assert said in run.stderr
+    assert (copy / "figures/audit.json").read_bytes() == before, "nothing is half-written"
+
+
+def test_one_figure_drawn_at_another_scale_does_not_spoil_the_others(copy: Path) -> None:
+    run = resaudit(copy, "audit", "figures=[fig04]", "seed=2", *SMOKE)
+    assert run.returncode == 1, "the figure asked for must be what is asked for"
+    (copy / "figures" / PAPER / "fig04.csv").unlink()
+    (copy / "figures" / PAPER / "fig07.json").unlink()
+    run = resaudit(copy, "audit", "--claim", "higher-learning-rates", "figures=[fig03]", *SMOKE)
+    assert run.stdout.startswith(f"{PAPER}/higher-learning-rates: not run"), run.stderr
+    assert "which says what the table is of" in run.stdout.replace("\n    ", " ")
+
+
+def test_a_finished_run_packs_into_a_crate(smoked: Path, tmp_path: Path) -> None:
+    run = resaudit(smoked, "crate", str(tmp_path / "out.zip"), *SMOKE)
+    assert (run.returncode, run.stderr) == (0, ""), run.stderr
+    assert (tmp_path / "out.zip").stat().st_size > 100_000
+
+
+ONE_NETWORK = (
+    "figures=[fig04]",
+    f"overrides=[paths.data={CHECKOUT / 'data'},figure.{PAPER}.fig04.protocol.networks=[2-shortcut]]",
+)
+
+
+def test_robustness_judges_the_same_claims_under_every_variant(mnist_config: object, tmp_path: Path) -> None:
+    """Figure 4 with one network: the whole way, under every variant, with no ensemble computed twice."""
+    assert mnist_config
+    config = ("--config", "scale=smoke", *ONE_NETWORK)
+    command = ["snakemake", "--snakefile", str(CHECKOUT / "Snakefile"), "--cores", "all", "robustness"]
+    run = run_command(*command, *config, cwd=tmp_path, timeout=900)
+    assert run.returncode == 0, run.stderr[-3000:]
+    folder = tmp_path / "figures" / PAPER
+    for suffix, magic in (("pdf", b"%PDF"), ("svg", b"<?xml"), ("png", b"\x89PNG")):
+        assert (folder / f"robustness.{suffix}").read_bytes().startswith(magic)
+    rows = [line.split(",") for line in (folder / "robustness.csv").read_text(encoding="utf-8").splitlines()]
+    cells = {(row[0], row[1]): row[2] for row in rows[1:]}
+    of_fig04 = {name for name, claim in CLAIMS.items() if claim.evidence == "fig04"}
+    variants = {"as-configured", "control", *load().variants()}
+    assert set(cells) == {(claim, variant) for claim in of_fig04 for variant in variants}
+    changed = {variant for (claim, variant), depends in cells.items() if depends == "True" and claim in of_fig04}
+    assert changed == {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "exactly-zero",
+                       "float32-hessians"}  # fmt: skip
+    drawn = {path.parent.parent.name for path in tmp_path.glob("results/variants/*/*/fig04.csv")}
+    assert drawn == changed - {"as-configured"}, "the control is as configured at this scale"
+    exactly_zero = tmp_path / f"results/variants/exactly-zero/{PAPER}/fig04.csv"
+    assert len({line.split(",")[5] for line in exactly_zero.read_text(encoding="utf-8").splitlines()[1:]}) <= 2
+    check_the_audit_has_it(tmp_path)
+    again = run_command(*command, "--dry-run", *config, cwd=tmp_path, timeout=900)
+    assert "rule draw" not in again.stdout + again.stderr
+    assert "rule curvature" not in again.stdout + again.stderr
+
+
+def check_the_audit_has_it(folder: Path) -> None:
+    audit = json.loads((folder / "figures/audit.json").read_text(encoding="utf-8"))
+    check_audit(audit)
+    paper = audit["papers"][0]
+    assert paper["robustness"]["stale"] is None
+    claim = next(c for c in paper["claims"] if c["id"].endswith("depth-invariant-condition"))
+    said = {variant["id"]: variant["verdict"] for variant in claim["variants"]}
+    assert said["fashion-mnist"] == "inconclusive"
+    assert said["tenth-of-best-rate"] is None, "Figure 4 trains nothing"
+    assert "robustness" in (folder / "figures/audit.html").read_text(encoding="utf-8")
+
+
+def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) -> None:
+    robustness = copy / "figures" / PAPER / "robustness.json"
+    variants = [{"id": "control", "summary": "s", "overrides": [], "scale": "smoke", "deviations": []}]
+    made = {"paper": PAPER, "finished": "2026-01-01T00:00:00+00:00", "ledger": "0" * 64, "tables": {},
+            "variants": variants, "verdicts": {}}  # fmt: skip
+    robustness.write_text(json.dumps(made), encoding="utf-8")
+    for suffix in ("svg", "csv", "pdf", "png"):
+        shutil.copy(smoked / "figures" / PAPER / f"fig04.{suffix}", robustness.with_suffix(f".{suffix}"))
+    assert resaudit(copy, "report", *SMOKE).returncode == 0
+    audit = json.loads((copy / "figures/audit.json").read_text(encoding="utf-8"))
+    assert audit["papers"][0]["robustness"]["stale"] == "the ledger has changed since"
+    robustness.write_text("{}", encoding="utf-8")
+    run = resaudit(copy, "report", *SMOKE)
+    assert "robustness.json cannot be read" in run.stderr
+
+
+def test_vary_refuses_what_it_cannot_do(tmp_path: Path) -> None:
+    for arguments, said in (
+        (("nothing",), "unknown paper 'nothing'; allowed: demystifying_resnet"),
+        ((PAPER, "variant=control"), "variant is control; leave it out"),
+        ((PAPER, "figures=[fig04]"), "fig04.csv has not been drawn; run snakemake --cores all robustness"),
+    ):
+        run = resaudit(tmp_path, "vary", *arguments)
+        assert run.returncode == 1
+        assert said in run.stderr
+        assert run.stderr.count("\n") == 1
+
+
+def test_the_page_is_made_again_when_a_threshold_changes(smoked: Path) -> None:
+    changed = f"claims.{PAPER}.depth-invariant-condition.checks.constant.within_factor=1.5"
+    run = smoke(smoked, "--dry-run", config=(f"overrides=[paths.data={CHECKOUT / 'data'},{changed}]",))
+    assert "rule report" in run.stdout + run.stderr
+    assert "rule draw" not in run.stdout + run.stderr
