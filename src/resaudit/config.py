@@ -68,10 +68,16 @@ class Precision(Enum):
 
 
 class NegativeEigenvalues(Enum):
-    """Which eigenvalues the index counts: those below minus the noise floor, or every one with a minus sign."""
+    """Which eigenvalues the index counts.
+
+    - ``beyond_noise``: those below minus the noise floor;
+    - ``every``: every one with a minus sign;
+    - ``sizeable``: those below minus a hundredth of the largest absolute eigenvalue.
+    """
 
     beyond_noise = "beyond_noise"
     every = "every"
+    sizeable = "sizeable"
 
 
 class RateChoice(Enum):

@@ -32,7 +32,9 @@ def trajectory(excess: list[list[float]], epochs: tuple[int, ...] = ()) -> Traje
 
 def spectra(shape: tuple[int, int]) -> Spectra:
     values = np.arange(shape[0] * shape[1], dtype=float).reshape(shape) + 1
-    return Spectra(values * 8, values, np.full(shape, 8.0), values / 100, values / 50, values * 1e-15, values > 0)
+    return Spectra(
+        values * 8, values, np.full(shape, 8.0), values / 100, values / 50, values / 70, values * 1e-15, values > 0
+    )
 
 
 SWEEP = trajectory([[8, 8, 8, 8], [4, 3, 1, np.inf]])
@@ -189,9 +191,11 @@ def test_every_column_holds_what_it_says() -> None:
         values = getattr(made, column)
         assert along[along["run"] == 1][column].tolist() == values[:, 1].tolist()
         assert column == "index" or initial[column].tolist() == values[0].tolist()
-    every = Protocol(negative_eigenvalues=NegativeEigenvalues.every)
-    counted = fig06.table(Evidence(followed={("xavier", 16): followed}, spectra={("xavier", 16): made}, protocol=every))
-    assert counted[counted["run"] == 1]["index"].tolist() == made.raw_index[:, 1].tolist()
+    for counting, column in (("every", "raw_index"), ("sizeable", "sizeable_index"), ("beyond_noise", "index")):
+        protocol = Protocol(negative_eigenvalues=NegativeEigenvalues(counting))
+        evidence = Evidence({}, {("xavier", 16): followed}, {("xavier", 16): made}, protocol=protocol)
+        counted = fig06.table(evidence)
+        assert counted[counted["run"] == 1]["index"].tolist() == getattr(made, column)[:, 1].tolist()
 
 
 def test_a_csv_gives_every_bit_back(tmp_path: Path) -> None:

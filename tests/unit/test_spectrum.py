@@ -17,8 +17,16 @@ def test_statistics_of_a_known_spectrum() -> None:
     assert statistics.lambda_max == 9.0
     assert statistics.lambda_p10 == pytest.approx(np.percentile(eigenvalues.abs().numpy(), 10))
     assert statistics.index == pytest.approx(1 / 11), "-1e-16 lies within the noise"
+    assert statistics.raw_index == pytest.approx(2 / 11)
+    assert statistics.sizeable_index == pytest.approx(1 / 11)
     assert statistics.noise_floor == pytest.approx(2.2e-16 * 11 * 9, rel=0.01)
     assert not statistics.resolved
+
+
+def test_the_sizeable_index_counts_from_a_hundredth_of_the_largest_on() -> None:
+    eigenvalues = torch.tensor([-0.99e-2, -1.01e-2, -0.5, 1.0], dtype=torch.float64)
+    assert spectrum_statistics(eigenvalues).sizeable_index == 0.5
+    assert spectrum_statistics(eigenvalues).index == 0.75
 
 
 def test_resolved_above_the_noise_floor() -> None:

@@ -29,7 +29,7 @@ def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -
     plan = plan_in(tmp_path, "figures=[fig04]", "scale=smoke")
     hessians, layout = next(iter(plan.hessians.values())), Layout(plan.config.paths)
     folder, values = layout.curvature(hessians.id), np.ones((1, 2))
-    save_arrays(folder / "spectra.npz", Spectra(values, values, values, values, values, values, values > 0))
+    save_arrays(folder / "spectra.npz", Spectra(*[values] * 7, values > 0))
     with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
         load_spectra(layout, hessians)
     write_json(folder / "settings.json", hessians.settings | {"seed": 2})

@@ -15,6 +15,7 @@ class Spectra:
         condition_number: lambda_max / lambda_p10.
         index: share of eigenvalues below minus the noise floor, hence surely negative.
         raw_index: share of eigenvalues below zero, rounding errors and all.
+        sizeable_index: share of eigenvalues below minus a hundredth of lambda_max.
         noise_floor: eps * N * lambda_max, the size of an eigensolver's rounding errors.
         resolved: whether lambda_p10, and with it the condition number, lies above the noise floor.
     """
@@ -24,5 +25,6 @@ class Spectra:
     condition_number: np.ndarray
     index: np.ndarray
     raw_index: np.ndarray
+    sizeable_index: np.ndarray
     noise_floor: np.ndarray
     resolved: np.ndarray

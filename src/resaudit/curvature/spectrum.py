@@ -11,6 +11,8 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.networks.network import Network
 
+SIZEABLE = 0.01
+"""Share of the largest absolute eigenvalue from which on one counts for the sizeable index."""
 BYTES_AT_ONCE = 256 * 2**20
 """Memory for the Hessians of one batch; a single larger Hessian is a batch of its own."""
 
@@ -38,6 +40,7 @@ def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
         condition_number=(lambda_max / lambda_p10).cpu().numpy(),
         index=share_below(-noise_floor),
         raw_index=share_below(torch.zeros_like(noise_floor)),
+        sizeable_index=share_below(-SIZEABLE * lambda_max),
         noise_floor=noise_floor.cpu().numpy(),
         resolved=(lambda_p10 > noise_floor).cpu().numpy(),
     )

@@ -10,6 +10,13 @@ from resaudit.papers.evidence import Evidence, Key
 from resaudit.training.trajectory import Trajectory
 
 
+_INDEX = {
+    NegativeEigenvalues.beyond_noise: "index",
+    NegativeEigenvalues.every: "raw_index",
+    NegativeEigenvalues.sizeable: "sizeable_index",
+}
+
+
 def runs_of_rate(trajectory: Trajectory, rate: float) -> np.ndarray:
     """Positions of a learning rate's runs, in the order of their seeds."""
     return np.flatnonzero(trajectory.learning_rate == rate)
@@ -32,7 +39,7 @@ def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
     Columns: network, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number, index,
     noise_floor, resolved. Epochs after a run diverged have an infinite loss and no spectrum.
     """
-    beyond_noise = evidence.protocol.negative_eigenvalues is NegativeEigenvalues.beyond_noise
+    counted = _INDEX[evidence.protocol.negative_eigenvalues]
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory, spectra = evidence.followed[key], evidence.spectra[key]
@@ -47,7 +54,7 @@ def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
                 "lambda_max": spectra.lambda_max.ravel(),
                 "lambda_p10": spectra.lambda_p10.ravel(),
                 "condition_number": spectra.condition_number.ravel(),
-                "index": (spectra.index if beyond_noise else spectra.raw_index).ravel(),
+                "index": getattr(spectra, counted).ravel(),
                 "noise_floor": spectra.noise_floor.ravel(),
                 "resolved": spectra.resolved.ravel(),
             }
