@@ -9,7 +9,6 @@ from resaudit.config import NegativeEigenvalues
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.training.trajectory import Trajectory
 
-
 _INDEX = {
     NegativeEigenvalues.beyond_noise: "index",
     NegativeEigenvalues.every: "raw_index",
