@@ -1,13 +1,16 @@
 """All that can be run: a configuration and every variant of it. Imports neither torch nor pandas."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import TypeVar
 
 from resaudit.composition import load
 from resaudit.config import CONTROL, Variant
 from resaudit.errors import ResauditError
 from resaudit.plan import Ensemble, Hessians, Plan, Verification, make_plan
+
+Job = TypeVar("Job")
 
 
 class Programme:
@@ -53,43 +56,28 @@ class Programme:
         Raises:
             ResauditError: neither the configuration nor any variant of it has one.
         """
-        for plan in self._all():
-            if wanted in plan.trained:
-                return plan, plan.trained[wanted]
-        raise _unknown("ensemble to train", wanted)
+        return self._find("ensemble to train", wanted, lambda plan: plan.trained)
 
     def hessians(self, wanted: str) -> tuple[Plan, Hessians]:
-        """The Hessians of an id, and a plan that has them.
-
-        Raises:
-            ResauditError: neither the configuration nor any variant of it has any.
-        """
-        for plan in self._all():
-            if wanted in plan.hessians:
-                return plan, plan.hessians[wanted]
-        raise _unknown("Hessians", wanted)
+        """The Hessians of an id, and a plan that has them; raises as :meth:`ensemble`."""
+        return self._find("Hessians", wanted, lambda plan: plan.hessians)
 
     def verification(self, wanted: str) -> tuple[Plan, Verification]:
-        """The check of a theorem of an id, and a plan that has it.
-
-        Raises:
-            ResauditError: neither the configuration nor any variant of it has one.
-        """
-        for plan in self._all():
-            if wanted in plan.verified:
-                return plan, plan.verified[wanted]
-        raise _unknown("verification", wanted)
+        """The check of a theorem of an id, and a plan that has it; raises as :meth:`ensemble`."""
+        return self._find("verification", wanted, lambda plan: plan.verified)
 
     def data(self, wanted: str) -> Plan:
-        """A plan whose whitened data has an id.
+        """A plan whose whitened data has an id; raises as :meth:`ensemble`."""
+        return self._find("whitened data", wanted, lambda plan: {plan.data.id: plan.data})[0]
 
-        Raises:
-            ResauditError: neither the configuration nor any variant of it has such data.
-        """
+    def _find(self, what: str, wanted: str, jobs_of: Callable[[Plan], dict[str, Job]]) -> tuple[Plan, Job]:
         for plan in self._all():
-            if wanted == plan.data.id:
-                return plan
-        raise _unknown("whitened data", wanted)
+            if wanted in jobs_of(plan):
+                return plan, jobs_of(plan)[wanted]
+        raise ResauditError(
+            f"no {what} {wanted!r} in this configuration or its variants; 'resaudit explain FIGURE' lists them, with "
+            "the same overrides as here"
+        )
 
     def _all(self) -> Iterator[Plan]:
         yield self.base
@@ -101,10 +89,3 @@ def evidence_figures(plan: Plan, paper: str) -> list[str]:
     """The figures of a paper that some claim is held against, of those that are to be drawn."""
     wanted = {f"{paper}/{claim.evidence}" for claim in plan.config.claims_of(paper).values()}
     return [name for name in plan.figures if name in wanted]
-
-
-def _unknown(what: str, wanted: str) -> ResauditError:
-    return ResauditError(
-        f"no {what} {wanted!r} in this configuration or its variants; 'resaudit explain FIGURE' lists them, with the "
-        "same overrides as here"
-    )

@@ -34,8 +34,8 @@ def finished_run(folder: Path) -> Plan:
     job = {"device": "cpu", "threads": 1, "seconds": 61.5} | made_by
     for ensemble in plan.trained.values():
         _record(layout.training(ensemble.id), ensemble.settings, job)
-    for ensemble in plan.with_spectra.values():
-        _record(layout.curvature(ensemble.id), ensemble.settings, job)
+    for hessians in plan.hessians.values():
+        _record(layout.curvature(hessians.id), hessians.settings, job)
     _record(layout.whitened(plan.data.id), plan.data.settings, job)
     for name in plan.figures:
         _draw(name, layout)
@@ -116,7 +116,7 @@ def _claim(name: str, figure: str, verdict: str) -> dict[str, Any]:
 def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) -> dict[str, Any]:
     layout, said = Layout(plan.config.paths), about(plan.config, load(["scale=paper"]), name)
     table = layout.figure(name, "csv")
-    ensembles = sorted({e.id for group in (part.sweeps, part.with_spectra) for e in group.values()})
+    ensembles = sorted({e.id for e in part.ensembles if e.epochs} | {h.id for h in part.hessians.values()})
     return {
         "id": name,
         "title": part.figure.title,

@@ -133,7 +133,7 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
         names = set(archive.namelist())
     expected = {f"figures/{name}.{suffix}" for name in plan.figures for suffix in ("csv", "json", "pdf", "png", "svg")}
     expected |= {f"results/train/{ensemble}/provenance.json" for ensemble in plan.trained}
-    expected |= {f"results/curvature/{ensemble}/settings.json" for ensemble in plan.with_spectra}
+    expected |= {f"results/curvature/{ensemble}/settings.json" for ensemble in plan.hessians}
     expected |= {f"results/whiten/{plan.data.id}/settings.json", "figures/audit.json", "figures/audit.html"}
     for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src/resaudit", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
@@ -274,8 +274,8 @@ def half_an_audit(plan: Plan) -> None:
         (lose_provenance, "provenance.json does not exist"),
         (lose_an_ensemble, "does not exist, but a figure is drawn from it"),
         (change_a_table, "fig07.csv is not the table that the audit judged"),
-        (half_an_audit, "cannot be read as an audit"),
-        (lambda plan: change_audit(plan, version=2), "is an audit of version 2, not 1"),
+        (half_an_audit, "is no JSON"),
+        (lambda plan: change_audit(plan, version=2), "breaks the schema of an audit at $.version"),
         (lambda plan: change_audit(plan, scale="paper"), "scale is paper, asked for is smoke; give the overrides"),
         (lambda plan: setattr(plan.config, "seed", 7), "seed of demystifying_resnet/fig04 is 1, asked for is 7"),
     ],

@@ -12,12 +12,12 @@ from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.files import Layout
 from resaudit.plan import Plan
+from resaudit.report.schema import read_audit
 
-AUDIT_VERSION = 1
 _SINGLE = ("Snakefile", "pyproject.toml", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
 # Snakemake finds its default profile only beside the Snakefile: without profiles/ the crate would not run again.
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
-_STAGES = ("train", "curvature")
+_STAGES = ("train", "curvature", "theory")
 _RECORDS = ("settings.json", "provenance.json")
 
 
@@ -61,14 +61,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
 def _read_audit(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ResauditError(f"{path} does not exist; make it first (snakemake --cores all)")
-    try:
-        audit: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        version = audit["version"]
-    except (OSError, ValueError, TypeError, KeyError) as error:
-        raise ResauditError(f"{path} cannot be read as an audit ({error}); make it again (resaudit report)") from error
-    if version != AUDIT_VERSION:
-        raise ResauditError(f"{path} is an audit of version {version}, not {AUDIT_VERSION}; make it again")
-    return audit
+    return read_audit(path)
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:
@@ -103,7 +96,7 @@ def _drawn(audit: dict[str, Any]) -> set[str]:
 def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
     """Paths under the results folder: settings and provenance of every job behind a figure.
 
-    An ensemble is trained, has spectra, or both; its settings name the whitened data that it saw.
+    An ensemble is trained or has spectra, a theorem is verified; the settings of each name the whitened data it saw.
     """
     folders: set[str] = set()
     for ensemble in sorted({ensemble for figure in figures_of(audit) for ensemble in figure["ensembles"]}):
