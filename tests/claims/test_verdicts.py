@@ -138,7 +138,7 @@ def test_the_worst_point_and_the_words_of_a_verdict() -> None:
     worst = judgement.findings[0].worst
     assert worst is not None
     assert worst.where == "b, depth 8 to 16"
-    assert "does not hold at 2 of 3 places, fails at 1" in judgement.why
+    assert "of 3 places it holds at 2 and fails at 1" in judgement.why
     assert "b, depth 8 to 16" in judgement.why
     assert "at least 0.5 is claimed" in judgement.why
     assert "n = 8" in judgement.why

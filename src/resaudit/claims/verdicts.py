@@ -102,7 +102,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
     if missing:
         return Judgement(Verdict.inconclusive, f"less than the least evidence: {'; '.join(missing)}", findings)
     verdict = _combined([finding.verdict for finding in findings])
-    return Judgement(verdict, "; ".join(map(sentence, findings)), findings)
+    return Judgement(verdict, " ".join(map(sentence, findings)), findings)
 
 
 def _untried(name: str, check: Check) -> Finding:
@@ -179,19 +179,24 @@ def criterion(check: Check) -> str:
 
 def sentence(finding: Finding) -> str:
     """What a check found, in words."""
-    name = finding.name.replace("-", " ")
+    name = finding.name.replace("-", " ").capitalize()
     worst = finding.worst
     if worst is None:
         left_out = finding.measured.left_out
-        return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})" if left_out else "")
-    held = sum(point.verdict is Verdict.supported for point in finding.points)
-    failed = sum(point.verdict is Verdict.contradicted for point in finding.points)
-    places = len(finding.points)
-    of = f" at {held} of {places} places, fails at {failed}" if held < places > 1 else f" at all {places} places"
-    of = of if places > 1 else ""
-    spread = "exact" if finding.exact else f"{finding.level:.2%} interval {worst.low:.3g} to {worst.high:.3g}"
-    said = {"supported": "holds", "contradicted": "does not hold", "inconclusive": "undecided"}[finding.verdict.value]
+        return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})." if left_out else ".")
+    spread = "exact" if finding.exact else f"{100 * finding.level:.4g} % interval {worst.low:.3g} to {worst.high:.3g}"
     return (
-        f"{name}: {said}{of}; at worst {worst.effect:.3g} at {worst.where} ({spread}, n = {worst.runs}) "
-        f"where {criterion(finding.check)} is claimed"
+        f"{name}: {_how_often(finding.points)}; at worst {worst.effect:.3g} at {worst.where} "
+        f"({spread}, n = {worst.runs}), where {criterion(finding.check)} is claimed."
     )
+
+
+def _how_often(points: list[Judged]) -> str:
+    """At how many places a claim holds, fails or is undecided."""
+    words = {Verdict.supported: "holds", Verdict.contradicted: "fails", Verdict.inconclusive: "is undecided"}
+    counts = {word: sum(point.verdict is verdict for point in points) for verdict, word in words.items()}
+    if len(points) in counts.values():
+        word = next(word for word, count in counts.items() if count == len(points))
+        return f"{word} at all {len(points)} places" if len(points) > 1 else word
+    several = [f"{word} at {count}" for word, count in counts.items() if count]
+    return f"of {len(points)} places it {', '.join(several[:-1])} and {several[-1]}"

@@ -1,0 +1,91 @@
+"""The numbers of docs/findings.md that stand in no figure: ``python -m benchmarks.findings``, after a laptop-scale run.
+
+Not a benchmark: what was looked at to find out why claims fail.
+"""
+
+import sys
+
+import numpy as np
+import pandas as pd
+import torch
+
+from resaudit.composition import load
+from resaudit.curvature.linear import hessians
+from resaudit.datasets.moments import Moments
+from resaudit.files import Layout
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.linear import end_to_end
+from resaudit.networks.network import Network
+from resaudit.papers.demystifying_resnet.by_loss import descending, interpolate
+from resaudit.plan import make_plan
+from resaudit.results import load_moments
+from resaudit.training.ensemble import descend
+from resaudit.training.linear import LinearObjective
+from resaudit.training.trajectory import Trajectory
+
+RATE = 3.16227766017
+THRESHOLDS = (0.0, 3.6e-13, 1e-4, 1e-2, 1e-1)
+
+
+def main() -> None:
+    """Print every table."""
+    plan = make_plan(load(sys.argv[1:]))
+    layout = Layout(plan.config.paths)
+    moments = load_moments(layout, plan.data)
+    along = pd.read_csv(layout.figure("demystifying_resnet/fig05", "csv"))
+    index_by_threshold(moments)
+    condition_by_excess(along, moments.optimal_loss)
+    one_run_to_the_end(moments)
+
+
+def index_by_threshold(moments: Moments) -> None:
+    """Share of eigenvalues below minus a share of the largest, along one run of the 2-shortcut network."""
+    network, epochs = Network(2, 16, 10), (0, 2, 3, 4, 10, 50)
+    trajectory = _train(network, moments, runs=1, epochs=50, snapshots=epochs)
+    print("epoch  " + "".join(f"{-share:>10g}" for share in THRESHOLDS))
+    for epoch, weights in zip(epochs, trajectory.snapshots, strict=True):
+        eigenvalues = torch.linalg.eigvalsh(hessians(torch.from_numpy(weights), network, moments)[0]).numpy()
+        largest = np.abs(eigenvalues).max()
+        shares = [(eigenvalues < -share * largest).mean() for share in THRESHOLDS]
+        print(f"{epoch:5}  " + "".join(f"{share:10.3f}" for share in shares))
+
+
+def condition_by_excess(along: pd.DataFrame, optimal_loss: float) -> None:
+    """Condition numbers at the same excess loss, and how the 10th percentile falls with the excess."""
+    along = along[np.isfinite(along["loss"]) & along["resolved"] & (along["loss"] > optimal_loss + 1e-12)]
+    excesses = np.array([0.1, 0.03, 0.01, 0.003, 0.001])
+    for network in ("2-shortcut", "orthogonal"):
+        rows = along[along["network"] == network]
+        curves = [descending(run, "condition_number") for _, run in rows.groupby("run")]
+        values = np.array([interpolate(optimal_loss + excesses, *curve) for curve in curves])
+        late = rows[rows["epoch"] >= 30]
+        logs = np.log(late["loss"] - optimal_loss), np.log(late["lambda_p10"])
+        power, correlation = np.polyfit(*logs, 1)[0], np.corrcoef(*logs)[0, 1]
+        means = ", ".join(f"{x:g}: {v:.2g}" for x, v in zip(excesses, np.exp(np.log(values).mean(axis=0)), strict=True))
+        print(f"{network}: condition number by excess {means}; p10 ~ excess^{power:.2f}, correlation {correlation:.2f}")
+
+
+def one_run_to_the_end(moments: Moments) -> None:
+    """Figure 7's 2-shortcut runs of depth 96, five times as long; what the slowest is missing at epoch 1000."""
+    network = Network(2, 96, 10)
+    trajectory = _train(network, moments, runs=10, epochs=5000, snapshots=(1000,))
+    slowest = int(np.argmax(trajectory.excess_loss[1000]))
+    print("excess at epoch 1000:", np.array2string(np.sort(trajectory.excess_loss[1000]), precision=2))
+    later = {epoch: float(f"{trajectory.excess_loss[epoch, slowest]:.2g}") for epoch in (1000, 1500, 2000, 3000, 5000)}
+    print(f"run {slowest} by epoch:", later)
+    product = end_to_end(torch.from_numpy(trajectory.snapshots[0]), network)[slowest].numpy()
+    missing = np.linalg.svd(product - moments.optimal_map, compute_uv=False)
+    print(f"share of its largest singular direction in the distance: {missing[0] ** 2 / np.sum(missing**2):.4f}")
+    for name, matrix in (("optimal map", moments.optimal_map), ("its map", product)):
+        print(f"singular values of the {name}:", np.linalg.svd(matrix, compute_uv=False).round(4))
+
+
+def _train(network: Network, moments: Moments, runs: int, epochs: int, snapshots: tuple[int, ...]) -> Trajectory:
+    """Runs of Figure 7's 2-shortcut network at its best rate at depths 16 and 96."""
+    weights = initial_weights(network, "xavier", 0.01, seed=1, runs=runs)
+    objective = LinearObjective.of(network, moments, torch.device("cpu"))
+    return descend(objective, weights, torch.full((runs,), RATE, dtype=weights.dtype), epochs, snapshots)
+
+
+if __name__ == "__main__":
+    main()
