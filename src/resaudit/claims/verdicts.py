@@ -1,6 +1,7 @@
 """From what was measured to a verdict: whether the whole interval lies on the claim's side of its threshold."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -9,6 +10,7 @@ import pandas as pd
 from resaudit.claims.checks import measure
 from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.resampling import interval
+from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim
 
 ERROR_RATE = 0.05
@@ -89,11 +91,13 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         scale: that the table is of.
 
     Raises:
-        ResauditError: the table lacks a column, or a value that should be there.
+        ResauditError: the table has no rows, or lacks a column, or a value that should be there.
     """
     if table is None:
         untried = [_untried(name, check) for name, check in claim.checks.items()]
         return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
+    if table.empty:
+        raise ResauditError("the table has no rows")
     measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
     intervals = sum(point.draws is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)
@@ -112,7 +116,7 @@ def _untried(name: str, check: Check) -> Finding:
 
 def _finding(name: str, check: Check, measured: Measured, level: float) -> Finding:
     points = [_judged(check, point, level) for point in measured.points]
-    return Finding(name, check, _of_points(points), measured, level, points)
+    return Finding(name, check, _of_points(check, points), measured, level, points)
 
 
 def _judged(check: Check, point: Point, level: float) -> Judged:
@@ -126,8 +130,14 @@ def _judged(check: Check, point: Point, level: float) -> Judged:
     return Judged(point.where, point.effect, low, high, point.runs, verdict)
 
 
-def _of_points(points: list[Judged]) -> Verdict:
-    return _combined([point.verdict for point in points]) if points else Verdict.inconclusive
+def _of_points(check: Check, points: list[Judged]) -> Verdict:
+    unknown = [Verdict.inconclusive] if unmeasured(check, points) or not points else []
+    return _combined([point.verdict for point in points] + unknown)
+
+
+def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:
+    """The parts of a check of which not one place could be measured; the name of a place begins with its part's."""
+    return [part for part in check.parts if not any(f"{point.where},".startswith(f"{part},") for point in points)]
 
 
 def _combined(verdicts: list[Verdict]) -> Verdict:
@@ -159,9 +169,23 @@ def _missing(claim: Claim, table: pd.DataFrame, scale: str) -> list[str]:
         absent = [name for name in named if name not in set(table["network"])]
         if absent:
             missing.append(f"network {', '.join(absent)} is needed")
+        elif not missing and "run" in table:
+            missing += [part for name in named for part in _missing_of(name, table[table["network"] == name], claim)]
     for column in ("run", "draw"):
         if column in table and table[column].nunique() < needs.runs:
             missing.append(f"{needs.runs} {column}s are needed, there are {table[column].nunique()}")
+    return missing
+
+
+def _missing_of(name: str, rows: pd.DataFrame, claim: Claim) -> list[str]:
+    """What one network lacks, where the whole table has enough: runs at the depths needed."""
+    needs, missing = claim.needs, []
+    parts = {"": rows}
+    if "depth" in rows:
+        parts |= {f", depth {depth}": rows[rows["depth"] == depth] for depth in needs.depths}
+    for where, part in parts.items():
+        if part["run"].nunique() < needs.runs:
+            missing.append(f"{needs.runs} runs of {name}{where} are needed, there are {part['run'].nunique()}")
     return missing
 
 
@@ -189,6 +213,8 @@ def sentence(finding: Finding) -> str:
     places = len(finding.points)
     of = f" at {held} of {places} places, fails at {failed}" if held < places > 1 else f" at all {places} places"
     of = of if places > 1 else ""
+    unknown = unmeasured(finding.check, finding.points)
+    of += f", nothing known of {', '.join(unknown)}" if unknown else ""
     spread = "exact" if finding.exact else f"{finding.level:.2%} interval {worst.low:.3g} to {worst.high:.3g}"
     said = {"supported": "holds", "contradicted": "does not hold", "inconclusive": "undecided"}[finding.verdict.value]
     return (
