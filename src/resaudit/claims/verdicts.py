@@ -98,6 +98,9 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
     if table.empty:
         raise ResauditError("the table has no rows")
+    if "run" in table:
+        # So that a resample holds the same runs in whatever order they stand.
+        table = table.sort_values("run", kind="stable")
     measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
     intervals = sum(point.draws is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)

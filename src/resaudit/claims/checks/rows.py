@@ -98,4 +98,4 @@ def epoch_at(table: pd.DataFrame, share: float) -> int:
     """The last recorded epoch that is not after a share of the training, or the first one."""
     epochs = np.sort(take(table, "epoch")["epoch"].unique())
     before = epochs[epochs <= share * epochs[-1] + 1e-9]
-    return int(before[-1])
+    return int(before[-1] if len(before) else epochs[0])
