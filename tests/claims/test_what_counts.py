@@ -197,6 +197,14 @@ def test_the_losses_compared_are_those_that_enough_runs_of_all_networks_pass() -
     assert [p.runs for p in finding(swapped, table).points] == [3, 8, 8]
 
 
+def test_the_losses_compared_end_where_enough_runs_of_all_networks_do() -> None:
+    # Run r of b ends at 0.4 (1 + r / 10) and starts above 4.
+    table = TRAINED.assign(loss=TRAINED["loss"] * np.where(TRAINED["network"] == "a", 1, 1 + TRAINED["run"] / 10))
+    found = finding(EVERY, table)
+    assert [p.where for p in (found.points[0], found.points[-1])] == ["b, loss 4", "b, loss 0.48"]
+    assert [p.runs for p in found.points] == [8, 8, 3]
+
+
 def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() -> None:
     table = TRAINED.assign(loss=TRAINED["loss"] * 1.1 / 3)
     found = finding(ledger.AtEveryLoss(**{**vars(EVERY), "losses": 20}), table)
@@ -204,10 +212,11 @@ def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() ->
     assert not found.measured.left_out
 
 
+@pytest.mark.parametrize("network", ["a", "b"])
 @pytest.mark.parametrize("check", [EVERY, ENDS])
-def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check) -> None:
+def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, network: str) -> None:
     for known, enough in ((3, True), (2, False)):
-        unknown = (TRAINED["network"] == "b") & (TRAINED["run"] >= known) & (TRAINED["epoch"] == 100)
+        unknown = (TRAINED["network"] == network) & (TRAINED["run"] >= known) & (TRAINED["epoch"] == 100)
         found = finding(check, TRAINED.assign(resolved=~unknown))
         assert any(f"{known} runs have a value" in line for line in found.measured.left_out) is not enough
         if check is EVERY:
@@ -224,10 +233,13 @@ def test_every_other_network_is_compared(kind: type[ledger.AtEveryLoss] | type[l
 
 
 def test_where_networks_share_no_loss_it_is_said() -> None:
-    apart = TRAINED.assign(loss=TRAINED["loss"].where(TRAINED["network"] == "a", TRAINED["loss"] / 100))
-    untrained = TRAINED.assign(loss=TRAINED["loss"].where(TRAINED["network"] == "a", np.inf))
-    assert "no loss that 3 runs of every network pass through" in judge(claim(EVERY), apart, "laptop").why
-    assert "b: 0 runs have a loss, 3 are needed" in judge(claim(ENDS), untrained, "laptop").why
+    of_a = TRAINED["network"] == "a"
+    for apart in (10, 20, 100):
+        table = TRAINED.assign(loss=TRAINED["loss"].where(of_a, TRAINED["loss"] / apart))
+        assert "no loss that 3 runs of every network pass through" in judge(claim(EVERY), table, "laptop").why
+    for known in (0, 2):
+        table = TRAINED.assign(loss=TRAINED["loss"].where(of_a | (TRAINED["run"] < known), np.inf))
+        assert f"b: {known} runs have a loss, 3 are needed" in judge(claim(ENDS), table, "laptop").why
 
 
 @pytest.mark.parametrize("network", ["a", "b"])
@@ -235,6 +247,7 @@ def test_a_run_unknown_at_the_end_leaves_the_end_open(network: str) -> None:
     unknown = (TRAINED["network"] == network) & (TRAINED["run"] == 0) & (TRAINED["epoch"] == 100)
     found = finding(END, TRAINED.assign(resolved=~unknown))
     assert found.points == []
+    assert finding(END, TRAINED[~unknown]).points == [], "nor may it be passed over"
     assert found.measured.left_out == ["last epoch: 7 runs of each have a value, all and 3 are needed"]
 
 
