@@ -379,3 +379,19 @@ def test_a_mean_with_minus_infinity_is_minus_infinity_and_with_both_is_none() ->
     assert mean[0] == -np.inf
     assert np.isnan(mean[1])
     assert weighted_mean(np.array([[0.0, 1.0]]), values)[0].tolist() == [1.0, np.inf, 2.0]
+
+
+def test_an_excess_is_a_share_of_the_optimum() -> None:
+    doubled = THREE.assign(final_loss=2 * THREE["final_loss"], optimal_loss=2.0)
+    check = ledger.FinalExcess(networks=["a"], at_most=1)
+    effects = [[p.effect for p in finding(check, table).points] for table in (THREE, doubled)]
+    assert effects[0] == pytest.approx(effects[1])
+
+
+def test_curves_are_of_the_runs_that_have_one() -> None:
+    # At rate 1 there is the end alone, and it is another one.
+    rows = [(n, 4, rate, run, e, (3.0 if n == "a" else 1.0) if rate < 1 else 50.0)
+            for n in "ab" for rate, epochs in ((0.1, (0, 10)), (1.0, (10,))) for e in epochs for run in range(4)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss"])
+    check = ledger.CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
+    assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
