@@ -59,7 +59,13 @@ def run_audit(
 def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
     if wanted is None:
         # Figures chosen with figures=[…] choose their claims.
-        return [c for c in claims if not plan.config.figures or c["evidence"] in plan.figures]
+        chosen = [c for c in claims if not plan.config.figures or c["evidence"] in plan.figures]
+        if not chosen:
+            held = dict.fromkeys(claim["evidence"].split("/")[1] for claim in claims)
+            raise ResauditError(
+                f"no claim is held against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
+            )
+        return chosen
     chosen = [claim for claim in claims if wanted in (claim["id"], claim["id"].split("/")[1])]
     if not chosen:
         raise ResauditError(f"unknown claim {wanted!r}; known: {', '.join(claim['id'] for claim in claims)}")

@@ -71,6 +71,11 @@ class Check:
         return single + [name for key in ("networks", "others") for name in getattr(self, key, [])]
 
     @property
+    def parts(self) -> list[str]:
+        """What it looks at one by one: networks, other networks, properties. Each must have been measured."""
+        return [name for key in ("networks", "others", "properties") for name in getattr(self, key, [])]
+
+    @property
     def region(self) -> tuple[float | None, float | None]:
         """The claim's side as its least and greatest effect; None where it has no end."""
         if self.within_factor is not None:
@@ -218,6 +223,11 @@ class SpreadOverRates(Check):
 
     networks: list[str] = field(default_factory=list)
     depth: int = bounded(at_least=1)
+
+    @property
+    def parts(self) -> list[str]:
+        """None: all networks are one measurement."""
+        return []
 
 
 @dataclass

@@ -51,6 +51,10 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("within_factor: 1.1", "within_factor: 1.1, at_most: 3", "has at_most and within_factor; give"),
         ("within_factor: 1.1", "at_least: 2, at_most: 1", "at_least 2.0 lies above at_most 1.0"),
         ("networks: [2-shortcut], column", "networks: [], column", "networks is empty; give at least one"),
+        ("others: [orthogonal, xavier], column", "others: [], column", "others is empty; give at least one"),
+        ('properties: ["theorem 2.1: a derivative of order n is not zero"]', "properties: []", "properties is empty; give"),
+        ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "{}", "checks is empty; give at least one"),
+        ("within_factor: 1.1", "within_factor: 1", "within_factor is 1.0; allowed: finite numbers above 1"),
         ("networks: [2-shortcut], column", "network: 2-shortcut, column", "Key 'network' not in 'RatioAcrossDepths'"),
         ("evidence: fig04", "evidence: fig99", "evidence is 'fig99', which is no figure; allowed: fig03, fig04"),
         ("evidence: fig04", "evidence: fig04\n  not_yet: later", "not_yet says 'later', but fig04 is here; remove"),
@@ -68,6 +72,13 @@ def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: s
         load(folder=with_entry(config, old, new))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_the_claims_side_may_be_a_single_number(config: Path) -> None:
+    claims = load(folder=with_entry(config, "within_factor: 1.1", "at_least: 1, at_most: 1")).claims_of(
+        "demystifying_resnet"
+    )
+    assert claims["depth-invariant-condition"].checks["constant"].region == (1, 1)
 
 
 def test_the_hash_changes_with_a_threshold_and_not_with_the_layout(config: Path) -> None:

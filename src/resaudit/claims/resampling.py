@@ -20,14 +20,16 @@ def run_weights(runs: int, group: str) -> np.ndarray:
 def weighted_mean(weights: np.ndarray, values: np.ndarray) -> np.ndarray:
     """Means over runs: ``weights`` (draws, runs) and ``values`` (runs, k) give (draws, k).
 
-    A NaN is a run that has no value there and does not count; a mean with an infinite run in it is infinite; one
-    without any run is NaN.
+    A NaN is a run that has no value there and does not count; a mean with an infinite run in it is infinite, with runs
+    infinite both ways NaN; one without any run is NaN.
     """
     known, infinite = ~np.isnan(values), np.isinf(values)
     total = weights @ np.where(known & ~infinite, values, 0.0)
     weight = weights @ known.astype(float)
     mean = np.divide(total, weight, out=np.full_like(total, np.nan), where=weight > 0)
-    return np.where(weights @ np.where(infinite, np.sign(values), 0.0) > 0, np.inf, mean)
+    above, below = (weights @ (values == end).astype(float) > 0 for end in (np.inf, -np.inf))
+    mean = np.where(above, np.inf, np.where(below, -np.inf, mean))
+    return np.where(above & below, np.nan, mean)
 
 
 def all_runs(runs: int) -> np.ndarray:

@@ -112,6 +112,8 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
     for variant in (None, CONTROL, *programme.variants):
         judged = {name: _judge(programme, variant, paper, name) for name in claims if _chosen(programme, paper, name)}
         rows += [row for name, judgement in judged.items() for row in _rows(programme, variant, paper, name, judgement)]
+    if not rows:
+        raise ResauditError(f"no claim is held against {', '.join(programme.base.figures)}; choose other figures=[…]")
     order = {name: position for position, name in enumerate(claims)}
     return (
         pd.DataFrame(rows)

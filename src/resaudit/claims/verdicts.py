@@ -1,6 +1,7 @@
 """From what was measured to a verdict: whether the whole interval lies on the claim's side of its threshold."""
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -9,6 +10,7 @@ import pandas as pd
 from resaudit.claims.checks import measure
 from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.resampling import interval
+from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim
 
 ERROR_RATE = 0.05
@@ -89,11 +91,16 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         scale: that the table is of.
 
     Raises:
-        ResauditError: the table lacks a column, or a value that should be there.
+        ResauditError: the table has no rows, or lacks a column, or a value that should be there.
     """
     if table is None:
         untried = [_untried(name, check) for name, check in claim.checks.items()]
         return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
+    if table.empty:
+        raise ResauditError("the table has no rows")
+    if "run" in table:
+        # So that a resample holds the same runs in whatever order they stand.
+        table = table.sort_values("run", kind="stable")
     measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
     intervals = sum(point.draws is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)
@@ -112,7 +119,7 @@ def _untried(name: str, check: Check) -> Finding:
 
 def _finding(name: str, check: Check, measured: Measured, level: float) -> Finding:
     points = [_judged(check, point, level) for point in measured.points]
-    return Finding(name, check, _of_points(points), measured, level, points)
+    return Finding(name, check, _of_points(check, points), measured, level, points)
 
 
 def _judged(check: Check, point: Point, level: float) -> Judged:
@@ -126,8 +133,14 @@ def _judged(check: Check, point: Point, level: float) -> Judged:
     return Judged(point.where, point.effect, low, high, point.runs, verdict)
 
 
-def _of_points(points: list[Judged]) -> Verdict:
-    return _combined([point.verdict for point in points]) if points else Verdict.inconclusive
+def _of_points(check: Check, points: list[Judged]) -> Verdict:
+    unknown = [Verdict.inconclusive] if unmeasured(check, points) or not points else []
+    return _combined([point.verdict for point in points] + unknown)
+
+
+def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:
+    """The parts of a check of which not one place could be measured; the name of a place begins with its part's."""
+    return [part for part in check.parts if not any(f"{point.where},".startswith(f"{part},") for point in points)]
 
 
 def _combined(verdicts: list[Verdict]) -> Verdict:
@@ -159,9 +172,23 @@ def _missing(claim: Claim, table: pd.DataFrame, scale: str) -> list[str]:
         absent = [name for name in named if name not in set(table["network"])]
         if absent:
             missing.append(f"network {', '.join(absent)} is needed")
+        elif not missing and "run" in table:
+            missing += [part for name in named for part in _missing_of(name, table[table["network"] == name], claim)]
     for column in ("run", "draw"):
         if column in table and table[column].nunique() < needs.runs:
             missing.append(f"{needs.runs} {column}s are needed, there are {table[column].nunique()}")
+    return missing
+
+
+def _missing_of(name: str, rows: pd.DataFrame, claim: Claim) -> list[str]:
+    """What one network lacks, where the whole table has enough: runs at the depths needed."""
+    needs, missing = claim.needs, []
+    parts = {"": rows}
+    if "depth" in rows:
+        parts |= {f", depth {depth}": rows[rows["depth"] == depth] for depth in needs.depths}
+    for where, part in parts.items():
+        if part["run"].nunique() < needs.runs:
+            missing.append(f"{needs.runs} runs of {name}{where} are needed, there are {part['run'].nunique()}")
     return missing
 
 
@@ -185,8 +212,10 @@ def sentence(finding: Finding) -> str:
         left_out = finding.measured.left_out
         return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})." if left_out else ".")
     spread = "exact" if finding.exact else f"{100 * finding.level:.4g} % interval {worst.low:.3g} to {worst.high:.3g}"
+    unknown = unmeasured(finding.check, finding.points)
+    without = f" (nothing known of {', '.join(unknown)})" if unknown else ""
     return (
-        f"{name}: {_how_often(finding.points)}; at worst {worst.effect:.3g} at {worst.where} "
+        f"{name}: {_how_often(finding.points)}{without}; at worst {worst.effect:.3g} at {worst.where} "
         f"({spread}, n = {worst.runs}), where {criterion(finding.check)} is claimed."
     )
 

@@ -7,8 +7,9 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import epoch_at, of_network, take, values_of
+from resaudit.claims.checks.rows import epoch_at, logarithm, of_network, take, values_of
 from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.errors import ResauditError
 from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
 Logs = Mapping[int, np.ndarray]
@@ -29,15 +30,15 @@ def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_run
             logs = _logs(at_epoch, check.column, "depth", network, least_runs, measured)
             place = network if epoch is None else f"{network}, epoch {epoch}"
             depths = sorted(logs)
+            if len(depths) < 2:
+                measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
             for before, depth in pairwise(depths):
                 reference = depths[0] if check.reference is Reference.first else before
                 here, there = (_means(logs[d], f"{place} {d}") for d in (depth, reference))
-                measured.add(
-                    f"{place}, depth {depth} over {reference}",
-                    np.exp(here[0] - there[0]),
-                    np.exp(here[1:] - there[1:]),
-                    min(len(logs[depth]), len(logs[reference])),
-                )
+                with np.errstate(invalid="ignore", over="ignore"):
+                    ratio = np.exp(here - there)
+                runs = min(len(logs[depth]), len(logs[reference]))
+                measured.add(f"{place}, depth {depth} over {reference}", ratio[0], ratio[1:], runs)
     return measured
 
 
@@ -47,6 +48,9 @@ def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int)
     measured = Measured(f"exponent of the growth with {_words(check.by)} of: {what}", "an exponent")
     for name, rows in _parts(check, table):
         logs = _logs(rows, check.column, check.by, name, least_runs, measured)
+        if len(logs) < 2:
+            where = f"{name}, {_words(check.by)}".lstrip(", ")
+            measured.left_out.append(f"{where}: {len(logs)} of the two that a growth needs")
         for span in _spans(sorted(logs), check.span):
             slope = _slope({place: logs[place] for place in span}, name)
             where = f"{name}, {_words(check.by)} {span[0]} to {span[-1]}".lstrip(", ")
@@ -70,8 +74,11 @@ def growth_difference(check: GrowthDifference, table: pd.DataFrame, least_runs: 
     if len(common) > 1:
         slopes = [_slope({depth: part[depth] for depth in common}, name) for name, part in logs.items()]
         runs = min(len(part[depth]) for part in logs.values() for depth in common)
-        difference = slopes[0] - slopes[1]
+        with np.errstate(invalid="ignore"):
+            difference = slopes[0] - slopes[1]
         measured.add(f"depth {common[0]} to {common[-1]}", difference[0], difference[1:], runs)
+    else:
+        measured.left_out.append(f"{len(common)} depths at which both are known, 2 are needed")
     return measured
 
 
@@ -83,6 +90,8 @@ def _parts(check: GrowthExponent, table: pd.DataFrame) -> list[tuple[str, pd.Dat
     if check.networks:
         return [(name, of_network(table, name)) for name in check.networks]
     if not check.per:
+        return [("", table)]
+    if table.empty:
         return [("", table)]
     return [
         (", ".join(f"{_words(column)} {value}" for column, value in zip(check.per, values, strict=True)), rows)
@@ -105,6 +114,8 @@ def _logs(
     for depth, part in rows.groupby(by):
         values = values_of(part, column)
         where = f"{network}, {_words(by)} {depth}".lstrip(", ")
+        if "run" in part and part["run"].duplicated().any():
+            raise ResauditError(f"{where} has a run more than once; a table with epochs needs epochs in the check")
         if values.isna().any():
             measured.left_out.append(
                 f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision"
@@ -112,7 +123,7 @@ def _logs(
         elif len(values) < least_runs:
             measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
         else:
-            logs[int(str(depth))] = np.log(values.to_numpy())
+            logs[int(float(str(depth)))] = logarithm(values.to_numpy(dtype=float), column)
     return logs
 
 
@@ -126,7 +137,8 @@ def _slope(logs: Logs, group: str) -> np.ndarray:
     """Least-squares slope of mean logarithms against log depth, then of resampled ones; shape (1 + draws,)."""
     means = np.stack([_means(part, f"{group} {depth}") for depth, part in logs.items()])
     centred = np.log(list(logs)) - np.mean(np.log(list(logs)))
-    return np.asarray(centred @ means / np.sum(centred**2))
+    with np.errstate(invalid="ignore"):
+        return np.asarray(centred @ means / np.sum(centred**2))
 
 
 def _words(column: str) -> str:

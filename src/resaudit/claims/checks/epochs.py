@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import epoch_at, of_network, take
+from resaudit.claims.checks.rows import epoch_at, not_negative, of_network, take
 from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
 from resaudit.ledger import CurveRatio, EarlyFall, PeakAtDrop
 
@@ -19,6 +19,9 @@ def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measur
         "a share" if check.of_whole else f"a difference of the {what}",
     )
     curves = _curves(table, check.network, check.column)
+    if epoch not in curves.index:
+        measured.left_out.append(f"epoch {epoch}: {check.network} has no row there")
+        return measured
     start = curves.iloc[0]
     fall = start - curves.loc[epoch]
     if check.of_whole:
@@ -39,8 +42,9 @@ def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Mea
     epochs = drops.index.to_numpy()
     distances = []
     for run in drops:
-        slopes = np.diff(drops[run]) / np.diff(epochs)
-        if not (slopes < 0).any():
+        with np.errstate(invalid="ignore"):
+            slopes = np.diff(drops[run]) / np.diff(epochs)
+        if not (slopes < 0).any() or peaks[run].isna().all():
             distances.append(np.nan)
             continue
         steepest, peak = int(np.nanargmin(slopes)), epochs[int(np.nanargmax(peaks[run]))]
@@ -56,7 +60,8 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
         "a factor",
         logarithmic=True,
     )
-    table = _curves_alone(take(table, "network", "depth", "run", "epoch", "excess_loss"))
+    take(table, "network", "depth", "run", "epoch", "excess_loss")
+    table = _curves_alone(not_negative(table, "excess_loss"))
     for share in check.epochs:
         epoch = epoch_at(table, share)
         at_epoch = table[table["epoch"] == epoch]
@@ -70,7 +75,7 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
             network, other = (
                 _mean(part, f"{name} {depth}") for part, name in zip(excess, (check.network, check.other), strict=True)
             )
-            with np.errstate(invalid="ignore"):
+            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 ratio = network / other
             measured.add(where, ratio[0], ratio[1:], runs)
     return measured

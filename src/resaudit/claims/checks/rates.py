@@ -11,8 +11,9 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import of_network, take
+from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.errors import ResauditError
 from resaudit.ledger import (
     BestRateKept,
     BestRateRatio,
@@ -23,12 +24,17 @@ from resaudit.ledger import (
     SpreadOverRates,
 )
 
+EPS = float(np.finfo(float).eps)
 COLUMNS = ("network", "depth", "learning_rate", "run", "final_loss")
 
 
 @dataclass(frozen=True)
 class Best:
-    """Mean final loss at the best rate, and that rate; the sample's, then the resamples'; shape (1 + draws,)."""
+    """Mean final loss, or its distance to the optimum, at the best rate, and that rate; shape (1 + draws,).
+
+    The sample's first, then the resamples'. Where every rate has a run that diverged, the loss is infinite and the rate
+    NaN.
+    """
 
     loss: np.ndarray
     rate: np.ndarray
@@ -41,9 +47,10 @@ def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Me
     table = take(_finals(table), "optimal_loss")
     for network in check.networks:
         for depth, rows in _by_depth(of_network(table, network), check.depths):
-            best = _best(rows, network, depth, least_runs, measured)
+            optimum = _optimum(rows)
+            best = _best(rows, network, depth, least_runs, measured, optimum)
             if best:
-                excess = best.loss / _optimum(rows) - 1
+                excess = best.loss / optimum if optimum > 0 else np.full_like(best.loss, np.nan)
                 measured.add(f"{network}, depth {depth}", excess[0], excess[1:], best.runs)
     return measured
 
@@ -55,10 +62,12 @@ def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int
     table = take(_finals(table), *(["optimal_loss"] if check.excess else []))
     for other in check.others:
         for depth, rows in _by_depth(table, check.depths):
+            optimum = _optimum(rows) if check.excess else 0.0
             above, below = (
-                _best(of_network(rows, name), name, depth, least_runs, measured) for name in (other, check.network)
+                _best(of_network(rows, name), name, depth, least_runs, measured, optimum)
+                for name in (other, check.network)
             )
-            _add_ratio(measured, f"{other}, depth {depth}", above, below, _optimum(rows) if check.excess else 0.0)
+            _add_ratio(measured, f"{other}, depth {depth}", above, below, optimum)
     return measured
 
 
@@ -68,6 +77,8 @@ def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, 
         f"mean final loss of {check.network} over the same at the depth before", "a factor", logarithmic=True
     )
     parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
+    if len(parts) < 2:
+        _say_depths(measured, len(parts))
     for (shallower, before), (depth, rows) in pairwise(parts):
         _add_ratio(
             measured,
@@ -101,6 +112,8 @@ def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) ->
         ends = [parts[-1], parts[0]]
         pair = [_best(rows, check.network, depth, least_runs, measured) for depth, rows in ends]
         _add_rate_ratio(measured, f"depth {ends[0][0]} over {ends[1][0]}", *pair)
+    else:
+        _say_depths(measured, len(parts))
     return measured
 
 
@@ -111,24 +124,34 @@ def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: i
     at_depth = finals[finals["depth"] == check.depth]
     means = []
     for network in check.networks:
-        losses, _ = _sweep(of_network(at_depth, network))
+        losses, _ = _sweep(of_network(at_depth, network), f"{network}, depth {check.depth}", measured)
         if len(losses) < least_runs:
             measured.left_out.append(f"{network}, depth {check.depth}: {len(losses)} runs, {least_runs} are needed")
             return measured
         means.append(_means(losses, f"{network} {check.depth}"))
         runs = len(losses)
     every = np.concatenate(means, axis=1)
-    with np.errstate(invalid="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         spread = every.max(axis=1) / every.min(axis=1)
     measured.add(f"depth {check.depth}", spread[0], spread[1:], runs)
     return measured
 
 
 def _add_ratio(measured: Measured, where: str, above: Best | None, below: Best | None, optimum: float = 0.0) -> None:
-    if above and below:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            ratio = (above.loss - optimum) / (below.loss - optimum)
-        measured.add(where, ratio[0], ratio[1:], min(above.runs, below.runs))
+    """Of distances to an optimum, those that rounding leaves of it count as its rounding error."""
+    if not (above and below):
+        return
+    floor = 4 * EPS * optimum
+    if floor and max(above.loss[0], below.loss[0]) <= floor:
+        measured.left_out.append(f"{where}: both are at the optimum, as far as double precision can tell")
+        return
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        ratio = np.maximum(above.loss, floor) / np.maximum(below.loss, floor)
+    measured.add(where, ratio[0], ratio[1:], min(above.runs, below.runs))
+
+
+def _say_depths(measured: Measured, there: int) -> None:
+    measured.left_out.append(f"{there} of the two depths that a ratio needs")
 
 
 def _add_rate_ratio(measured: Measured, where: str, above: Best | None, below: Best | None) -> None:
@@ -146,7 +169,7 @@ def _finals(table: pd.DataFrame) -> pd.DataFrame:
     if "final_loss" not in table and {"epoch", "loss"} <= set(table):
         last = table[table["epoch"] == table["epoch"].max()]
         table = last.rename(columns={"loss": "final_loss"})
-    return take(table, *COLUMNS)
+    return not_negative(take(table, *COLUMNS), "final_loss")
 
 
 def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
@@ -155,21 +178,34 @@ def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.Dat
         yield int(depth), table[table["depth"] == depth]
 
 
-def _best(rows: pd.DataFrame, network: str, depth: int, least_runs: int, measured: Measured) -> Best | None:
-    """Of the rates that were tried, the one of the least mean final loss, the lower one in a tie."""
-    losses, rates = _sweep(rows)
+def _best(
+    rows: pd.DataFrame, network: str, depth: int, least_runs: int, measured: Measured, optimum: float = 0.0
+) -> Best | None:
+    """Of the rates that were tried, the one of the least mean final loss, the lower one in a tie.
+
+    Raises:
+        ResauditError: a loss lies below the optimum.
+    """
+    losses, rates = _sweep(rows, f"{network}, depth {depth}", measured)
     if len(losses) < least_runs:
         measured.left_out.append(f"{network}, depth {depth}: {len(losses)} runs, {least_runs} are needed")
         return None
-    means = _means(losses, f"{network} {depth}")
+    if (losses - optimum < -1e-9 * optimum).any():
+        raise ResauditError(f"column final_loss has {losses.min():.6g}, below the optimal loss {optimum:.6g}")
+    # The optimum is taken off before the mean, whose rounding could fall below it.
+    means = _means(np.maximum(losses - optimum, 0.0), f"{network} {depth}")
     chosen = means.argmin(axis=1)
-    return Best(np.take_along_axis(means, chosen[:, None], axis=1)[:, 0], rates[chosen], len(losses))
+    least = np.take_along_axis(means, chosen[:, None], axis=1)[:, 0]
+    return Best(least, np.where(np.isfinite(least), rates[chosen], np.nan), len(losses))
 
 
-def _sweep(rows: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-    """Final losses (runs, rates), infinite where a run diverged, and the rates, ascending."""
+def _sweep(rows: pd.DataFrame, where: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """Final losses (runs, rates), infinite where a run diverged, and the rates, ascending, that every run tried."""
     wide = rows.pivot_table(index="run", columns="learning_rate", values="final_loss", dropna=False)
-    return wide.to_numpy(), wide.columns.to_numpy()
+    for rate in wide.columns[wide.isna().any()]:
+        measured.left_out.append(f"{where}, rate {rate:.3g}: not every run tried it")
+    wide = wide.dropna(axis="columns")
+    return (wide if wide.shape[1] else wide.iloc[:0]).to_numpy(), wide.columns.to_numpy()
 
 
 def _means(losses: np.ndarray, group: str) -> np.ndarray:

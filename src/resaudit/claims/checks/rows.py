@@ -2,11 +2,15 @@
 
 import numpy as np
 import pandas as pd
+from pandas.api.types import is_numeric_dtype
 
 from resaudit.errors import ResauditError
 
 # What lies under a spectrum's noise floor is not evidence; these columns are known only where `resolved` is true.
 ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")
+# What says which observation a row is: it is there whatever became of the run, and need not be a number.
+KEYS = ("network", "depth", "learning_rate", "run", "epoch")
+WORDS = ("network", "run", "draw", "property", "data", "activations")
 
 
 def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
@@ -19,13 +23,46 @@ def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     if lacking:
         raise ResauditError(f"column {', '.join(lacking)} is missing; there are {', '.join(table.columns)}")
     # Where a run has diverged it has no spectrum: the one reason for a value to be missing.
-    excused = ~table["resolved"].astype(bool) if "resolved" in table else pd.Series(False, index=table.index)
+    excused = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
-        bad = table[column].isna() & ~excused
-        if bad.any():
-            row = int(np.flatnonzero(bad)[0]) + 2
-            raise ResauditError(f"column {column} has no number in line {row} ({int(bad.sum())} such lines)")
+        bad = table[column].isna() & (~excused | (column in KEYS))
+        _refuse(table, bad, f"column {column} has no number")
+        if column not in WORDS and not is_numeric_dtype(table[column]):
+            numbers = pd.to_numeric(table[column], errors="coerce").notna()
+            _refuse(
+                table, ~numbers if not numbers.all() else numbers, f"column {column} has text where a number is needed"
+            )
     return table
+
+
+def resolved(table: pd.DataFrame) -> pd.Series:
+    """Whether each row's spectrum lies above its noise floor.
+
+    Raises:
+        ResauditError: the column is missing, or has something else than True and False.
+    """
+    if "resolved" not in table:
+        raise ResauditError(f"column resolved is missing; there are {', '.join(table.columns)}")
+    # Text would count as true, whatever it says.
+    _refuse(table, ~table["resolved"].isin([True, False]), "column resolved has something else than True and False")
+    return table["resolved"].astype(bool)
+
+
+def not_negative(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+    """The table, if these columns, which cannot be negative, are not.
+
+    Raises:
+        ResauditError: a column or a value is missing, or negative.
+    """
+    for column in columns:
+        _refuse(table, take(table, column)[column] < 0, f"column {column} has a negative number")
+    return table
+
+
+def _refuse(table: pd.DataFrame, bad: pd.Series, what: str) -> None:
+    if bad.any():
+        line = int(table.index[bad][0]) + 2
+        raise ResauditError(f"{what} in line {line} ({int(bad.sum())} such lines)")
 
 
 def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
@@ -34,9 +71,22 @@ def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
         take(rows, "error", "tolerance")
         return rows[column].where(rows["error"] <= rows["tolerance"])
     if column in ONLY_IF_RESOLVED:
-        take(rows, "resolved")
-        return rows[column].where(rows["resolved"].astype(bool))
+        return rows[column].where(resolved(rows))
     return rows[column]
+
+
+def logarithm(values: np.ndarray, what: str) -> np.ndarray:
+    """Natural logarithms for ratios of geometric means; of zero, minus infinity.
+
+    Raises:
+        ResauditError: a value is negative.
+    """
+    if (values < 0).any():
+        raise ResauditError(
+            f"column {what} has negative numbers, which have no ratio (the least is {np.nanmin(values):.3g})"
+        )
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(values))
 
 
 def of_network(table: pd.DataFrame, network: str) -> pd.DataFrame:
@@ -48,4 +98,4 @@ def epoch_at(table: pd.DataFrame, share: float) -> int:
     """The last recorded epoch that is not after a share of the training, or the first one."""
     epochs = np.sort(take(table, "epoch")["epoch"].unique())
     before = epochs[epochs <= share * epochs[-1] + 1e-9]
-    return int(before[-1])
+    return int(before[-1] if len(before) else epochs[0])

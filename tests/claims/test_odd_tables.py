@@ -1,0 +1,298 @@
+"""Oracle: every check on tables that are odd but possible gives a judgement or one line, never a warning or worse.
+
+Sees a logarithm of nothing, a division by zero, text taken for a number or for true, an empty selection indexed; and
+a claim that is supported by what such a table cannot show.
+"""
+
+import warnings
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit import ledger
+from resaudit.claims.verdicts import Judgement, judge
+from resaudit.errors import ResauditError
+from resaudit.ledger import Check, Comparison, Span
+from tests.claims.made import along_training, by_depth, claim, finding, spread, sweep, verdict
+
+C = "condition_number"
+TRAINED = along_training({"a": lambda x: 0.5 + 0 * x, "b": lambda x: 1 + 0 * x}).assign(index=lambda t: t["loss"] / 8)
+BY_DEPTH = by_depth({"a": lambda d: spread(d, 1.01), "b": lambda d: spread(d**2, 1.01)})
+SWEPT = sweep({"a": lambda _, rate: 0.001 / rate, "b": lambda depth, rate: 0.02 * depth * rate})
+CURVES = pd.DataFrame(
+    [
+        (n, d, r, e, x / (1 + e))
+        for n in "ab"
+        for d in (4, 16)
+        for e in (0, 1, 10, 100)
+        for r, x in enumerate(spread(1))
+    ],
+    columns=["network", "depth", "run", "epoch", "excess_loss"],
+)
+MEASURED = pd.DataFrame(
+    [(p, d, u, 1e-16, 1e-15, 2.0 / u) for p in "ab" for d in range(4) for u in (1, 10, 100)],
+    columns=["property", "draw", "units", "error", "tolerance", "value"],
+)
+BOTH = {"network": "a", "others": ["b"]}
+CASES: list[tuple[Check, pd.DataFrame, str]] = [
+    (ledger.RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1), BY_DEPTH, C),
+    (ledger.GrowthExponent(networks=["a", "b"], column=C, at_least=0.5), BY_DEPTH, C),
+    (ledger.GrowthExponent(networks=["a", "b"], column=C, at_least=0.5, span=Span.overall), BY_DEPTH, C),
+    (ledger.GrowthExponent(column="value", by="units", rows={"property": "a"}, per=["draw"], at_most=-0.5), MEASURED,
+     "value"),
+    (ledger.GrowthDifference(network="a", other="b", column=C, at_most=0), BY_DEPTH, C),
+    (ledger.AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), TRAINED, C),
+    (ledger.AtEveryLoss(**BOTH, column="index", compare=Comparison.difference, at_most=0, losses=5), TRAINED, "index"),
+    (ledger.LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), TRAINED, C),
+    (ledger.AtTheEnd(network="a", other="b", column=C, within_factor=2), TRAINED, C),
+    (ledger.EarlyFall(network="a", column="index", at_least=0.1), TRAINED, "index"),
+    (ledger.EarlyFall(network="a", column="index", of_whole=True, at_least=0.1), TRAINED, "index"),
+    (ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "index"),
+    (ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "gradient_norm"),
+    (ledger.FinalExcess(networks=["a", "b"], at_most=0.1), SWEPT, "final_loss"),
+    (ledger.FinalLossRatio(**BOTH, at_least=2), SWEPT, "final_loss"),
+    (ledger.FinalLossRatio(**BOTH, at_least=2, excess=False), SWEPT, "final_loss"),
+    (ledger.FinalLossAcrossDepths(network="a", at_most=1.1), SWEPT, "final_loss"),
+    (ledger.BestRateRatio(**BOTH, at_least=2), SWEPT, "final_loss"),
+    (ledger.BestRateKept(network="a", at_least=0.3), SWEPT, "final_loss"),
+    (ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), SWEPT, "final_loss"),
+    (ledger.CurveRatio(network="a", other="b", within_factor=10), CURVES, "excess_loss"),
+    (ledger.IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "error"),
+    (ledger.IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "tolerance"),
+    (ledger.Magnitude(properties=["a"], at_least=0.5, at_most=3), MEASURED, "value"),
+]  # fmt: skip
+Where = Callable[[pd.DataFrame], "pd.Series[bool]"]
+Change = Callable[[pd.DataFrame, str], pd.DataFrame]
+
+
+def everywhere(table: pd.DataFrame) -> "pd.Series[bool]":
+    return pd.Series(True, index=table.index)
+
+
+def of_a(table: pd.DataFrame) -> "pd.Series[bool]":
+    return table["network" if "network" in table else "property"] == "a"
+
+
+def first_run(table: pd.DataFrame) -> "pd.Series[bool]":
+    return table["run" if "run" in table else "draw"] == 0
+
+
+def third_row(table: pd.DataFrame) -> "pd.Series[bool]":
+    return pd.Series(np.arange(len(table)) == 2, index=table.index)
+
+
+def holding(value: float, where: Where, column: str | None = None) -> Change:
+    """The check's column, or another, with a value in some rows."""
+
+    def change(table: pd.DataFrame, checked: str) -> pd.DataFrame:
+        name = column or checked
+        return table if name not in table else table.assign(**{name: table[name].mask(where(table), value)})
+
+    return change
+
+
+def as_text(column: str | None = None) -> Change:
+    def change(table: pd.DataFrame, checked: str) -> pd.DataFrame:
+        name = column or checked
+        return table if name not in table else table.assign(**{name: table[name].astype(str)})
+
+    return change
+
+
+def with_word(table: pd.DataFrame, checked: str) -> pd.DataFrame:
+    return table.assign(**{checked: [*table[checked][:-1], "many"]})
+
+
+def unresolved(where: Where) -> Change:
+    def change(table: pd.DataFrame, checked: str) -> pd.DataFrame:
+        return holding(np.nan, where)(table.assign(resolved=~where(table)), checked) if "resolved" in table else table
+
+    return change
+
+
+def only(where: Where) -> Change:
+    return lambda table, _: table[where(table)]
+
+
+def last_epoch(table: pd.DataFrame) -> "pd.Series[bool]":
+    return table["epoch"] == table["epoch"].max() if "epoch" in table else first_run(table)
+
+
+ODD: dict[str, Change] = {
+    "nothing": lambda table, _: table,
+    "zero": holding(0.0, everywhere),
+    "zero of a": holding(0.0, of_a),
+    "zero in a run": holding(0.0, first_run),
+    "negative": holding(-1.0, everywhere),
+    "one negative": holding(-1.0, third_row),
+    "infinite": holding(np.inf, everywhere),
+    "infinite of a": holding(np.inf, of_a),
+    "infinite in a run": holding(np.inf, first_run),
+    "minus infinite": holding(-np.inf, of_a),
+    "huge": holding(1e308, of_a),
+    "tiny": holding(1e-308, of_a),
+    "missing": holding(np.nan, third_row),
+    "a word": with_word,
+    "text": as_text(),
+    "depth as text": as_text("depth"),
+    "loss as text": as_text("loss"),
+    "rates as text": as_text("learning_rate"),
+    "resolved as text": as_text("resolved"),
+    "depth as float": lambda t, _: t.assign(depth=t["depth"].astype(float)) if "depth" in t else t,
+    "no rows": lambda table, _: table.iloc[:0],
+    "one row": lambda table, _: table.iloc[:1],
+    "one run": only(first_run),
+    "without a": only(lambda table: ~of_a(table)),
+    "without b": only(of_a),
+    "a in one run": only(lambda table: ~of_a(table) | first_run(table)),
+    "a without the last epoch": only(lambda table: ~(of_a(table) & last_epoch(table))),
+    "the last epoch alone": only(last_epoch),
+    "one depth": lambda table, _: table[table["depth"] == 16] if "depth" in table else table,
+    "a rate that few tried": lambda t, _: t[(t["learning_rate"] < 1) | first_run(t)] if "learning_rate" in t else t,
+    "in another order": lambda table, _: table.sample(frac=1, random_state=1),
+    "twice": lambda table, _: pd.concat([table, table], ignore_index=True),
+    "unresolved": unresolved(everywhere),
+    "unresolved of a": unresolved(of_a),
+    "unresolved at the end": unresolved(last_epoch),
+    "diverged": holding(np.inf, everywhere, "loss"),
+    "a diverged": holding(np.inf, of_a, "loss"),
+    "loss of zero": holding(0.0, last_epoch, "loss"),
+    "loss below zero": holding(-1.0, last_epoch, "loss"),
+    "loss that stays": holding(1.0, everywhere, "loss"),
+    "optimum of zero": holding(0.0, everywhere, "optimal_loss"),
+    "optimum above": holding(2.0, everywhere, "optimal_loss"),
+    "no tolerance": holding(0.0, everywhere, "tolerance"),
+    "any tolerance": holding(np.inf, everywhere, "tolerance"),
+}
+
+
+def judged(check: Check, table: pd.DataFrame) -> Judgement | str:
+    try:
+        return judge(claim(check, runs=3), table, "laptop")
+    except ResauditError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_every_check_gives_a_judgement_with_a_reason_or_one_line(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for check, table, column in CASES:
+            said = judged(check, ODD[name](table, column))
+            why = said if isinstance(said, str) else said.why
+            assert why, (name, check)
+            assert "\n" not in why
+            assert "nan" not in why.split()
+            assert not why.endswith("nothing could be measured"), (name, check)
+
+
+@pytest.mark.parametrize(
+    "name", ["one row", "one run", "missing", "a word", "text", "no rows", "minus infinite", "any tolerance"]
+)
+def test_nothing_is_supported_where_there_is_nothing_to_support_it(name: str) -> None:
+    for check, table, column in CASES:
+        if name == "any tolerance" and column != "tolerance":
+            continue
+        odd = ODD[name](table, column)
+        if name == "minus infinite" and isinstance(check, ledger.PeakAtDrop | ledger.AtEveryLoss):
+            continue
+        said = judged(check, odd)
+        assert isinstance(said, str) or said.verdict.value != "supported", (check, said)
+
+
+def test_the_order_of_rows_does_not_matter() -> None:
+    for check, table, column in CASES:
+        one, other = (finding(check, rows).points for rows in (table, ODD["in another order"](table, column)))
+        assert sorted(one, key=lambda p: p.where) == sorted(other, key=lambda p: p.where), check
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "said"),
+    [
+        ("a word", C, r"column condition_number has text where a number is needed in line \d+ \(1 such lines\)"),
+        ("text", "final_loss", "column final_loss has text where a number is needed in line 2"),
+        ("depth as text", C, "column depth has text where a number is needed in line 2"),
+        ("resolved as text", C, "column resolved has something else than True and False in line 2"),
+        ("no rows", C, "the table has no rows"),
+        ("negative", "final_loss", "column final_loss has a negative number in line 2"),
+        ("one negative", C, "column condition_number has negative numbers, which have no ratio"),
+        ("loss of zero", "loss", "column loss has 0; a logarithmic axis needs losses above zero"),
+        ("optimum above", "optimal_loss", r"column final_loss has 1\.\d+, below the optimal loss 2"),
+    ],
+)
+def test_what_is_wrong_with_a_table_is_said(name: str, column: str, said: str) -> None:
+    check, table = next(
+        (check, table)
+        for check, table, _ in CASES
+        if column in table and ("loss" not in table or isinstance(check, ledger.AtEveryLoss))
+        and (column == "loss" or "loss" not in table)
+    )  # fmt: skip
+    with pytest.raises(ResauditError, match=said):
+        verdict(check, ODD[name](table, column))
+
+
+def test_a_key_that_is_missing_is_refused_though_the_run_has_no_spectrum() -> None:
+    table = BY_DEPTH.assign(depth=BY_DEPTH["depth"].astype(float), resolved=True)
+    table.loc[3, ["depth", "resolved"]] = [np.nan, False]
+    with pytest.raises(ResauditError, match="column depth has no number in line 5"):
+        verdict(CASES[0][0], table)
+
+
+def test_epochs_are_not_taken_for_runs() -> None:
+    table = pd.concat([BY_DEPTH.assign(epoch=epoch) for epoch in (0, 10)], ignore_index=True)
+    with pytest.raises(ResauditError, match="has a run more than once; a table with epochs needs epochs in the check"):
+        verdict(CASES[0][0], table)
+
+
+def test_a_norm_of_zero_is_less_than_any_other_and_not_one() -> None:
+    table = by_depth({"a": lambda d: np.zeros(8) if d == 16 else spread(0.1, 1.01)})
+    found = finding(ledger.RatioAcrossDepths(networks=["a"], column=C, at_most=1.1), table)
+    assert [p.effect for p in found.points] == [pytest.approx(1), pytest.approx(1), 0]
+
+
+ABOVE = ledger.FinalLossRatio(network="a", others=["b"], within_factor=10)
+
+
+def at_optimum(optimum: float, a: float, b: float) -> pd.DataFrame:
+    table = sweep({"a": lambda *_: 0.0, "b": lambda *_: 0.0}, depths=(4,), rates=(0.1,), factor=1.0)
+    distance = np.where(table["network"] == "a", a, b)
+    return table.assign(final_loss=optimum + distance, optimal_loss=optimum)
+
+
+def test_networks_at_the_optimum_are_not_told_apart_by_rounding() -> None:
+    # Ten times a tenth of 0.337 is not 0.337: the mean over runs may fall below an optimum that every run is at.
+    for a, b in ((0.0, 0.0), (0.0, 6e-17), (1e-16, 0.0)):
+        found = finding(ABOVE, at_optimum(0.33714101075138514, a, b))
+        assert found.points == []
+        assert "both are at the optimum, as far as double precision can tell" in found.measured.left_out[0]
+    far = finding(ledger.FinalLossRatio(network="a", others=["b"], at_least=10), at_optimum(0.337, 0.0, 1e-6))
+    assert far.verdict.value == "supported"
+    assert np.isfinite(far.points[0].effect)
+
+
+def test_a_network_of_which_every_rate_diverged_has_no_best_rate() -> None:
+    table = SWEPT.assign(final_loss=SWEPT["final_loss"].mask(SWEPT["network"] == "b", np.inf))
+    higher = ledger.BestRateRatio(network="a", others=["b"], at_least=2)
+    assert finding(higher, table).points == []
+    assert verdict(ledger.FinalLossRatio(network="a", others=["b"], at_least=2), table) == "supported"
+    assert verdict(ledger.FinalExcess(networks=["b"], at_most=1), table) == "contradicted"
+
+
+def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
+    thin = SWEPT[(SWEPT["learning_rate"] < 1) | (SWEPT["run"] == 0)]
+    found = finding(ledger.FinalExcess(networks=["a"], at_most=1), thin)
+    assert found.points[0].effect == pytest.approx(0.01, rel=1e-3), "the best of those that all tried"
+    assert found.measured.left_out == [f"a, depth {d}, rate 1: not every run tried it" for d in (4, 16)]
+
+
+@pytest.mark.parametrize(
+    ("error", "tolerance", "expected"),
+    [(0.0, 0.0, "supported"), (1e-300, 0.0, "contradicted"), (np.inf, 1.0, "contradicted"),
+     (np.inf, np.inf, "contradicted"), (0.5, np.inf, "contradicted")],
+)  # fmt: skip
+def test_identities_at_the_ends_of_numbers(error: float, tolerance: float, expected: str) -> None:
+    check = ledger.IdentitiesHold(properties=["a"], at_most=1)
+    table = MEASURED.assign(error=[error, *MEASURED["error"][1:]], tolerance=[tolerance, *MEASURED["tolerance"][1:]])
+    assert verdict(check, table) == expected

@@ -1,0 +1,400 @@
+"""Oracle: tables of which it is known which rows count, and how many.
+
+Sees places, runs or networks that are left out or let in by one, a mean of another kind, a worst point that is not.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit import ledger
+from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.checks.rows import epoch_at
+from resaudit.claims.resampling import all_runs, weighted_mean
+from resaudit.claims.verdicts import Finding, Judged, Verdict, _judged, judge
+from resaudit.errors import ResauditError
+from resaudit.ledger import Check, Comparison, Span
+from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict
+
+C = "condition_number"
+EVERY = ledger.AtEveryLoss(network="a", others=["b"], column=C, at_most=1, losses=3)
+ENDS = ledger.LargeAgainstSmallLoss(network="a", others=["b"], column=C, at_most=1)
+END = ledger.AtTheEnd(network="a", other="b", column=C, within_factor=2)
+
+
+def flat(level: float) -> Callable[[np.ndarray], np.ndarray]:
+    return lambda losses: level + 0 * losses
+
+
+TRAINED = along_training({"a": flat(0.5), "b": flat(1.0)})
+
+
+def said_of(points: list[Judged], check: Check) -> str:
+    worst = Finding("part", check, Verdict.inconclusive, Measured("", ""), 0.95, points).worst
+    assert worst is not None
+    return worst.where
+
+
+@pytest.mark.parametrize(
+    ("check", "worst"),
+    [(Check(at_most=1), "highest"), (Check(at_least=1), "lowest"), (Check(within_factor=2), "lowest")],
+)
+def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check, worst: str) -> None:
+    points = [
+        Judged("narrow", 1.0, 0.9, 1.1, 3, Verdict.inconclusive),
+        Judged("highest", 1.0, 0.4, 5.0, 3, Verdict.inconclusive),
+        Judged("lowest", 1.0, 0.1, 1.2, 3, Verdict.inconclusive),
+    ]
+    assert said_of(points, check) == said_of(points[::-1], check) == worst
+
+
+@pytest.mark.parametrize(("check", "draws"), [(Check(at_least=1), [0.8, 1.0]), (Check(at_most=1), [1.0, 1.2])])
+def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(
+    check: Check, draws: list[float]
+) -> None:
+    assert _judged(check, Point("here", 0.9, np.array(draws), 3), 0.95).verdict is Verdict.inconclusive
+
+
+def test_a_finding_is_exact_only_if_no_point_of_it_has_a_spread() -> None:
+    points = [Point("one", 1.0, None, 1), Point("other", 1.0, np.ones(3), 3)]
+    assert not Finding("part", Check(at_most=1), Verdict.supported, Measured("", "", points), 0.95).exact
+
+
+def measured(draws: int = 4) -> pd.DataFrame:
+    rows = [(p, d, u, 1e-15, 1e-15, 2.0 * f / u) for p in "pq" for d, f in enumerate(spread(1, 1.01, draws))
+            for u in (1, 10)]  # fmt: skip
+    return pd.DataFrame(rows, columns=["property", "draw", "units", "error", "tolerance", "value"])
+
+
+FALLS = ledger.GrowthExponent(column="value", by="units", rows={"property": "p"}, span=Span.overall, at_most=-0.9)
+
+
+def test_only_intervals_share_the_error_rate_and_an_error_as_large_as_its_tolerance_counts() -> None:
+    identities = ledger.IdentitiesHold(properties=["p", "q"], at_most=1)
+    judgement = judge(claim(identities, FALLS), measured(), "laptop")
+    assert judgement.verdict is Verdict.supported
+    assert {found.level for found in judgement.findings} == {0.95}
+
+
+def test_draws_are_counted_as_runs_are() -> None:
+    identities = ledger.IdentitiesHold(properties=["p"], at_most=1)
+    assert verdict(identities, measured(), runs=4) == "supported"
+    assert judge(claim(identities, runs=5), measured(), "laptop").why.endswith("5 draws are needed, there are 4")
+
+
+@pytest.mark.parametrize("kind", ["identities", "magnitude"])
+def test_a_property_that_is_missing_or_of_too_few_rows_is_not_supported_by_the_others(kind: str) -> None:
+    if kind == "identities":
+        check: Check = ledger.IdentitiesHold(properties=["p", "q"], at_most=1)
+    else:
+        check = ledger.Magnitude(properties=["p", "q"], at_most=3)
+    table = measured()
+    assert verdict(check, table) == "supported"
+    for fewer in (table[table["property"] == "p"], table[(table["property"] == "p") | (table["draw"] < 1)]):
+        judgement = judge(claim(check, runs=3), fewer, "laptop")
+        assert judgement.verdict is Verdict.inconclusive
+        assert "nothing known of q" in judgement.why
+
+
+def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
+    constant = ledger.RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1)
+    table = by_depth({"a": lambda _: spread(3, 1.01, 3), "b": lambda d: spread(3, 1.01, 3 if d < 16 else 2)})
+    found = finding(constant, table)
+    assert [p.where for p in found.points] == [f"a, depth {d} over 2" for d in (4, 8, 16)] + [
+        f"b, depth {d} over 2" for d in (4, 8)
+    ]
+    assert found.measured.left_out == ["b, depth 16: 2 runs, 3 are needed"]
+    assert judge(claim(constant), table, "laptop").verdict is Verdict.supported
+
+
+def test_the_number_of_runs_told_is_the_smaller_one() -> None:
+    table = by_depth({"a": lambda d: spread(3, 1.01, RUNS if d < 16 else 4)})
+    found = finding(ledger.RatioAcrossDepths(networks=["a"], column=C, within_factor=1.1), table)
+    assert [p.runs for p in found.points] == [8, 8, 4]
+
+
+def test_runs_and_depths_are_needed_of_every_network() -> None:
+    slower = ledger.GrowthDifference(network="a", other="b", column=C, at_most=0)
+    table = by_depth({"a": lambda d: spread(d**0.5, 1.01), "b": lambda d: spread(d, 1.01)})
+    assert verdict(slower, table) == "supported"
+    asked = claim(slower, depths=(2, 16))
+    assert judge(asked, table[table["network"] == "a"], "laptop").why.endswith("network b is needed")
+    shallow = table[(table["network"] == "a") | (table["depth"] < 16)]
+    assert judge(asked, shallow, "laptop").why.endswith("3 runs of b, depth 16 are needed, there are 0")
+    thin = table[(table["network"] == "a") | (table["depth"] < 16) | (table["run"] < 2)]
+    assert judge(asked, thin, "laptop").why.endswith("3 runs of b, depth 16 are needed, there are 2")
+    few = table[(table["network"] == "b") | (table["run"] < 2)]
+    assert "3 runs of a are needed, there are 2" in judge(claim(slower), few, "laptop").why
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        ledger.GrowthExponent(networks=["a", "b"], column=C, at_least=0.5),
+        ledger.GrowthExponent(networks=["b", "a"], column=C, at_least=0.5, span=Span.overall),
+        ledger.RatioAcrossDepths(networks=["a", "b"], column=C, at_least=1),
+    ],
+)
+def test_a_network_all_unresolved_is_not_supported_by_the_others(check: Check) -> None:
+    table = by_depth({"a": lambda d: spread(d, 1.01), "b": lambda d: spread(d, 1.01)})
+    assert verdict(check, table) == "supported"
+    judgement = judge(claim(check), table.assign(resolved=table["network"] != "b"), "laptop")
+    assert judgement.verdict is Verdict.inconclusive
+    assert "nothing known of b" in judgement.why
+
+
+def test_a_slope_over_all_depths_is_that_of_least_squares() -> None:
+    levels = {2: 1.0, 4: 6.0, 8: 6.0, 16: 7.0}
+    overall = ledger.GrowthExponent(networks=["a"], column=C, span=Span.overall, at_least=0)
+    found = finding(overall, by_depth({"a": lambda d: spread(levels[d], 1.01)}))
+    assert found.points[0].effect == pytest.approx(
+        np.polyfit(np.log(list(levels)), np.log(list(levels.values())), 1)[0]
+    )
+
+
+def test_a_value_that_is_missing_is_refused_where_nothing_says_why() -> None:
+    table = sweep({"a": lambda *_: 0.1})
+    table.loc[7, "final_loss"] = np.nan
+    with pytest.raises(ResauditError, match=r"column final_loss has no number in line 9 \(1 such lines\)"):
+        verdict(ledger.FinalExcess(networks=["a"], at_most=1), table)
+
+
+def test_the_line_told_is_that_of_the_file() -> None:
+    table = sweep({"a": lambda *_: 0.1}).rename(columns={"final_loss": "loss"}).assign(epoch=100)
+    earlier = table.assign(epoch=0)
+    both = pd.concat([earlier, table], ignore_index=True)
+    both.loc[len(earlier) + 3, "loss"] = np.nan
+    with pytest.raises(ResauditError, match=f"column final_loss has no number in line {len(earlier) + 5} "):
+        verdict(ledger.FinalExcess(networks=["a"], at_most=1), both)
+
+
+def test_a_tenth_percentile_under_the_noise_floor_is_no_evidence() -> None:
+    table = by_depth({"a": lambda _: spread(3, 1.01)}).rename(columns={C: "lambda_p10"})
+    table.loc[(table["depth"] == 16) & (table["run"] == 0), "resolved"] = False
+    found = finding(ledger.RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
+    assert found.measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
+
+
+@pytest.mark.parametrize(("share", "epoch"), [(0.29, 29), (0.295, 29), (0.07, 7), (0.0, 0), (1.0, 100), (5.0, 100)])
+def test_the_epoch_at_a_share_is_the_last_one_not_after_it(share: float, epoch: int) -> None:
+    # 0.29 * 100 is 28.999999999999996 in double precision.
+    assert epoch_at(pd.DataFrame({"epoch": range(101)}), share) == epoch
+
+
+def test_the_losses_compared_are_those_that_enough_runs_of_all_networks_pass() -> None:
+    # Run r of b starts at 4 / (1 + r / 10) and ends at a tenth of that; the third run of eight is the one that counts.
+    shift = 1 + TRAINED["run"] / 10
+    table = TRAINED.assign(loss=TRAINED["loss"].where(TRAINED["network"] == "a", TRAINED["loss"] / shift))
+    found = finding(EVERY, table)
+    largest, smallest = 4 / 1.2, max(0.4, 0.4 / 1.5)
+    assert [p.where for p in found.points] == [
+        f"b, loss {loss:.3g}" for loss in (largest, np.sqrt(largest * smallest), smallest)
+    ]
+    assert [p.runs for p in found.points] == [3, 8, 8]
+    swapped = ledger.AtEveryLoss(network="b", others=["a"], column=C, at_least=1, losses=3)
+    assert [p.runs for p in finding(swapped, table).points] == [3, 8, 8]
+
+
+def test_the_losses_compared_end_where_enough_runs_of_all_networks_do() -> None:
+    # Run r of b ends at 0.4 (1 + r / 10) and starts above 4.
+    table = TRAINED.assign(loss=TRAINED["loss"] * np.where(TRAINED["network"] == "a", 1, 1 + TRAINED["run"] / 10))
+    found = finding(EVERY, table)
+    assert [p.where for p in (found.points[0], found.points[-1])] == ["b, loss 4", "b, loss 0.48"]
+    assert [p.runs for p in found.points] == [8, 8, 3]
+
+
+def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() -> None:
+    table = TRAINED.assign(loss=TRAINED["loss"] * 1.1 / 3)
+    found = finding(ledger.AtEveryLoss(**{**vars(EVERY), "losses": 20}), table)
+    assert [p.runs for p in found.points] == [RUNS] * 20
+    assert not found.measured.left_out
+
+
+@pytest.mark.parametrize("network", ["a", "b"])
+@pytest.mark.parametrize("check", [EVERY, ENDS])
+def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, network: str) -> None:
+    for known, enough in ((3, True), (2, False)):
+        unknown = (TRAINED["network"] == network) & (TRAINED["run"] >= known) & (TRAINED["epoch"] == 100)
+        found = finding(check, TRAINED.assign(resolved=~unknown))
+        assert any(f"{known} runs have a value" in line for line in found.measured.left_out) is not enough
+        if check is EVERY:
+            assert [p.runs for p in found.points] == [8, 8, known][: 3 if enough else 2]
+        else:
+            assert [p.runs for p in found.points] == ([known] if enough else [])
+
+
+@pytest.mark.parametrize("kind", [ledger.AtEveryLoss, ledger.LargeAgainstSmallLoss])
+def test_every_other_network_is_compared(kind: type[ledger.AtEveryLoss] | type[ledger.LargeAgainstSmallLoss]) -> None:
+    table = along_training({"a": flat(0.5), "b": flat(1.0), "c": flat(0.2)})
+    found = finding(kind(network="a", others=["b", "c"], column=C, at_most=1), table)
+    assert {p.where.split(",")[0] for p in found.points} == {"b", "c"}
+
+
+def test_where_networks_share_no_loss_it_is_said() -> None:
+    of_a = TRAINED["network"] == "a"
+    for apart in (10, 20, 100):
+        table = TRAINED.assign(loss=TRAINED["loss"].where(of_a, TRAINED["loss"] / apart))
+        assert "no loss that 3 runs of every network pass through" in judge(claim(EVERY), table, "laptop").why
+    for known in (0, 2):
+        table = TRAINED.assign(loss=TRAINED["loss"].where(of_a | (TRAINED["run"] < known), np.inf))
+        assert f"b: {known} runs have a loss, 3 are needed" in judge(claim(ENDS), table, "laptop").why
+
+
+@pytest.mark.parametrize("network", ["a", "b"])
+def test_a_run_unknown_at_the_end_leaves_the_end_open(network: str) -> None:
+    unknown = (TRAINED["network"] == network) & (TRAINED["run"] == 0) & (TRAINED["epoch"] == 100)
+    found = finding(END, TRAINED.assign(resolved=~unknown))
+    assert found.points == []
+    assert finding(END, TRAINED[~unknown]).points == [], "nor may it be passed over"
+    assert found.measured.left_out == ["last epoch: 7 runs of each have a value, all and 3 are needed"]
+
+
+@pytest.mark.parametrize("check", [EVERY, END])
+def test_ratios_are_of_geometric_means_and_networks_are_resampled_apart(check: Check) -> None:
+    skewed = 10.0 ** np.where(TRAINED["run"] < 4, 0, 2)
+    found = finding(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, 1.0)}))
+    assert found.points[0].effect == pytest.approx(10)
+    same = finding(check, TRAINED.assign(**{C: skewed}))
+    assert same.points[0].effect == pytest.approx(1)
+    assert same.points[0].low < 0.5, "the same runs of both in every resample would have no spread"
+
+
+def index_of(values: dict[int, float]) -> pd.DataFrame:
+    """An index that changes to a value at an epoch; epochs are 0, 1, 2, 3, 5, 10, 30, 100."""
+    table = along_training({"a": flat(0.0)}, column="index")
+    return table.assign(index=[values[max(e for e in values if e <= epoch)] for epoch in table["epoch"]])
+
+
+def test_the_whole_fall_is_to_the_least_value_from_the_first() -> None:
+    early = ledger.EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
+    found = finding(early, index_of({0: 0.5, 1: 0.3, 5: 0.1, 30: 0.45}))
+    assert found.points[0].effect == pytest.approx(0.5)
+
+
+def test_the_steepest_fall_is_that_per_epoch() -> None:
+    table = index_of({0: 0.5, 3: 0.4, 100: 0.1}).assign(gradient_norm=lambda t: np.where(t["epoch"] == 3, 9.0, 1.0))
+    check = ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=0)
+    assert finding(check, table).points[0].effect == 0
+
+
+def test_an_index_without_a_fall_has_no_time_of_it() -> None:
+    check = ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
+    for table in (index_of({0: 0.2}), index_of({0: 0.2, 5: 0.4})):
+        found = finding(check, table)
+        assert found.points == []
+        assert found.measured.left_out == ["all runs: 0 runs have a value, 3 are needed"]
+
+
+def test_runs_that_diverged_do_not_count_when_things_happen() -> None:
+    far = ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1)
+    table = index_of({0: 0.5, 1: 0.3})
+    for known, places in ((3, 1), (2, 0)):
+        diverged = (table["run"] >= known) & (table["epoch"] > 0)
+        found = finding(far, table.assign(loss=table["loss"].where(~diverged, np.inf)))
+        assert [p.runs for p in found.points] == [known] * places
+
+
+def test_curves_are_compared_by_their_arithmetic_means_where_both_have_enough_runs() -> None:
+    check = ledger.CurveRatio(network="a", other="b", epochs=[1.0], within_factor=10)
+    rows = [(n, 4, run, e, 1.0 if n == "b" or run else 5.0) for n in "ab" for run in range(4) for e in (0, 10)]
+    table = pd.DataFrame(rows, columns=["network", "depth", "run", "epoch", "excess_loss"])
+    assert finding(check, table).points[0].effect == pytest.approx(2)
+    assert [p.runs for p in finding(check, table[(table["network"] == "a") | (table["run"] < 3)]).points] == [3]
+    few = finding(check, table[(table["network"] == "a") | (table["run"] < 2)])
+    assert few.measured.left_out == ["depth 4, epoch 10: 2 runs, 3 are needed"]
+
+
+THREE = sweep({"a": lambda d, r: 0.001 * d / r, "b": lambda d, r: 0.01 * d * r, "c": lambda _, r: r}, depths=(4, 8, 16))
+
+
+def test_every_network_and_depth_of_a_sweep_is_looked_at() -> None:
+    def wheres(check: Check) -> list[str]:
+        return [p.where for p in finding(check, THREE).points]
+
+    depths = (4, 8, 16)
+    assert wheres(ledger.FinalExcess(networks=["a", "b"], at_most=1)) == [
+        f"{n}, depth {d}" for n in "ab" for d in depths
+    ]
+    every_other = [f"{n}, depth {d}" for n in "bc" for d in depths]
+    assert wheres(ledger.FinalLossRatio(network="a", others=["b", "c"], at_least=1)) == every_other
+    assert wheres(ledger.BestRateRatio(network="a", others=["b", "c"], from_depth=4, at_least=1)) == every_other
+    assert wheres(ledger.BestRateKept(network="a", at_least=1)) == ["depth 16 over 4"]
+
+
+def test_the_best_rate_at_the_greatest_depth_is_held_against_that_at_the_least() -> None:
+    best = {4: 1.0, 8: 0.1, 16: 0.01}
+    table = sweep({"a": lambda d, r: 0.01 if r == best[d] else 1.0}, depths=(4, 8, 16))
+    assert finding(ledger.BestRateKept(network="a", at_least=1), table).points[0].effect == pytest.approx(0.01)
+
+
+def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
+    table = sweep({"a": lambda *_: 0.0, "b": lambda _, r: 2 * r}, depths=(4, 16), factor=1.0)
+    table.loc[table["depth"] == 4, "final_loss"] = 99.0
+    found = finding(ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), table)
+    assert [(p.where, p.effect) for p in found.points] == [("depth 16", pytest.approx(3))]
+    few = table[(table["network"] == "a") | (table["run"] < 2)]
+    left = finding(ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), few).measured.left_out
+    assert left == ["b, depth 16: 2 runs, 3 are needed"]
+
+
+def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
+    check = ledger.FinalExcess(networks=["a"], at_most=1)
+    assert [p.runs for p in finding(check, THREE[THREE["run"] < 3]).points] == [3, 3, 3]
+    few = finding(check, THREE[THREE["run"] < 2])
+    assert few.points == []
+    assert few.measured.left_out[0] == "a, depth 4: 2 runs, 3 are needed"
+
+
+def test_networks_of_a_sweep_are_resampled_apart() -> None:
+    table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, rates=(0.1,), factor=5)
+    point = finding(ledger.FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
+    assert point.effect == pytest.approx(1)
+    assert point.low < 0.8
+
+
+def test_an_end_of_the_claims_side_for_each_end_of_the_values() -> None:
+    table = measured().assign(value=lambda t: t["draw"] - 1.0)
+    both = finding(ledger.Magnitude(properties=["p"], at_least=-2, at_most=1), table)
+    assert [(p.where, p.effect) for p in both.points] == [("p, least", -1), ("p, largest", 2)]
+    assert both.verdict is Verdict.contradicted
+
+
+def test_every_network_that_a_check_speaks_of_is_named() -> None:
+    assert ledger.AtTheEnd(network="a", other="b").named == ["a", "b"]
+    assert ledger.AtEveryLoss(network="a", others=["b", "c"]).named == ["a", "b", "c"]
+    assert ledger.SpreadOverRates(networks=["a", "b"], depth=4).named == ["a", "b"]
+    assert Check(within_factor=4).region == (0.25, 4)
+
+
+def test_differences_keep_their_sign() -> None:
+    check = ledger.AtEveryLoss(network="a", others=["b"], column=C, compare=Comparison.difference, at_most=0, losses=2)
+    assert finding(check, TRAINED).points[0].effect == pytest.approx(-0.5, rel=1e-3)
+
+
+def test_a_mean_with_minus_infinity_is_minus_infinity_and_with_both_is_none() -> None:
+    values = np.array([[-np.inf, -np.inf, 1.0], [1.0, np.inf, 2.0]])
+    mean = weighted_mean(all_runs(2), values)[0]
+    assert mean[0] == -np.inf
+    assert np.isnan(mean[1])
+    assert weighted_mean(np.array([[0.0, 1.0]]), values)[0].tolist() == [1.0, np.inf, 2.0]
+
+
+def test_an_excess_is_a_share_of_the_optimum() -> None:
+    doubled = THREE.assign(final_loss=2 * THREE["final_loss"], optimal_loss=2.0)
+    check = ledger.FinalExcess(networks=["a"], at_most=1)
+    effects = [[p.effect for p in finding(check, table).points] for table in (THREE, doubled)]
+    assert effects[0] == pytest.approx(effects[1])
+
+
+def test_curves_are_of_the_runs_that_have_one() -> None:
+    # At rate 1 there is the end alone, and it is another one.
+    recorded = [(0.1, 0), (0.1, 10), (1.0, 10)]
+    rows = [
+        (n, 4, rate, run, epoch, (3.0 if n == "a" else 1.0) if rate < 1 else 50.0)
+        for n in "ab" for rate, epoch in recorded for run in range(4)
+    ]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss"])
+    check = ledger.CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
+    assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
