@@ -26,6 +26,7 @@ SWAPPED = {
     "gradient-peak-at-index-drop": ("2-shortcut", "xavier"),
     "final-loss-near-optimal": ("2-shortcut", "xavier"),
     "higher-learning-rates": ("2-shortcut", "orthogonal"),
+    "shortcut-1-like-orthogonal": ("orthogonal", "2-shortcut"),
 }
 
 
