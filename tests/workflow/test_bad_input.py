@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.composition import load
 from resaudit.config import Config
+from resaudit.plan import make_plan
 from tests.conftest import Command, run_command, snakemake_command
 
 FIG04 = "figure.demystifying_resnet.fig04.protocol"
@@ -49,11 +51,15 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
     ("arguments", "code", "said"),
     [
         (["explain", "fig99"], 1, "unknown figure 'fig99'; known: "),
-        (["train", "nothing-depth4"], 1, "no ensemble 'nothing-depth4' in this configuration"),
+        (["train", "nothing-depth4"], 1, "no ensemble to train 'nothing-depth4' in this configuration or its variants"),
         (["fetch", "cifar99"], 1, "unknown dataset 'cifar99'"),
         (["trian"], 2, "No such command 'trian'"),
         (["whiten", "--threads", "0"], 2, "0 is not in the range x>=1"),
-        (["whiten"], 1, "cannot be used"),
+        (["whiten"], 2, "Missing argument 'DATA'"),
+        (["whiten", "mnist-nowhere"], 1, "no whitened data 'mnist-nowhere' in this configuration or its variants"),
+        (["whiten", make_plan(load()).data.id], 1, "cannot be used"),
+        (["curvature", "nothing"], 1, "no Hessians 'nothing' in this configuration or its variants"),
+        (["explain", "fig04", "variant=nothing"], 1, "unknown variant 'nothing'; allowed: control, fashion-mnist"),
         (["draw", "fig04", "scale=smoke"], 1, "settings.json does not exist; compute it first"),
         (["compare"], 1, "some tables do not agree with their reference"),
         (["--nonsense"], 2, "No such option"),

@@ -37,6 +37,13 @@ def all_runs(runs: int) -> np.ndarray:
     return np.full((1, runs), 1 / runs)
 
 
+def resampled_means(values: np.ndarray, group: str) -> np.ndarray:
+    """Means over the runs, then over resampled ones: (runs, k) gives (1 + draws, k), (runs,) gives (1 + draws,)."""
+    weights = np.concatenate([all_runs(len(values)), run_weights(len(values), group)])
+    means = weighted_mean(weights, values if values.ndim == 2 else values[:, None])
+    return np.asarray(means if values.ndim == 2 else means[:, 0])
+
+
 def interval(draws: np.ndarray, level: float) -> tuple[float, float]:
     """Percentile interval of a level; the ends are draws, so that infinite ones are allowed. NaN draws do not count."""
     known = draws[~np.isnan(draws)]

@@ -7,29 +7,22 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.figure import Figure as Drawing
-from matplotlib.patches import Patch, Rectangle
 
+from resaudit.claims.heatmap import plot
 from resaudit.claims.tables import drawn
-from resaudit.claims.verdicts import Finding, Judgement, Verdict, judge
+from resaudit.claims.verdicts import Finding, Judgement, judge
 from resaudit.composition import load
 from resaudit.config import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, ledger_sha256
 from resaudit.files import Layout, write_json
 from resaudit.papers.drawing import save_drawing, write_csv
+from resaudit.papers.style import apply_style
 from resaudit.plan import Plan
 from resaudit.programme import Programme
 from resaudit.provenance import provenance
 
 CONFIGURED = "as-configured"
-_MARKS = {
-    Verdict.supported.value: ("#009E73", "holds"),
-    Verdict.contradicted.value: ("#D55E00", "fails"),
-    Verdict.inconclusive.value: ("#E9C46A", "open"),
-    Verdict.not_run.value: ("#DDDDDD", "not run"),
-}
 
 
 @dataclass(frozen=True)
@@ -93,6 +86,7 @@ def run_vary(programme: Programme, paper: str) -> None:
     layout = Layout(plan.config.paths)
     table = matrix(programme, paper)
     write_csv(layout.figure(f"{paper}/robustness", "csv"), table)
+    apply_style()
     save_drawing(plot(table, _titles(programme)), layout, f"{paper}/robustness", _footer(programme, paper))
     write_json(layout.figure(f"{paper}/robustness", "json"), asdict(_record(programme, paper, table)))
 
@@ -120,45 +114,6 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
         .sort_values("claim", key=lambda names: names.map(order), kind="stable")
         .reset_index(drop=True)
     )
-
-
-def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
-    """A heat map: what became of each claim (row) under each reading (column), in words and colour.
-
-    Where a claim's evidence does not depend on a variant, the cell is empty but for a dot.
-    """
-    claims, variants = list(table["claim"].unique()), list(table["variant"].unique())
-    cells = table.drop_duplicates(["claim", "variant"]).set_index(["claim", "variant"])
-    figure = Drawing(figsize=(2.6 + 0.78 * len(variants), 1.5 + 0.26 * len(claims)), layout="constrained")
-    axes = figure.add_subplot()
-    for row, claim in enumerate(claims):
-        for column, variant in enumerate(variants):
-            _cell(axes, column, row, cells.loc[(claim, variant)])
-    axes.set_xlim(0, len(variants))
-    axes.set_ylim(len(claims), 0)
-    axes.set_xticks(np.arange(len(variants)) + 0.5, [titles[v] for v in variants], rotation=35, ha="left", fontsize=6.5)
-    axes.set_yticks(np.arange(len(claims)) + 0.5, [c.replace("-", " ") for c in claims], fontsize=7)
-    axes.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False)
-    axes.grid(visible=False)
-    for spine in axes.spines.values():
-        spine.set_visible(False)
-    axes.axvline(1, color="0.25", linewidth=1.2)
-    seen = [verdict for verdict in _MARKS if verdict in set(table["verdict"])]
-    handles = [Patch(facecolor=_MARKS[verdict][0], label=f"{_MARKS[verdict][1]}: {verdict}") for verdict in seen]
-    handles.append(Patch(facecolor="white", edgecolor="0.7", label="·: as in the control"))
-    figure.legend(handles=handles, loc="outside lower left", ncols=len(handles), fontsize=6.5, frameon=False)
-    return figure
-
-
-def _cell(axes: Axes, column: int, row: int, cell: pd.Series) -> None:
-    colour, word = _MARKS[cell["verdict"]]
-    depends = bool(cell["depends"])
-    axes.add_patch(
-        Rectangle(
-            (column, row), 1, 1, facecolor=colour if depends else "white", edgecolor="white" if depends else "0.9"
-        )
-    )
-    axes.text(column + 0.5, row + 0.5, word if depends else "·", ha="center", va="center", fontsize=6.5)
 
 
 def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> Judgement:

@@ -8,7 +8,7 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import epoch_at, logarithm, of_network, take, values_of
-from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.claims.resampling import resampled_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
@@ -34,7 +34,7 @@ def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_run
                 measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
             for before, depth in pairwise(depths):
                 reference = depths[0] if check.reference is Reference.first else before
-                here, there = (_means(logs[d], f"{place} {d}") for d in (depth, reference))
+                here, there = (resampled_means(logs[d], f"{place} {d}") for d in (depth, reference))
                 with np.errstate(invalid="ignore", over="ignore"):
                     ratio = np.exp(here - there)
                 runs = min(len(logs[depth]), len(logs[reference]))
@@ -127,15 +127,9 @@ def _logs(
     return logs
 
 
-def _means(logs: np.ndarray, group: str) -> np.ndarray:
-    """Mean over runs, then over resampled runs; shape (1 + draws,)."""
-    weights = np.concatenate([all_runs(len(logs)), run_weights(len(logs), group)])
-    return np.asarray(weighted_mean(weights, logs[:, None])[:, 0])
-
-
 def _slope(logs: Logs, group: str) -> np.ndarray:
     """Least-squares slope of mean logarithms against log depth, then of resampled ones; shape (1 + draws,)."""
-    means = np.stack([_means(part, f"{group} {depth}") for depth, part in logs.items()])
+    means = np.stack([resampled_means(part, f"{group} {depth}") for depth, part in logs.items()])
     centred = np.log(list(logs)) - np.mean(np.log(list(logs)))
     with np.errstate(invalid="ignore"):
         return np.asarray(centred @ means / np.sum(centred**2))

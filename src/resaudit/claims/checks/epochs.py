@@ -5,7 +5,7 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import epoch_at, not_negative, of_network, take
-from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.claims.resampling import resampled_means
 from resaudit.ledger import CurveRatio, EarlyFall, PeakAtDrop
 
 
@@ -73,7 +73,8 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
                 measured.left_out.append(f"{where}: {runs} runs, {least_runs} are needed")
                 continue
             network, other = (
-                _mean(part, f"{name} {depth}") for part, name in zip(excess, (check.network, check.other), strict=True)
+                resampled_means(part, f"{name} {depth}")
+                for part, name in zip(excess, (check.network, check.other), strict=True)
             )
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
                 ratio = network / other
@@ -101,11 +102,5 @@ def _add_mean(measured: Measured, where: str, values: np.ndarray, group: str, le
     if known < least_runs:
         measured.left_out.append(f"{where}: {known} runs have a value, {least_runs} are needed")
         return
-    mean = _mean(values, group)
+    mean = resampled_means(values, group)
     measured.add(where, mean[0], mean[1:], known)
-
-
-def _mean(values: np.ndarray, group: str) -> np.ndarray:
-    """Mean over runs, then over resampled runs; shape (1 + draws,)."""
-    weights = np.concatenate([all_runs(len(values)), run_weights(len(values), group)])
-    return np.asarray(weighted_mean(weights, values[:, None])[:, 0])

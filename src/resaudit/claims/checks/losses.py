@@ -5,7 +5,7 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import epoch_at, logarithm, of_network, take, values_of
-from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.claims.resampling import resampled_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import AtEveryLoss, AtTheEnd, Comparison, LargeAgainstSmallLoss
 from resaudit.papers.demystifying_resnet.by_loss import descending, interpolate
@@ -83,7 +83,7 @@ def _compare_at(
                 effects = np.exp(_log_ratio(network, comparison, check.network, other, check.column))
         else:
             with np.errstate(invalid="ignore"):
-                effects = _mean(network, check.network) - _mean(comparison, other)
+                effects = resampled_means(network, check.network) - resampled_means(comparison, other)
         runs = np.minimum(np.isfinite(network).sum(axis=0), np.isfinite(comparison).sum(axis=0))
         for position, loss in enumerate(grid):
             where = f"{other}, loss {loss:.3g}"
@@ -127,11 +127,9 @@ def _curves(table: pd.DataFrame, network: str, column: str, grid: np.ndarray) ->
 
 def _log_ratio(network: np.ndarray, other: np.ndarray, name: str, other_name: str, column: str) -> np.ndarray:
     """Logarithm of the ratio of geometric means, then of resampled ones; shape (1 + draws, losses)."""
-    here, there = _mean(logarithm(network, column), name), _mean(logarithm(other, column), other_name)
+    here, there = (
+        resampled_means(logarithm(network, column), name),
+        resampled_means(logarithm(other, column), other_name),
+    )
     with np.errstate(invalid="ignore"):
         return np.asarray(here - there)
-
-
-def _mean(values: np.ndarray, group: str) -> np.ndarray:
-    weights = np.concatenate([all_runs(len(values)), run_weights(len(values), group)])
-    return np.asarray(weighted_mean(weights, values))

@@ -12,7 +12,7 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.claims.resampling import all_runs, run_weights, weighted_mean
+from resaudit.claims.resampling import resampled_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import (
     BestRateKept,
@@ -128,7 +128,7 @@ def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: i
         if len(losses) < least_runs:
             measured.left_out.append(f"{network}, depth {check.depth}: {len(losses)} runs, {least_runs} are needed")
             return measured
-        means.append(_means(losses, f"{network} {check.depth}"))
+        means.append(resampled_means(losses, f"{network} {check.depth}"))
         runs = len(losses)
     every = np.concatenate(means, axis=1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -193,7 +193,7 @@ def _best(
     if (losses - optimum < -1e-9 * optimum).any():
         raise ResauditError(f"column final_loss has {losses.min():.6g}, below the optimal loss {optimum:.6g}")
     # The optimum is taken off before the mean, whose rounding could fall below it.
-    means = _means(np.maximum(losses - optimum, 0.0), f"{network} {depth}")
+    means = resampled_means(np.maximum(losses - optimum, 0.0), f"{network} {depth}")
     chosen = means.argmin(axis=1)
     least = np.take_along_axis(means, chosen[:, None], axis=1)[:, 0]
     return Best(least, np.where(np.isfinite(least), rates[chosen], np.nan), len(losses))
@@ -206,9 +206,3 @@ def _sweep(rows: pd.DataFrame, where: str, measured: Measured) -> tuple[np.ndarr
         measured.left_out.append(f"{where}, rate {rate:.3g}: not every run tried it")
     wide = wide.dropna(axis="columns")
     return (wide if wide.shape[1] else wide.iloc[:0]).to_numpy(), wide.columns.to_numpy()
-
-
-def _means(losses: np.ndarray, group: str) -> np.ndarray:
-    """Mean over runs of every rate, then of resampled runs; shape (1 + draws, rates)."""
-    weights = np.concatenate([all_runs(len(losses)), run_weights(len(losses), group)])
-    return weighted_mean(weights, losses)
