@@ -24,15 +24,20 @@ VERSION = 1
 Json = dict[str, Any]
 
 
-def judge_paper(plan: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str, Drawn]]:
+def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str, Drawn]]:
     """The judgement on every claim of a paper, by id, and the figures that were drawn, by name.
 
     The figures that the plan chooses must be what it asks for; others count if they are, whenever they were drawn.
 
+    Args:
+        plan: what was asked for.
+        every: the same with every figure in it.
+        paper: its id.
+
     Raises:
         ResauditError: a table is not what it should be.
     """
-    figures, excuses = _drawn_figures(plan, paper)
+    figures, excuses = _drawn_figures(plan, every, paper)
     judgements = {}
     for name, claim in plan.config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
@@ -41,11 +46,10 @@ def judge_paper(plan: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str,
     return judgements, figures
 
 
-def _drawn_figures(plan: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
+def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
     """The figures of a paper that were drawn as the plan asks, and why others that were drawn do not count."""
     figures: dict[str, Drawn] = {}
     excuses: dict[str, str] = {}
-    every = make_plan(replace(plan.config, figures=[]))
     for name in every.figures:
         if name.startswith(f"{paper}/"):
             try:
@@ -81,7 +85,8 @@ def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
     Raises:
         ResauditError: a table is not what it should be, or nothing has been drawn.
     """
-    papers = [_paper(plan, paper, overrides) for paper in plan.config.claims]
+    every = make_plan(replace(plan.config, figures=[]))
+    papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
     if not any(paper["figures"] for paper in papers):
         folder = Layout(plan.config.paths).figures
         raise ResauditError(f"nothing has been drawn in {folder} yet; draw first (snakemake --cores all)")
@@ -97,8 +102,8 @@ def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
     }
 
 
-def _paper(plan: Plan, paper: str, overrides: Sequence[str]) -> Json:
-    judgements, figures = judge_paper(plan, paper)
+def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Json:
+    judgements, figures = judge_paper(plan, every, paper)
     about = _about_paper(plan.config, paper)
     ledger = ledger_sha256(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
@@ -115,7 +120,7 @@ def _paper(plan: Plan, paper: str, overrides: Sequence[str]) -> Json:
             _claim(f"{paper}/{name}", claims[name], judgement, robustness, overrides)
             for name, judgement in judgements.items()
         ],
-        "figures": [_figure(plan, figure, overrides) for figure in figures.values()],
+        "figures": [_figure(every, figure, overrides) for figure in figures.values()],
         "robustness": _robustness(robustness, ledger, figures) if robustness else None,
     }
 
@@ -185,7 +190,7 @@ def _point(point: Judged) -> Json:
 
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
-    layout, part = Layout(plan.config.paths), make_plan(replace(plan.config, figures=[])).figures[figure.name]
+    layout, part = Layout(plan.config.paths), plan.figures[figure.name]
     folders = [layout.training(e.id) for e in part.ensembles if e.epochs]
     folders += [layout.curvature(h.id) for h in part.hessians.values()]
     folders += [layout.theory(part.verification.id)] if part.verification else []

@@ -18,7 +18,6 @@ from resaudit.explanation import deviations, ledger_sha256
 from resaudit.files import Layout, write_json
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
-from resaudit.plan import Plan
 from resaudit.programme import Programme
 from resaudit.provenance import provenance
 
@@ -101,11 +100,18 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
     Raises:
         ResauditError: a table is missing or not what it should be.
     """
-    rows = []
+    rows: list[dict[str, Any]] = []
     claims = {n: c for n, c in programme.base.config.claims_of(paper).items() if not c.not_yet}
+    judged: dict[tuple[str | None, str], Judgement] = {}
     for variant in (None, CONTROL, *programme.variants):
-        judged = {name: _judge(programme, variant, paper, name) for name in claims if _chosen(programme, paper, name)}
-        rows += [row for name, judgement in judged.items() for row in _rows(programme, variant, paper, name, judgement)]
+        for name in claims:
+            if _chosen(programme, paper, name):
+                other_evidence = depends(programme, variant, paper, name)
+                # The same claim on the same evidence is not judged again.
+                same = (None if variant == CONTROL else CONTROL, name)
+                judgement = _judge(programme, variant, paper, name) if other_evidence else judged[same]
+                judged[variant, name] = judgement
+                rows += _rows(variant, name, other_evidence, judgement)
     if not rows:
         raise ResauditError(f"no claim is held against {', '.join(programme.base.figures)}; choose other figures=[…]")
     order = {name: position for position, name in enumerate(claims)}
@@ -118,22 +124,15 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
 
 def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> Judgement:
     claim = programme.under(variant).config.claims_of(paper)[name]
-    home = programme.home(variant, f"{paper}/{claim.evidence}")
-    evidence = drawn(home, f"{paper}/{claim.evidence}")
+    figure = f"{paper}/{claim.evidence}"
+    home = programme.home(variant, figure)
+    evidence, csv = drawn(home, figure), Layout(home.config.paths).figure(figure, "csv")
     if evidence is None:
-        folder = Layout(home.config.paths).figures
-        raise ResauditError(
-            f"{folder}/{paper}/{claim.evidence}.csv has not been drawn; run snakemake --cores all robustness"
-        )
+        raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
     try:
         return judge(claim, evidence.table, home.config.scale.name)
     except ResauditError as error:
-        raise ResauditError(f"{folder_of(home)}/{evidence.name}.csv: {error}; draw it again") from error
-
-
-def folder_of(plan: Plan) -> str:
-    """Where a plan's figures are."""
-    return str(Layout(plan.config.paths).figures)
+        raise ResauditError(f"{csv}: {error}; draw it again") from error
 
 
 def _chosen(programme: Programme, paper: str, name: str) -> bool:
@@ -151,13 +150,11 @@ def depends(programme: Programme, variant: str | None, paper: str, name: str) ->
     return not same_evidence or here.config.claims_of(paper)[name] != there.config.claims_of(paper)[name]
 
 
-def _rows(
-    programme: Programme, variant: str | None, paper: str, name: str, judgement: Judgement
-) -> list[dict[str, Any]]:
+def _rows(variant: str | None, name: str, other_evidence: bool, judgement: Judgement) -> list[dict[str, Any]]:
     common = {
         "claim": name,
         "variant": variant or CONFIGURED,
-        "depends": depends(programme, variant, paper, name),
+        "depends": other_evidence,
         "verdict": judgement.verdict.value,
     }
     return [common | _of_check(finding) | {"why": judgement.why} for finding in judgement.findings]
