@@ -18,6 +18,7 @@ from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
 from resaudit.plan import Ensemble
 from resaudit.stages import train
+from resaudit.training.linear import LinearObjective
 
 RUNS, EPOCHS, PEER_EPOCHS, ROUNDS = 10, 1000, 5, 3
 
@@ -43,10 +44,11 @@ def main() -> None:
             optimizer.step()
 
     cpu = torch.device("cpu")
+    objective = LinearObjective.of(network, moments, cpu)
     seconds = by_turns(
         ROUNDS,
-        protocol=lambda: train(ensemble, moments, rates, cpu),
-        all_stay=lambda: train(ensemble, moments, [0.1] * len(rates), cpu),
+        protocol=lambda: train(ensemble, objective, rates, cpu),
+        all_stay=lambda: train(ensemble, objective, [0.1] * len(rates), cpu),
         peer=peer,
     )
     peer_seconds = seconds["peer"] * EPOCHS / PEER_EPOCHS * RUNS * len(rates)

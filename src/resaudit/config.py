@@ -26,6 +26,14 @@ class Device(Enum):
     cuda = "cuda"
 
 
+class Kernel(Enum):
+    """What computes networks with activations: the ``fused`` kernel, ``torch``, or (``auto``) fused if possible."""
+
+    auto = "auto"
+    fused = "fused"
+    torch = "torch"
+
+
 class Source(Enum):
     """Kinds of places that hold a data set's bytes."""
 
@@ -166,6 +174,16 @@ class RunsAt:
 
 
 @dataclass
+class Otherwise:
+    """What is otherwise for one network of a figure than for the others; what is left empty is the same."""
+
+    network: str = MISSING
+    depths: list[int] = bounded([], at_least=1)
+    runs: int | None = bounded(None, at_least=1)
+    learning_rates: list[float] = bounded([], above=0)
+
+
+@dataclass
 class Activations:
     """Activations of an n-shortcut network by position; their names stand in :mod:`resaudit.networks.activations`."""
 
@@ -186,6 +204,7 @@ class Protocol:
         depths: numbers of weight matrices.
         runs: seeds of each setting; of a theorem's check, random draws.
         runs_at: fewer runs at the depths named.
+        otherwise: what is otherwise for one network.
         epochs: steps of full-batch gradient descent.
         learning_rates: all that are tried.
         rate: which of these a network's training is shown at.
@@ -207,6 +226,7 @@ class Protocol:
     depths: list[int] = bounded([], at_least=1)
     runs: int = bounded(at_least=1)
     runs_at: list[RunsAt] = field(default_factory=list)
+    otherwise: list[Otherwise] = field(default_factory=list)
     epochs: int = bounded(0, at_least=0)
     learning_rates: list[float] = bounded([], above=0)
     rate: RateChoice = RateChoice.best
@@ -223,9 +243,21 @@ class Protocol:
     min_distance: float = bounded(0.4, above=0)
     label_noise: float = bounded(0.5, above=0)
 
-    def runs_of(self, depth: int) -> int:
-        """How many runs a depth has."""
-        return min([self.runs, *(thinned.runs for thinned in self.runs_at if thinned.depth == depth)])
+    def depths_of(self, network: str) -> list[int]:
+        """The depths of a network."""
+        return self._of(network).depths or self.depths
+
+    def runs_of(self, network: str, depth: int) -> int:
+        """How many runs a network has at a depth."""
+        runs = self._of(network).runs or self.runs
+        return min([runs, *(thinned.runs for thinned in self.runs_at if thinned.depth == depth)])
+
+    def learning_rates_of(self, network: str) -> list[float]:
+        """The learning rates that a network is tried at."""
+        return self._of(network).learning_rates or self.learning_rates
+
+    def _of(self, network: str) -> Otherwise:
+        return next((other for other in self.otherwise if other.network == network), Otherwise(network))
 
 
 @dataclass
@@ -317,6 +349,7 @@ class Config:
     Attributes:
         seed: of all ensembles.
         device: where ensembles train.
+        kernel: what computes networks with activations.
         dataset, whitening: the data.
         scale: how much of the protocol is run.
         figures: those to draw, by short or full name; empty: all.
@@ -329,6 +362,7 @@ class Config:
 
     seed: int = bounded(1, at_least=0)
     device: Device = Device.auto
+    kernel: Kernel = Kernel.auto
     dataset: Dataset = field(default_factory=Dataset)
     whitening: Whitening = field(default_factory=Whitening)
     scale: Scale = field(default_factory=Scale)

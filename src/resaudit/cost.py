@@ -3,14 +3,18 @@
 from dataclasses import dataclass
 
 from resaudit.plan import Ensemble, Hessians, Verification
+from resaudit.training.kernels.library import why_not
 
 # Measured on one core at 2.6 GHz with MKL; benchmarks/RESULTS.md holds the times they were taken from.
 SECONDS_TO_START = 3.0
 SECONDS_PER_LAYER_STEP = 8e-6
 SECONDS_PER_LAYER_STEP_AND_RUN = 0.9e-6
+SECONDS_PER_SAMPLE_AND_PARAMETER = {"fused": 6 / 165e9, "torch": 6 / 7e9}
+SAMPLES = 60_000
 SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
 MEGABYTES_TO_START = 500.0
+MEGABYTES_OF_SAMPLES = {"fused": 50.0, "torch": 1000.0}
 SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
 SECONDS_PER_UNIT_BUILT = 1e-4
 HESSIAN_COPIES = 2.6
@@ -26,15 +30,20 @@ class Cost:
     megabytes: float
 
 
-def train_cost(ensemble: Ensemble) -> Cost:
-    """Of training; diverging runs make it cheaper than this."""
+def train_cost(ensemble: Ensemble, kernel: str) -> Cost:
+    """Of training on a CPU by a kernel (fused, torch, auto); diverging runs make it cheaper than this."""
     runs, network = ensemble.trajectories, ensemble.network
-    step = SECONDS_PER_LAYER_STEP + SECONDS_PER_LAYER_STEP_AND_RUN * runs
     weights = 8e-6 * runs * network.parameters
     recorded = 24e-6 * runs * (ensemble.epochs + 1)
+    megabytes = MEGABYTES_TO_START + recorded + weights * (6 + 2 * len(ensemble.snapshot_epochs))
+    if network.is_linear:
+        step = SECONDS_PER_LAYER_STEP + SECONDS_PER_LAYER_STEP_AND_RUN * runs
+        return Cost(SECONDS_TO_START + step * network.depth * ensemble.epochs, megabytes)
+    chosen = "torch" if kernel == "torch" or why_not(network) else "fused"
+    each = SECONDS_PER_SAMPLE_AND_PARAMETER[chosen]
     return Cost(
-        SECONDS_TO_START + step * network.depth * ensemble.epochs,
-        MEGABYTES_TO_START + recorded + weights * (6 + 2 * len(ensemble.snapshot_epochs)),
+        SECONDS_TO_START + each * SAMPLES * network.parameters * runs * ensemble.epochs,
+        megabytes + MEGABYTES_OF_SAMPLES[chosen] + 6 * weights,
     )
 
 

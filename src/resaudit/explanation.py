@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from resaudit.config import Assumption, Config, Experiment, Figure, Protocol
+from resaudit.config import Assumption, Config, Experiment, Figure, Otherwise, Protocol
 from resaudit.cost import curvature_cost, train_cost, verify_cost
 from resaudit.files import Layout
 from resaudit.plan import FigurePlan, Plan, content_id
+from resaudit.training.kernels.library import kernel_of
 
-_INITIAL = {"networks", "depths", "runs", "zero_scale", "xavier"}
+_INITIAL = {"networks", "depths", "runs", "otherwise", "zero_scale", "xavier"}
 _TRAINED = _INITIAL | {"epochs", "learning_rates", "rate"}
 _ON_SPHERE = {"widths", "steps", "samples_per_class", "min_distance", "label_noise", "runs"}
 _SETTINGS_OF = {
@@ -30,7 +31,8 @@ _SETTINGS_OF = {
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
     """Where a figure's settings differ from the paper's protocol, as ``key value (protocol: value)``."""
     here, there = settings_in_words(config, name), settings_in_words(paper, name)
-    return [f"{key} {here[key]} (protocol: {there[key]})" for key in here if here[key] != there[key]]
+    changed = [key for key in here | there if here.get(key) != there.get(key)]
+    return [f"{key} {here.get(key, 'none')} (protocol: {there.get(key, 'none')})" for key in changed]
 
 
 def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
@@ -53,8 +55,17 @@ def settings_in_words(config: Config, name: str) -> dict[str, str]:
         values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
+    values["otherwise"] = "; ".join(map(_otherwise, protocol.otherwise))
     unused = {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
-    return {key: value for key, value in values.items() if key.replace(" ", "_") not in unused}
+    return {key: value for key, value in values.items() if value and key.replace(" ", "_") not in unused}
+
+
+def _otherwise(otherwise: Otherwise) -> str:
+    given = {f.name: getattr(otherwise, f.name) for f in dataclasses.fields(otherwise)}
+    network = given.pop("network")
+    return f"{network}: " + ", ".join(
+        f"{key.replace('_', ' ')} {_words(value)}" for key, value in given.items() if value
+    )
 
 
 def assumed(config: Config, figure: Figure) -> list[str]:
@@ -108,7 +119,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         yield f"    why: {assumption.reason}"
         for variant_id, variant in assumption.variants.items():
             yield f"    variant {variant_id}: {variant.summary}: {' '.join(variant.overrides)}"
-    yield from _jobs(part)
+    yield from _jobs(part, plan.config.kernel.value)
     yield "\nfiles"
     yield f"  results: {_results(part, plan, layout)}"
     yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
@@ -119,7 +130,7 @@ def _results(part: FigurePlan, plan: Plan, layout: Layout) -> str:
     return f"{made}; {layout.whitened(plan.data.id)}"
 
 
-def _jobs(part: FigurePlan) -> Iterator[str]:
+def _jobs(part: FigurePlan, kernel: str) -> Iterator[str]:
     if part.verification:
         seconds = verify_cost(part.verification).seconds
         yield "\nverification"
@@ -127,13 +138,14 @@ def _jobs(part: FigurePlan) -> Iterator[str]:
         return
     yield "\nensembles"
     total = 0.0
-    jobs = [("train", e.id, e, train_cost(e)) for e in part.ensembles if e.epochs]
+    jobs = [("train", e.id, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
     jobs += [("curvature", h.id, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
     for stage, job_id, ensemble, estimate in jobs:
         total += estimate.seconds
+        by = "" if ensemble.network.is_linear else f"; on a CPU by {kernel_of(ensemble.network, kernel)[1]}"
         yield (
             f"  {stage} {job_id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
-            f"on one core and {estimate.megabytes:.0f} MB"
+            f"on one core and {estimate.megabytes:.0f} MB{by}"
         )
     yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
 

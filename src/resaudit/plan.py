@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from resaudit.config import Config, Experiment, Figure, Protocol
-from resaudit.networks.network import Network, shortcut_depth_of
+from resaudit.networks.network import Network, base_name, network_named, shortcut_depth_of
 from resaudit.theory.cases import Cases
 
 
@@ -75,7 +75,7 @@ class Ensemble:
     @property
     def settings(self) -> dict[str, Any]:
         """All that the result depends on."""
-        return {**asdict(self), "dtype": "float64"}
+        return {**asdict(self), "dtype": "float64" if self.network.is_linear else "float32"}
 
     @cached_property
     def id(self) -> str:
@@ -211,11 +211,15 @@ def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePl
     initial = {
         (name, depth): _initial(protocol, name, depth, config, data.id)
         for name in protocol.networks
-        for depth in protocol.depths
+        for depth in protocol.depths_of(name)
     }
     if figure.experiment is Experiment.initial_spectra:
-        return FigurePlan(figure, hessians=_hessians(protocol, _each(initial, snapshot_epochs=(0,))))
-    sweeps = _each(initial, epochs=protocol.epochs, learning_rates=tuple(protocol.learning_rates))
+        untrained = {key: Ensemble(**start, snapshot_epochs=(0,)) for key, start in initial.items()}
+        return FigurePlan(figure, hessians=_hessians(protocol, untrained))
+    sweeps = {
+        key: Ensemble(**start, epochs=protocol.epochs, learning_rates=tuple(protocol.learning_rates_of(key[0])))
+        for key, start in initial.items()
+    }
     if figure.experiment is Experiment.rate_sweep:
         return FigurePlan(figure, sweeps)
     epochs = snapshot_epochs(protocol.epochs, protocol.hessian_epochs)
@@ -233,15 +237,15 @@ def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePl
 
 
 def _initial(protocol: Protocol, name: str, depth: int, config: Config, data: str) -> dict[str, Any]:
-    shortcut_depth = shortcut_depth_of(name)
+    network = network_named(name, depth, config.whitening.components)
     xavier = "xavier" if protocol.xavier.value == "gaussian" else "xavier_uniform"
     return {
         "data": data,
-        "network": Network(shortcut_depth, depth, config.whitening.components),
-        "initialization": "orthogonal" if name == "orthogonal" else xavier,
-        "scale": protocol.zero_scale if shortcut_depth else 1.0,
+        "network": network,
+        "initialization": "orthogonal" if base_name(name) == "orthogonal" else xavier,
+        "scale": protocol.zero_scale if network.has_shortcuts else 1.0,
         "seed": config.seed,
-        "runs": protocol.runs_of(depth),
+        "runs": protocol.runs_of(name, depth),
     }
 
 
@@ -261,10 +265,6 @@ def _verification(figure: Figure, config: Config, data: WhitenedData) -> Verific
         label_noise=protocol.label_noise,
     )
     return Verification(figure.experiment.value, data.id, data.dataset, cases)
-
-
-def _each(initial: dict[tuple[str, int], dict[str, Any]], **training: Any) -> dict[tuple[str, int], Ensemble]:
-    return {key: Ensemble(**start, **training) for key, start in initial.items()}
 
 
 def _hessians(protocol: Protocol, ensembles: dict[tuple[str, int], Ensemble]) -> dict[tuple[str, int], Hessians]:

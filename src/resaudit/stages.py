@@ -25,8 +25,8 @@ from resaudit.provenance import provenance
 from resaudit.results import load_moments, load_trajectory, load_whitened
 from resaudit.theory.checks import RealData, check_theorem_1, check_theorem_2, find_detour, zero_hessians
 from resaudit.theory.records import Record
-from resaudit.training.ensemble import descend
-from resaudit.training.linear import LinearObjective
+from resaudit.training.ensemble import Objective, descend
+from resaudit.training.objectives import linear_objective, sampled_objective
 from resaudit.training.trajectory import Trajectory, chosen_learning_rate
 
 LARGEST_WHITENING_ERROR = 1e-12
@@ -61,21 +61,29 @@ def run_train(plan: Plan, ensemble: Ensemble) -> None:
     """Train an ensemble: ``trajectory.npz``.
 
     Raises:
-        ResauditError: an input is missing, or is of other settings than this plan's.
+        ResauditError: an input is missing, or is of other settings than this plan's; or no such kernel is to be had.
     """
     layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
     folder = layout.training(ensemble.id)
-    with _recorded(folder, ensemble.settings, device):
-        moments = load_moments(layout, plan.data)
-        trajectory = train(ensemble, moments, _learning_rates(plan, ensemble), device)
-        save_arrays(folder / "trajectory.npz", trajectory)
+    with _recorded(folder, ensemble.settings, device) as ran:
+        objective, ran["kernel"] = _objective(plan, ensemble, device)
+        save_arrays(folder / "trajectory.npz", train(ensemble, objective, _learning_rates(plan, ensemble), device))
 
 
-def train(ensemble: Ensemble, moments: Moments, learning_rates: Sequence[float], device: torch.device) -> Trajectory:
+def _objective(plan: Plan, ensemble: Ensemble, device: torch.device) -> tuple[Objective, str]:
+    layout, network = Layout(plan.config.paths), ensemble.network
+    if network.is_linear:
+        return linear_objective(network, load_moments(layout, plan.data), device)
+    return sampled_objective(network, load_whitened(layout, plan.data), device, plan.config.kernel.value)
+
+
+def train(
+    ensemble: Ensemble, objective: Objective, learning_rates: Sequence[float], device: torch.device
+) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost."""
     weights = _initial(ensemble).to(device).repeat(1, len(learning_rates), 1, 1)
     return descend(
-        LinearObjective.of(ensemble.network, moments, device),
+        objective,
         weights,
         torch.tensor(learning_rates, dtype=weights.dtype).repeat_interleave(ensemble.runs).to(device),
         ensemble.epochs,
@@ -167,14 +175,18 @@ def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:
 
 
 @contextmanager
-def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> Iterator[None]:
-    """Write the resolved settings before a stage's work and, if it succeeds, the provenance after it."""
+def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> Iterator[dict[str, Any]]:
+    """Write the resolved settings before a stage's work and, if it succeeds, the provenance after it.
+
+    Yields:
+        The provenance, for what only the stage can say.
+    """
     start = time.monotonic()
     write_json(folder / "settings.json", settings)
-    yield
-    ran = {
+    ran: dict[str, Any] = {
         "device": torch.cuda.get_device_name(device) if device.type == "cuda" else "cpu",
         "threads": torch.get_num_threads(),
-        "seconds": round(time.monotonic() - start, 2),
     }
+    yield ran
+    ran["seconds"] = round(time.monotonic() - start, 2)
     write_json(folder / "provenance.json", ran | provenance())

@@ -8,7 +8,7 @@ from resaudit.config import CONTROL, Config, Dataset, Experiment, Figure, Protoc
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim, GrowthExponent
 from resaudit.networks.activations import ACTIVATIONS
-from resaudit.networks.network import PLAIN_NAMES, Network, shortcut_depth_of
+from resaudit.networks.network import Network, base_name, network_named, period_of, shortcut_depth_of
 
 _LISTS_NEEDED = {
     Experiment.initial_spectra: ("networks", "depths"),
@@ -101,9 +101,19 @@ def _check_figure(where: str, figure: Figure, most: int) -> None:
         raise ResauditError(f"{where}.protocol.epochs is {protocol.epochs}; allowed: at least 1")
     if figure.experiment is Experiment.best_rate_spectra and len(protocol.depths) > 1:
         raise ResauditError(f"{where}.protocol.depths is {protocol.depths}; allowed: one depth")
+    names = [other.network for other in protocol.otherwise]
+    for name in names:
+        # It may be of a network that is not drawn here: a user may draw fewer than those that the scale speaks of.
+        _check_name(f"{where}.protocol.otherwise", name)
+        if names.count(name) > 1:
+            raise ResauditError(f"{where}.protocol.otherwise names {name!r} twice; say all of it in one place")
     for name in protocol.networks:
-        for depth in protocol.depths:
-            _check_network(f"{where}.protocol", name, depth)
+        for depth in protocol.depths_of(name):
+            network = _check_network(f"{where}.protocol", name, depth)
+            if figure.experiment is not Experiment.rate_sweep and not network.is_linear:
+                raise ResauditError(
+                    f"{where}.protocol.networks has {name!r}; allowed where Hessians are wanted: linear networks"
+                )
 
 
 def _check_variants(config: Config) -> None:
@@ -149,11 +159,11 @@ def _check_check(where: str, check: Check) -> None:
             raise ResauditError(f"{where}.{key} is empty; give at least one")
 
 
-def _check_network(where: str, name: str, depth: int) -> None:
+def _check_network(where: str, name: str, depth: int) -> Network:
     try:
-        Network(shortcut_depth_of(name), depth, width=1)
+        return network_named(name, depth, width=1)
     except ValueError as error:
-        hint = "" if "unknown network" in str(error) else f"; allowed for {name}: multiples of its shortcut depth"
+        hint = "" if "unknown network" in str(error) else f"; allowed for {name}: multiples of {period_of(name)}"
         raise ResauditError(f"{where}: {error}{hint}") from None
 
 
@@ -175,13 +185,17 @@ def _check_theorem(where: str, experiment: Experiment, protocol: Protocol, most:
             raise ResauditError(f"{where}.widths is {protocol.widths}; allowed: [3], which can be drawn")
 
 
-def _check_shortcut(where: str, name: str, depths: list[int]) -> None:
-    if name in PLAIN_NAMES:
-        raise ResauditError(f"{where}.networks has {name!r}; allowed: 'N-shortcut' with N >= 1, as in 2-shortcut")
+def _check_name(where: str, name: str) -> int:
+    """The shortcut depth of a network by its name."""
     try:
-        shortcut_depth_of(name)
+        return shortcut_depth_of(name)
     except ValueError as error:
         raise ResauditError(f"{where}: {error}") from None
+
+
+def _check_shortcut(where: str, name: str, depths: list[int]) -> None:
+    if not _check_name(where, name) or base_name(name) != name:
+        raise ResauditError(f"{where}.networks has {name!r}; allowed: 'N-shortcut' with N >= 1, as in 2-shortcut")
     if name == "2-shortcut":
         for depth in depths:
             _check_network(where, name, depth)

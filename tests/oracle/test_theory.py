@@ -18,12 +18,13 @@ from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.networks.activations import ACTIVATIONS
+from resaudit.networks.functions import FUNCTIONS
 from resaudit.networks.network import Network
 from resaudit.theory import construction, stationarity, zero_hessian
 from resaudit.theory.cases import Cases
 from resaudit.theory.checks import RealData, check_theorem_1, check_theorem_2, find_detour, zero_hessians
 from resaudit.theory.construction import amplification, chain, measure_construction, residual_unit, rho_of, ways
-from resaudit.theory.networks import FUNCTIONS, loss_of, zero_of
+from resaudit.theory.networks import loss_of, zero_of
 from resaudit.theory.records import Finding
 from resaudit.theory.samples import Samples, least_distance, random_samples, real_samples, samples_on_sphere
 from resaudit.theory.sphere import great_circle, way_round

@@ -11,6 +11,7 @@ from resaudit.explanation import value_of
 from resaudit.plan import make_plan
 
 FIG04 = "figure.demystifying_resnet.fig04"
+FIG08 = "figure.demystifying_resnet.fig08"
 
 
 def protocol(figure: str, *overrides: str) -> Protocol:
@@ -23,9 +24,12 @@ def test_paper_scale_is_the_protocol_of_the_issue() -> None:
     assert rates[0] == 1e-4
     assert rates[-1] == pytest.approx(10**0.75, rel=1e-11)
     assert protocol("fig04", "scale=paper").depths == [2, 4, 8, 16, 32, 64, 96]
-    assert protocol("fig04", "scale=paper").runs_of(96) == 10
+    assert protocol("fig04", "scale=paper").runs_of("xavier", 96) == 10
     assert protocol("fig05", "scale=paper") == protocol("fig06", "scale=paper")
     assert protocol("fig05", "scale=paper").hessian_epochs is None
+    fig08 = protocol("fig08", "scale=paper")
+    assert (fig08.depths, fig08.runs, fig08.epochs) == ([4, 8, 16, 32, 64], 10, 1000)
+    assert fig08.learning_rates == rates
 
 
 @pytest.mark.parametrize("figure", ["fig03", "fig05", "fig06", "fig07"])
@@ -118,6 +122,18 @@ def test_yaml_scales_set_known_keys_only() -> None:
         ("paths.data=null", "not Optional"),
         ("whitening.components=20", "must be 10, the number of classes of MNIST"),
         ("figure.demystifying_resnet.fig07.protocol.epochs=0", "epochs is 0; allowed: at least 1"),
+        ("kernel=fast", "expected one of [auto, fused, torch]"),
+        (f"{FIG04}.protocol.networks=[xavier-relu]", "allowed where Hessians are wanted: linear networks"),
+        (
+            f"{FIG08}.protocol.networks=[2-shortcut-relu,xavier-elu]",
+            "unknown network 'xavier-elu'; allowed: 'N-shortcut'",
+        ),
+        (f"{FIG08}.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
+        (f"{FIG08}.protocol.otherwise=[{{network:elu}}]", "otherwise: unknown network 'elu'; allowed: 'N-shortcut'"),
+        (f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,depths:[3]}}]", "depth 3 is odd"),
+        (f"{FIG08}.protocol.otherwise=[{{network:xavier}},{{network:xavier}}]", "names 'xavier' twice"),
+        (f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,runs:0}}]", "runs is 0; allowed"),
+        ("figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]", "allowed: 'N-shortcut'"),
         ("figure.demystifying_resnet.fig05.protocol.depths=[2,4]", "depths is [2, 4]; allowed: one depth"),
     ],
 )
@@ -140,7 +156,8 @@ def test_figures_are_found_by_short_and_full_name() -> None:
 
 
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
-    assert [protocol("fig04").runs_of(depth) for depth in (64, 96)] == [10, 3]
+    assert [protocol("fig04").runs_of("xavier", depth) for depth in (64, 96)] == [10, 3]
+    assert [protocol("fig08").runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "xavier")] == [5, 3]
 
 
 def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:

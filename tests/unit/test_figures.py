@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 
 from resaudit.config import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
-from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07
+from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07, fig08, final_losses
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.papers.evidence import Evidence
@@ -81,7 +81,7 @@ def test_fig07_has_all_rates_and_runs() -> None:
 def test_fig07_takes_the_best_rate_by_mean() -> None:
     rows = [("a", 4, 0.1, 0, 2.0), ("a", 4, 0.1, 1, 2.0), ("a", 4, 0.2, 0, 1.0), ("a", 4, 0.2, 1, np.inf)]
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    assert fig07.at_best_rate(table.assign(optimal_loss=0.0))["learning_rate"].unique().tolist() == [0.1]
+    assert final_losses.at_best_rate(table.assign(optimal_loss=0.0))["learning_rate"].unique().tolist() == [0.1]
 
 
 def test_interpolation_is_linear_in_the_loss_where_half_of_the_runs_have_been() -> None:
@@ -255,3 +255,36 @@ def test_fig05_and_fig06_draw_means_over_runs() -> None:
 def test_fig05_marks_the_noise_floor_where_it_hides_the_percentile() -> None:
     axes = fig05.plot(along_training([True, True, False])).axes[0]
     assert axes.collections[-1].get_offsets().tolist() == [[1.0, 1e-13]]
+
+
+def test_fig08_has_fig07s_columns_and_knows_no_optimal_loss() -> None:
+    evidence = Evidence({("orthogonal-relu", 4): SWEEP}, {}, {})
+    table = fig08.table(evidence)
+    assert table.columns.tolist() == fig07.table(evidence).columns.tolist()
+    assert table["optimal_loss"].isna().all()
+    np.testing.assert_array_equal(table["final_loss"], fig07.table(evidence)["final_loss"])
+
+
+def test_fig08_draws_the_logarithm_of_the_mean_final_loss() -> None:
+    rows = [("xavier-relu", 4, 0.1, run, loss) for run, loss in enumerate((0.01, 0.03))]
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
+    drawn = fig08.plot(table.assign(optimal_loss=np.nan))
+    np.testing.assert_allclose(drawn_values(drawn), [np.log10(0.02), -1.0])
+    assert drawn.axes[0].get_ylabel() == r"$\log_{10}$(final loss)"
+    assert [text.get_text() for text in drawn.axes[1].get_legend().get_texts()] == ["Xavier-ReLU"]
+
+
+def test_fig03_draws_a_panel_for_each_network_and_one_colour_a_depth() -> None:
+    rows = [
+        (network, depth, 0, epoch, depth + epoch)
+        for network, depths in {"2-shortcut": (4, 8, 16), "2-shortcut-relu": (4, 16)}.items()
+        for depth in depths
+        for epoch in (0, 1)
+    ]
+    columns = ["network", "depth", "run", "epoch", "mean_frobenius_norm"]
+    left, right = fig03.plot(pd.DataFrame(rows, columns=columns)).axes
+    assert [left.get_title(), right.get_title()] == ["2-Shortcut, linear", "2-Shortcut-ReLU"]
+    colours = {curve.get_label(): curve.get_color() for curve in left.get_lines()}
+    assert len(colours) == 3
+    assert {curve.get_label(): curve.get_color() for curve in right.get_lines()} == {d: colours[d] for d in ("4", "16")}
+    assert [text.get_text() for text in right.get_legend().get_texts()] == ["4", "8", "16"]

@@ -6,7 +6,7 @@ import torch
 
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import backward, end_to_end
-from resaudit.networks.network import Network, shortcut_depth_of
+from resaudit.networks.network import Network, network_named, shortcut_depth_of
 
 
 @pytest.mark.parametrize(("shortcut_depth", "depth"), [(2, 3), (3, 4), (2, 0), (-1, 4)])
@@ -15,7 +15,9 @@ def test_impossible_networks_are_refused(shortcut_depth: int, depth: int) -> Non
         Network(shortcut_depth, depth, 10)
 
 
-@pytest.mark.parametrize("name", ["0-shortcut", "2shortcut", "-1-shortcut", "Xavier", ""])
+@pytest.mark.parametrize(
+    "name", ["0-shortcut", "2shortcut", "-1-shortcut", "Xavier", "", "relu", "xavier-", "xavier-relu-in", "xavier-mid"]
+)
 def test_unknown_names_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="unknown network"):
         shortcut_depth_of(name)
@@ -90,3 +92,21 @@ def test_no_two_seeds_share_a_run() -> None:
     network = Network(0, 2, 10)
     one, two = (initial_weights(network, "xavier", 1.0, seed, 3) for seed in (1, 2))
     assert not any(torch.equal(one[:, a], two[:, b]) for a in range(3) for b in range(3))
+
+
+def test_activations_stand_where_definition_2_has_them() -> None:
+    """Pre before a unit's first layer, mid between its layers, post after its last; of a single layer, no mid."""
+    steps = network_named("3-shortcut-relu-pre-tanh-mid-relu-post", 6, 10).steps
+    assert [(s.before, s.after) for s in steps] == 2 * [("relu", "tanh"), ("identity", "tanh"), ("identity", "relu")]
+    assert [(s.enters, s.leaves) for s in steps] == 2 * [(True, False), (False, False), (False, True)]
+    (single,) = network_named("1-shortcut-relu-mid", 1, 10).steps
+    assert (single.before, single.after, single.enters, single.leaves) == ("identity", "identity", True, True)
+
+
+def test_plain_networks_have_them_where_2_shortcut_networks_have_them() -> None:
+    plain, shortcut = (network_named(f"{name}-relu", 6, 10).steps for name in ("xavier", "2-shortcut"))
+    assert [(s.before, s.after) for s in plain] == [(s.before, s.after) for s in shortcut]
+    assert [s.after for s in plain] == 3 * ["relu", "identity"]
+    assert not any(s.enters or s.leaves for s in plain)
+    with pytest.raises(ValueError, match="depth 5 is odd"):
+        network_named("orthogonal-relu", 5, 10)

@@ -19,9 +19,19 @@ def plan(*overrides: str) -> Plan:
 
 def test_figures_share_ensembles() -> None:
     fig07 = set(plan("figures=[fig07]").trained)
-    assert set(plan("figures=[fig03]").trained) < fig07
+    fig08 = set(plan("figures=[fig08]").trained)
+    fig03 = set(plan("figures=[fig03]").trained)
+    assert fig03 < fig07 | fig08
+    assert fig03 & fig07
+    assert fig03 & fig08
+    for scale in ("laptop", "paper"):
+        figures = plan("figures=[fig03,fig08]", f"scale={scale}").figures
+        left, right = (figures[f"demystifying_resnet/{name}"].sweeps for name in ("fig03", "fig08"))
+        assert {e.id for (name, _), e in left.items() if name == "2-shortcut-relu"} == {
+            e.id for (name, _), e in right.items() if name == "2-shortcut-relu"
+        }
     everything = set(plan("figures=[fig03,fig05,fig06,fig07]").trained)
-    assert len(everything) == 18 + 3
+    assert len(everything) == 18 + 3 + 3
     assert set(plan("figures=[fig05]").hessians) == set(plan("figures=[fig06]").hessians)
 
 
@@ -129,3 +139,25 @@ def test_the_data_id_changes_with_the_bytes(key: str) -> None:
     before = make_plan(config).data.id
     config.dataset.files[key].sha256 = "0" * 64
     assert make_plan(config).data.id != before
+
+
+def test_networks_with_activations_have_an_id_and_a_precision_of_their_own() -> None:
+    sweeps = plan("figures=[fig08]").figures["demystifying_resnet/fig08"].sweeps
+    with_relus = sweeps["orthogonal-relu", 16]
+    assert with_relus.network == Network(0, 16, 10, mid="relu")
+    assert with_relus.initialization == "orthogonal"
+    assert with_relus.settings["dtype"] == "float32"
+    linear = dataclasses.replace(with_relus, network=Network(0, 16, 10))
+    assert linear.settings["dtype"] == "float64"
+    assert linear.id.startswith("orthogonal-linear-depth16-")
+
+
+def test_what_is_otherwise_for_a_network_holds_for_it_alone() -> None:
+    changed = "[{network:xavier-relu,depths:[2],runs:1,learning_rates:[0.5,0.25]}]"
+    other = plan("figures=[fig08]", f"figure.demystifying_resnet.fig08.protocol.otherwise={changed}")
+    asked = other.figures["demystifying_resnet/fig08"].sweeps
+    assert [depth for name, depth in asked if name == "xavier-relu"] == [2]
+    assert asked["xavier-relu", 2].runs == 1
+    assert asked["xavier-relu", 2].learning_rates == (0.5, 0.25)
+    assert asked["orthogonal-relu", 4].runs == 3
+    assert len(asked["orthogonal-relu", 4].learning_rates) == 10

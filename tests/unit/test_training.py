@@ -11,6 +11,7 @@ from resaudit.datasets.moments import Moments
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
 from resaudit.papers.demystifying_resnet import fig07
+from resaudit.papers.demystifying_resnet.final_losses import at_best_rate
 from resaudit.papers.evidence import Evidence
 from resaudit.plan import Ensemble
 from resaudit.training.ensemble import descend
@@ -106,9 +107,10 @@ def test_the_runs_that_stay_keep_their_places_and_rates(moments: Moments) -> Non
 
 def test_an_ensemble_has_every_seed_at_every_rate(moments: Moments) -> None:
     ensemble = Ensemble("data", NETWORK, "xavier", 1.0, 1, 3, 2, (0.01, 0.05))
-    trajectory = stages.train(ensemble, moments, ensemble.learning_rates, CPU)
+    objective = LinearObjective.of(NETWORK, moments, CPU)
+    trajectory = stages.train(ensemble, objective, ensemble.learning_rates, CPU)
     assert trajectory.learning_rate.tolist() == [0.01] * 3 + [0.05] * 3
-    weights, objective = initial_weights(NETWORK, "xavier", 1.0, 1, 3), LinearObjective.of(NETWORK, moments, CPU)
+    weights = initial_weights(NETWORK, "xavier", 1.0, 1, 3)
     for position, rate in enumerate(ensemble.learning_rates):
         alone = descend(objective, weights, torch.full((3,), rate, dtype=torch.float64), 2)
         columns = slice(3 * position, 3 * position + 3)
@@ -127,4 +129,46 @@ def test_best_rate_is_by_the_mean_and_of_the_last_epoch() -> None:
 def test_figure_7_and_the_ensembles_that_follow_it_choose_alike(final: list[float]) -> None:
     trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
     table = fig07.table(Evidence({("xavier", 4): trajectory}, {}, {}))
-    assert fig07.at_best_rate(table)["learning_rate"].unique().tolist() == [best_learning_rate(trajectory)]
+    assert at_best_rate(table)["learning_rate"].unique().tolist() == [best_learning_rate(trajectory)]
+
+
+def test_a_run_that_can_no_longer_move_is_no_longer_computed_and_keeps_its_values() -> None:
+    sizes = []
+
+    class OneIsStill:
+        baseline_loss = 0.0
+
+        def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            """(w^2 - 1)^2 / 4: at w = 1 there is nothing to descend."""
+            sizes.append(weights.shape[1])
+            return ((weights**2 - 1) ** 2).sum(dim=(0, 2, 3)) / 4, weights**3 - weights
+
+    start = torch.tensor([1.0, 0.5], dtype=torch.float64).reshape(1, 2, 1, 1)
+    rates = torch.full((2,), 0.1, dtype=torch.float64)
+    together = descend(OneIsStill(), start, rates, 50, (0, 5, 50))
+    assert sizes[:3] == [2, 1, 1]
+    assert (together.excess_loss[:, 0] == 0).all()
+    assert (together.mean_frobenius_norm[:, 0] == 1).all()
+    assert (together.snapshots[:, 0, 0] == 1).all()
+    alone = descend(OneIsStill(), start[:, 1:], rates[1:], 50, (0, 5, 50))
+    np.testing.assert_array_equal(together.excess_loss[:, 1:], alone.excess_loss)
+    np.testing.assert_array_equal(together.snapshots[:, :, 1:], alone.snapshots)
+
+
+def test_when_no_run_can_move_training_ends_early_with_a_whole_record(moments: Moments) -> None:
+    objective = LinearObjective.of(Network(2, 4, 10), moments, CPU)
+    calls = []
+
+    class Counting:
+        baseline_loss = 0.0
+
+        def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            calls.append(1)
+            return objective(weights)
+
+    zero = torch.zeros(4, 1, 10, 10, dtype=torch.float64)
+    trajectory = descend(Counting(), zero, torch.tensor([0.1], dtype=torch.float64), 100, (0, 100))
+    assert len(calls) == 1
+    assert (trajectory.excess_loss == trajectory.excess_loss[0]).all()
+    assert np.isfinite(trajectory.excess_loss).all()
+    assert (trajectory.snapshots == 0).all()

@@ -47,7 +47,7 @@ def code(*names):
     """The source files of modules or packages, as inputs: Snakemake does not see an imported module change."""
     source = Path(workflow.basedir) / "src" / "resaudit"
     for name in names:
-        files = [file for file in sorted((source / name).rglob("*.*")) if "__pycache__" not in file.parts]
+        files = [file for file in sorted((source / name).rglob("*.*")) if file.suffix not in (".pyc", ".so", ".pyd")]
         yield from map(str, files or [source / f"{name}.py"])
 
 
@@ -80,8 +80,9 @@ def raw_files_of(wildcards):
     return [FILES.dataset(dataset) / file for file in DATASETS[dataset]]
 
 
-def moments_of(ensemble):
-    return FILES.whitened(ensemble.data) / "moments.npz"
+def data_of(ensemble):
+    """Linear networks need the data's moments alone, the others every sample."""
+    return FILES.whitened(ensemble.data) / ("moments.npz" if ensemble.network.is_linear else "samples.npz")
 
 
 def sweep_of(wildcards):

@@ -3,7 +3,7 @@
 
 rule curvature:
     input:
-        lambda wildcards: moments_of(hessians_of(wildcards).ensemble),
+        lambda wildcards: data_of(hessians_of(wildcards).ensemble),
         trajectory=trajectory_of,
         code=code("networks", "curvature", "arrays", "results", "stages"),
     output:

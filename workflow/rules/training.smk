@@ -3,7 +3,7 @@
 
 rule train:
     input:
-        lambda wildcards: moments_of(ensemble_of(wildcards)),
+        lambda wildcards: data_of(ensemble_of(wildcards)),
         sweep=sweep_of,
         code=code("networks", "training", "arrays", "results", "stages"),
     output:
@@ -16,8 +16,8 @@ rule train:
         BENCHMARKS / "train" / "{id}.tsv"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: int(train_cost(ensemble_of(wildcards)).megabytes),
-        runtime=lambda wildcards: 5 + int(train_cost(ensemble_of(wildcards)).seconds / 10),
+        mem_mb=lambda wildcards: int(train_cost(ensemble_of(wildcards), PLAN.config.kernel.value).megabytes),
+        runtime=lambda wildcards: 5 + int(train_cost(ensemble_of(wildcards), PLAN.config.kernel.value).seconds / 10),
         gpu=int(PLAN.config.device.value == "cuda"),
         variant=lambda wildcards: hint(PROGRAMME.ensemble(wildcards.id)[0]),
     shell:

@@ -232,7 +232,7 @@ def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
     jobs = [ran for ran in map(_ran, dict.fromkeys(folders)) if ran]
     drawing = {key: figure.about[key] for key in ("commit", "finished", "machine", "system", "python", "packages")}
     return drawing | {
-        "devices": sorted({str(job["device"]) for job in jobs}),
+        "devices": sorted({" by ".join(job[key] for key in ("device", "kernel") if key in job) for job in jobs}),
         "seconds": round(sum(float(job["seconds"]) for job in jobs), 1),
     }
 

@@ -3,20 +3,47 @@
 import re
 from dataclasses import dataclass
 
-_SHORTCUT_NAME = re.compile(r"([1-9][0-9]*)-shortcut")
-PLAIN_NAMES = ("orthogonal", "xavier")
-NAMES_ALLOWED = "'N-shortcut' with N >= 1, 'orthogonal' or 'xavier'"
+PLAIN_PERIOD = 2
+"""Layers after which activations come again in a plain network: as in a 2-shortcut one (Appendix B)."""
+NAMES_ALLOWED = (
+    "'N-shortcut' with N >= 1, 'orthogonal' or 'xavier', with ReLUs followed by -relu (at mid), -relu-pre or "
+    "-relu-post, likewise by -tanh"
+)
+_NAME = re.compile(
+    r"(?:(?P<n>[1-9][0-9]*)-shortcut|(?P<plain>orthogonal|xavier))(?P<activations>(?:-(?:relu|tanh)(?:-(?:pre|mid|post))?)*)"
+)
+_ACTIVATION = re.compile(r"-(relu|tanh)(?:-(pre|mid|post))?")
+_ACTIVATIONS_LAST = re.compile(rf"(?:{_ACTIVATION.pattern})+$")
+
+
+@dataclass(frozen=True)
+class Step:
+    """A layer's product W x and what surrounds it.
+
+    Attributes:
+        before: activation of what enters the layer.
+        after: activation of the product.
+        enters: whether what enters the layer is where a shortcut begins.
+        leaves: whether that is added once the activation has been taken.
+    """
+
+    before: str
+    after: str
+    enters: bool
+    leaves: bool
 
 
 @dataclass(frozen=True)
 class Network:
     """A chain of square layers without biases (Demystifying ResNet, Definitions 1 and 2).
 
-    An n-shortcut network is a chain of units x -> W^n ... W^1 x + x; a plain one (``shortcut_depth`` 0) is
-    the chain W^L ... W^1 x. ``depth`` counts weight matrices, so it must be a multiple of n.
+    An n-shortcut network is a chain of units x -> s_post(W^n s_mid(... s_mid(W^1 s_pre(x)))) + x; a plain one
+    (``shortcut_depth`` 0) is the chain W^L ... W^1 x, with activations where a 2-shortcut network of that depth has
+    them (Appendix B). ``depth`` counts weight matrices, so it must be a multiple of n.
 
     Raises:
-        ValueError: the depth is not a positive multiple of the shortcut depth, or a number is out of range.
+        ValueError: the depth is not a positive multiple of the shortcut depth (of 2 in a plain network with
+            activations), or a number is out of range.
     """
 
     shortcut_depth: int
@@ -31,6 +58,10 @@ class Network:
             raise ValueError("a network needs shortcut_depth >= 0, depth >= 1 and width >= 1")
         if self.depth % self.unit_depth:
             raise ValueError(f"depth {self.depth} is not a multiple of the shortcut depth {self.shortcut_depth}")
+        if not (self.is_linear or self.has_shortcuts) and self.depth % PLAIN_PERIOD:
+            raise ValueError(
+                f"depth {self.depth} is odd; plain networks have activations where 2-shortcut ones have them"
+            )
 
     @property
     def has_shortcuts(self) -> bool:
@@ -48,6 +79,22 @@ class Network:
         return range(0, self.depth, self.unit_depth)
 
     @property
+    def steps(self) -> tuple[Step, ...]:
+        """What happens at each layer, from the input on."""
+        length = self.shortcut_depth or PLAIN_PERIOD
+        last = [layer % length == length - 1 for layer in range(self.depth)]
+        first = [layer % length == 0 for layer in range(self.depth)]
+        return tuple(
+            Step(
+                before=self.pre if first[layer] else "identity",
+                after=self.post if last[layer] else self.mid,
+                enters=self.has_shortcuts and first[layer],
+                leaves=self.has_shortcuts and last[layer],
+            )
+            for layer in range(self.depth)
+        )
+
+    @property
     def is_linear(self) -> bool:
         """Whether every activation is the identity."""
         return (self.pre, self.mid, self.post) == ("identity",) * 3
@@ -58,18 +105,56 @@ class Network:
         return self.depth * self.width**2
 
 
+def network_named(name: str, depth: int, width: int) -> Network:
+    """The network of a figure's legend: ``2-shortcut``, ``xavier-relu`` (at mid), ``3-shortcut-tanh-pre`` and so on.
+
+    >>> network_named("2-shortcut-relu", depth=4, width=10)
+    Network(shortcut_depth=2, depth=4, width=10, pre='identity', mid='relu', post='identity')
+
+    Raises:
+        ValueError: the name is none of those allowed, or not of a network of that depth.
+    """
+    match = _parsed(name)
+    activations = {position or "mid": activation for activation, position in _ACTIVATION.findall(match["activations"])}
+    return Network(int(match["n"] or 0), depth, width, **activations)
+
+
 def shortcut_depth_of(name: str) -> int:
     """Shortcut depth of a network by the name it has in figures; 0 for the plain ones.
 
-    >>> shortcut_depth_of("2-shortcut"), shortcut_depth_of("xavier")
+    >>> shortcut_depth_of("2-shortcut"), shortcut_depth_of("xavier-relu")
     (2, 0)
 
     Raises:
         ValueError: the name is none of those allowed.
     """
-    match = _SHORTCUT_NAME.fullmatch(name)
-    if match:
-        return int(match[1])
-    if name in PLAIN_NAMES:
-        return 0
-    raise ValueError(f"unknown network {name!r}; allowed: {NAMES_ALLOWED}")
+    return int(_parsed(name)["n"] or 0)
+
+
+def period_of(name: str) -> int:
+    """What a network's depth must be a multiple of.
+
+    >>> period_of("3-shortcut"), period_of("xavier"), period_of("xavier-relu")
+    (3, 1, 2)
+
+    Raises:
+        ValueError: the name is none of those allowed.
+    """
+    match = _parsed(name)
+    return int(match["n"] or (PLAIN_PERIOD if match["activations"] else 1))
+
+
+def base_name(name: str) -> str:
+    """A network's name without its activations; a name of another kind is left as it is.
+
+    >>> base_name("2-shortcut-relu"), base_name("xavier"), base_name("resnet-110")
+    ('2-shortcut', 'xavier', 'resnet-110')
+    """
+    return _ACTIVATIONS_LAST.sub("", name)
+
+
+def _parsed(name: str) -> re.Match[str]:
+    match = _NAME.fullmatch(name)
+    if not match:
+        raise ValueError(f"unknown network {name!r}; allowed: {NAMES_ALLOWED}")
+    return match

@@ -9,6 +9,8 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.networks.network import base_name
+
 INCHES_PER_PANEL = (3.6, 2.9)
 # Okabe and Ito's palette, told apart by lightness and marker too.
 _LOOKS = {
@@ -56,13 +58,15 @@ def apply_style() -> None:
 def look(network: str) -> dict[str, Any]:
     """Colour, marker and legend label of a network, the same in every figure."""
     spare = _SPARE[sum(network.encode()) % len(_SPARE)]
-    colour, marker = _LOOKS.get(network, spare)
+    colour, marker = _LOOKS.get(base_name(network), spare)
     return {"color": colour, "marker": marker, "label": label(network)}
 
 
 def label(network: str) -> str:
     """A network's name as the paper's legends have it."""
-    return _LABELS.get(network, network.replace("-shortcut", "-Shortcut"))
+    base = base_name(network)
+    activations = network.removeprefix(base).replace("relu", "ReLU")
+    return _LABELS.get(base, base.replace("-shortcut", "-Shortcut")) + activations
 
 
 def panels(count: int = 1) -> tuple[Figure, list[Axes]]:

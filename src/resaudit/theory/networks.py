@@ -4,25 +4,11 @@ from collections.abc import Callable
 
 import torch
 
+from resaudit.networks.functions import FUNCTIONS
 from resaudit.networks.network import Network
 from resaudit.theory.samples import Samples
 
 Loss = Callable[[torch.Tensor], torch.Tensor]
-
-
-def _softplus(x: torch.Tensor) -> torch.Tensor:
-    # Written out, as torch's own has no forward derivatives of high order.
-    return torch.log1p(torch.exp(x))
-
-
-FUNCTIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
-    "identity": lambda x: x,
-    "tanh": torch.tanh,
-    "symmetric_sigmoid": lambda x: torch.tanh(x / 2),
-    "softplus": _softplus,
-    "shifted_softplus": lambda x: _softplus(x) - torch.log(torch.tensor(2.0, dtype=x.dtype)),
-}
-"""The activations of :data:`resaudit.networks.activations.ACTIVATIONS`; the symmetric sigmoid is 2/(1+e^-x) - 1."""
 
 
 def loss_of(network: Network, samples: Samples) -> Loss:

@@ -13,8 +13,9 @@ import numpy as np
 import torch
 
 from resaudit.networks.activations import ACTIVATIONS
+from resaudit.networks.functions import FUNCTIONS
 from resaudit.networks.network import Network
-from resaudit.theory.networks import FUNCTIONS, Loss, loss_of, zero_of
+from resaudit.theory.networks import Loss, loss_of, zero_of
 from resaudit.theory.records import Finding
 from resaudit.theory.samples import Samples
 

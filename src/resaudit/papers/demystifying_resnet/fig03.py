@@ -1,10 +1,14 @@
-"""Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth."""
+"""Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth; linear and with ReLUs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import colours_of, label, panels
@@ -27,16 +31,26 @@ def plot(table: pd.DataFrame) -> Figure:
     """One panel a network, one curve a depth: mean over runs, one standard deviation shaded."""
     networks = table["network"].unique()
     figure, every_axes = panels(len(networks))
+    depths = sorted(table["depth"].unique())
+    colours = dict(zip(depths, colours_of(depths), strict=True))
     for network, axes in zip(networks, every_axes, strict=True):
-        _plot_network(table[table["network"] == network], axes)
-        axes.set_title(f"{label(network)}, linear")
-    every_axes[-1].legend(title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        _plot_network(table[table["network"] == network], axes, colours)
+        axes.set_title(label(network) + (", linear" if base_name(network) == network else ""))
+    handles, depth_labels = _every_depth(every_axes)
+    every_axes[-1].legend(handles, depth_labels, title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
     return figure
 
 
-def _plot_network(rows: pd.DataFrame, axes: Axes) -> None:
-    depths = sorted(rows["depth"].unique())
-    for depth, colour in zip(depths, colours_of(depths), strict=True):
+def _every_depth(every_axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
+    """Each depth's curve and label once, in order, whatever panel it is in."""
+    curves = {name: curve for axes in every_axes for curve, name in zip(*axes.get_legend_handles_labels(), strict=True)}
+    names = sorted(curves, key=int)
+    return [curves[name] for name in names], names
+
+
+def _plot_network(rows: pd.DataFrame, axes: Axes, colours: Mapping[int, Any]) -> None:
+    for depth in sorted(rows["depth"].unique()):
+        colour = colours[depth]
         by_epoch = rows[rows["depth"] == depth].groupby("epoch")["mean_frobenius_norm"]
         mean, deviation = by_epoch.mean(), by_epoch.std(ddof=1).fillna(0.0)
         axes.plot(mean.index, mean, color=colour, label=f"{depth}")

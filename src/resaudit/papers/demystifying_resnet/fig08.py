@@ -1,0 +1,18 @@
+"""Figure 8: final loss at the best learning rate, and that rate, against depth; networks with ReLUs at mid."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.papers.demystifying_resnet.final_losses import final_losses, plot_by_depth
+from resaudit.papers.evidence import Evidence
+
+
+def table(evidence: Evidence) -> pd.DataFrame:
+    """Columns as Figure 7's; optimal_loss is empty, as nobody knows it of networks with ReLUs."""
+    return final_losses(evidence).assign(optimal_loss=np.nan)
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Left: log10 of the mean final loss, and its runs' 10th to 90th percentile. Right: the best rate."""
+    return plot_by_depth(table, "final_loss", "final loss")

@@ -1,0 +1,92 @@
+"""The compiled kernel, where there is one. Needs the standard library only, so that it can be asked for at no cost."""
+
+import ctypes
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+from resaudit.errors import ResauditError
+from resaudit.networks.network import Network
+
+KERNEL_ACTIVATIONS = ("identity", "relu")
+_BITS = {"before": 1, "after": 2, "enters": 4, "leaves": 8}
+
+
+class Work(ctypes.Structure):
+    """What the kernel is to compute, as fused.c has it."""
+
+    _fields_ = (
+        ("depth", ctypes.c_int32),
+        ("steps", ctypes.c_void_p),
+        ("inputs", ctypes.c_void_p),
+        ("targets", ctypes.c_void_p),
+        ("blocks", ctypes.c_int64),
+        ("parts", ctypes.c_int64),
+        ("weights", ctypes.c_void_p),
+        ("losses", ctypes.c_void_p),
+        ("gradients", ctypes.c_void_p),
+    )
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The extension ``_fused``; None where it was not built, for want of a C compiler."""
+    for suffix in EXTENSION_SUFFIXES:
+        path = Path(__file__).with_name(f"_fused{suffix}")
+        if path.is_file():
+            loaded = ctypes.CDLL(str(path))
+            loaded.resaudit_loss_and_gradient.argtypes = (
+                ctypes.POINTER(Work), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
+            )  # fmt: skip
+            loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
+            loaded.resaudit_peak.restype = ctypes.c_double
+            return loaded
+    return None
+
+
+def lanes() -> int | None:
+    """Floats in a vector of the widest kind that kernel and processor have; None without the kernel."""
+    loaded = library()
+    return int(loaded.resaudit_lanes()) if loaded else None
+
+
+def why_not(network: Network) -> str | None:
+    """Why the kernel cannot compute a network; None if it can."""
+    loaded = library()
+    if loaded is None:
+        return "the kernel was not built (it needs a C compiler; pip install -e . builds it)"
+    others = {network.pre, network.mid, network.post} - set(KERNEL_ACTIVATIONS)
+    if others:
+        return f"the kernel has no {', '.join(sorted(others))}, only {' and '.join(KERNEL_ACTIVATIONS)}"
+    if network.width != loaded.resaudit_width():
+        return f"the kernel is for layers of width {loaded.resaudit_width()}, not {network.width}"
+    return None
+
+
+def kernel_of(network: Network, wanted: str) -> tuple[str, str]:
+    """What computes a network with activations on the CPU, ``fused`` or ``torch``, and the same in words.
+
+    Args:
+        network: with activations.
+        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+
+    Raises:
+        ResauditError: ``fused`` is wanted and cannot be had.
+    """
+    reason = why_not(network)
+    if wanted == "fused" and reason:
+        raise ResauditError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
+    if wanted == "torch":
+        return "torch", "torch, as configured"
+    return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")
+
+
+def step_bits(network: Network) -> bytes:
+    """What surrounds each layer's product, one byte a layer."""
+    return bytes(
+        _BITS["before"] * (step.before == "relu")
+        + _BITS["after"] * (step.after == "relu")
+        + _BITS["enters"] * step.enters
+        + _BITS["leaves"] * step.leaves
+        for step in network.steps
+    )

@@ -1,0 +1,168 @@
+"""Oracles: autograd in double precision on all 60 000 real images. Sees any error of the fused kernel."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from resaudit.datasets.moments import Moments
+from resaudit.datasets.whitening import Whitened
+from resaudit.networks.functions import FUNCTIONS
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.network import Network, network_named
+from resaudit.training.ensemble import descend
+from resaudit.training.kernels.library import lanes, library
+from resaudit.training.kernels.native import NativeObjective
+from resaudit.training.linear import LinearObjective
+from resaudit.training.sampled import SampledObjective
+
+CPU = torch.device("cpu")
+needs_kernel = pytest.mark.skipif(library() is None, reason="the kernel was not built: no C compiler")
+# Every place where an activation or a shortcut can be, and depths up to Figure 8's.
+NETWORKS = [
+    ("2-shortcut-relu", 8), ("orthogonal-relu", 16), ("xavier-relu", 4), ("2-shortcut-relu", 64),
+    ("2-shortcut-relu-post", 8), ("2-shortcut-relu-pre-relu-mid-relu-post", 8), ("xavier-relu-pre-relu-post", 8),
+    ("3-shortcut-relu", 9), ("1-shortcut-relu-post", 4), ("1-shortcut-relu-pre", 4), ("2-shortcut", 4),
+]  # fmt: skip
+
+
+def weights_of(network: Network, runs: int = 2) -> torch.Tensor:
+    return initial_weights(network, "xavier", 0.3 if network.has_shortcuts else 1.0, 3, runs)
+
+
+def as_the_kernel_sees(whitened: Whitened) -> Whitened:
+    return replace(whitened, inputs=whitened.inputs.astype(np.float32).astype(np.float64))
+
+
+def relative(found: torch.Tensor, expected: torch.Tensor) -> float:
+    return float((found - expected).norm() / expected.norm())
+
+
+@needs_kernel
+@pytest.mark.parametrize(("name", "depth"), NETWORKS)
+def test_the_fused_kernel_equals_autograd_in_double_precision(name: str, depth: int, whitened: Whitened) -> None:
+    """Mostly to 1e-8; where rounding turns the sign of what enters a single ReLU, one in 60 000 counts."""
+    network = network_named(name, depth, 10)
+    weights = weights_of(network).float().double()
+    loss, gradient = SampledObjective.of(network, as_the_kernel_sees(whitened), CPU, torch.float64)(weights)
+    for width in (16, 8, 4):
+        if width <= (lanes() or 0):
+            found_loss, found_gradient = NativeObjective(network, whitened, vector_lanes=width)(weights)
+            assert relative(found_loss, loss) <= 1e-6
+            for layer in range(depth):
+                assert relative(found_gradient[layer], gradient[layer]) <= 1e-5, f"layer {layer}, {width} lanes"
+
+
+@needs_kernel
+def test_the_fused_kernel_is_as_exact_on_weights_that_float32_cannot_hold(whitened: Whitened) -> None:
+    network = network_named("orthogonal-relu", 8, 10)
+    weights = initial_weights(network, "orthogonal", 1.0, 3, 1)
+    _, gradient = SampledObjective.of(network, whitened, CPU, torch.float64)(weights)
+    assert relative(NativeObjective(network, whitened)(weights)[1], gradient) <= 1e-5
+
+
+@needs_kernel
+def test_a_last_block_that_is_not_full_adds_nothing(whitened: Whitened) -> None:
+    network = network_named("2-shortcut-relu", 4, 10)
+    weights = weights_of(network)
+    for count in (1, 255, 256, 257, 1000):
+        some = replace(whitened, inputs=whitened.inputs[:, :count].copy(), labels=whitened.labels[:count])
+        loss, gradient = SampledObjective.of(network, some, CPU, torch.float64)(weights)
+        found_loss, found_gradient = NativeObjective(network, some)(weights)
+        assert relative(found_loss, loss) <= 1e-5
+        assert relative(found_gradient, gradient) <= 1e-5
+
+
+@needs_kernel
+def test_the_same_bits_again_with_any_number_of_threads_and_whatever_runs_are_beside(whitened: Whitened) -> None:
+    network = network_named("xavier-relu", 16, 10)
+    weights = weights_of(network, runs=3)
+    loss, gradient = NativeObjective(network, whitened)(weights)
+    for threads in (1, 2, 3, 64):
+        again_loss, again_gradient = NativeObjective(network, whitened, threads)(weights)
+        assert torch.equal(again_loss, loss)
+        assert torch.equal(again_gradient, gradient)
+    alone_loss, alone_gradient = NativeObjective(network, whitened)(weights[:, 1:2])
+    assert torch.equal(alone_loss, loss[1:2])
+    assert torch.equal(alone_gradient, gradient[:, 1:2])
+
+
+@needs_kernel
+def test_training_by_the_kernel_is_training_in_double_precision(whitened: Whitened) -> None:
+    network = network_named("2-shortcut-relu", 4, 10)
+    weights, rates = weights_of(network), torch.tensor([0.1, 0.2], dtype=torch.float64)
+    exact = descend(SampledObjective.of(network, whitened, CPU, torch.float64), weights, rates, 30)
+    fused = descend(NativeObjective(network, whitened), weights, rates, 30)
+    np.testing.assert_allclose(fused.excess_loss, exact.excess_loss, rtol=1e-4)
+    np.testing.assert_allclose(fused.mean_frobenius_norm, exact.mean_frobenius_norm, rtol=1e-4)
+    assert (exact.excess_loss[-1] < 0.5 * exact.excess_loss[0]).all(), (
+        "the comparison is of training that gets somewhere"
+    )
+
+
+@needs_kernel
+def test_a_run_that_overflows_is_not_finite_and_spoils_no_other(whitened: Whitened) -> None:
+    network = network_named("2-shortcut-relu", 4, 10)
+    weights = weights_of(network)
+    loss, gradient = NativeObjective(network, whitened)(weights)
+    weights[:, 0] *= 1e20
+    wild_loss, wild_gradient = NativeObjective(network, whitened)(weights)
+    assert not torch.isfinite(wild_loss[0])
+    assert torch.equal(wild_loss[1], loss[1])
+    assert torch.equal(wild_gradient[:, 1], gradient[:, 1])
+
+
+@pytest.mark.parametrize("shortcut_depth", [0, 1, 2, 3])
+def test_sample_by_sample_a_linear_network_has_the_loss_that_its_moments_say(
+    shortcut_depth: int, whitened: Whitened, moments: Moments
+) -> None:
+    network = Network(shortcut_depth, 6, 10)
+    weights = weights_of(network)
+    excess, expected = LinearObjective.of(network, moments, CPU)(weights)
+    loss, gradient = SampledObjective.of(network, whitened, CPU, torch.float64)(weights)
+    assert relative(loss, excess + moments.optimal_loss) <= 1e-12
+    assert relative(gradient, expected) <= 1e-11
+
+
+def written_out(weights: torch.Tensor, network: Network, inputs: torch.Tensor) -> torch.Tensor:
+    """Definition 2, unit by unit: pre, the layers with mid between them, post, the shortcut; plain ones in pairs."""
+    pre, mid, post = (FUNCTIONS[name] for name in (network.pre, network.mid, network.post))
+    length = network.shortcut_depth or 2
+    x = inputs
+    for first in range(0, network.depth, length):
+        on_path = weights[first] @ pre(x)
+        for layer in range(first + 1, first + length):
+            on_path = weights[layer] @ mid(on_path)
+        x = post(on_path) + x if network.has_shortcuts else post(on_path)
+    return x
+
+
+@pytest.mark.parametrize(
+    "name", ["2-shortcut-tanh", "3-shortcut-relu-pre-tanh", "xavier-tanh-relu-post", "1-shortcut-tanh-pre-relu-post"]
+)
+def test_sample_by_sample_is_definition_2_written_out(name: str, whitened: Whitened) -> None:
+    network = network_named(name, 6, 10)
+    weights = weights_of(network, runs=1)
+    some = replace(whitened, inputs=whitened.inputs[:, :500].copy(), labels=whitened.labels[:500])
+    objective = SampledObjective.of(network, some, CPU, torch.float64)
+    loss, gradient = objective(weights)
+
+    def plain(w: torch.Tensor) -> torch.Tensor:
+        return 0.5 * ((written_out(w, network, objective.inputs) - objective.targets) ** 2).sum() / 500
+
+    expected, value = torch.func.grad_and_value(plain)(weights[:, 0])
+    assert loss.item() == pytest.approx(value.item(), rel=1e-12)
+    assert relative(gradient[:, 0], expected) <= 1e-11
+
+
+def test_samples_in_parts_are_samples_at_once(whitened: Whitened, monkeypatch: pytest.MonkeyPatch) -> None:
+    network = network_named("2-shortcut-relu", 4, 10)
+    weights = weights_of(network)
+    objective = SampledObjective.of(network, whitened, CPU, torch.float64)
+    loss, gradient = objective(weights)
+    monkeypatch.setattr("resaudit.training.sampled.BYTES_AT_ONCE", 10**7)
+    again_loss, again_gradient = objective(weights)
+    assert relative(again_loss, loss) <= 1e-13
+    assert relative(again_gradient, gradient) <= 1e-13
+    assert not torch.equal(again_gradient, gradient), "other parts were summed"
