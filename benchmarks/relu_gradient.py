@@ -1,0 +1,105 @@
+"""One loss and gradient of an ensemble of networks with ReLUs: the fused kernel, eager autograd and torch.compile.
+
+python -m benchmarks.relu_gradient [--threads N] [--runs N] [--no-compile]
+
+2-shortcut networks with ReLUs at mid, all 60 000 images, float32. Of the peers the quickest of several numbers of
+samples at once counts. A layer's forward product, its backward product and its gradient take 6 width^2 operations a
+sample; what they are a share of is the most that this machine's cores do, timed by a loop of independent
+multiplications and additions in registers in the same run.
+"""
+
+import argparse
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from benchmarks.common import by_turns, machine, whitened_mnist
+
+from resaudit.datasets.whitening import Whitened
+from resaudit.networks.functions import output
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.network import Network, network_named
+from resaudit.training.kernels.library import lanes, library
+from resaudit.training.kernels.native import NativeObjective
+from resaudit.training.sampled import SampledObjective
+
+ROUNDS = 5
+PEAK_ROUNDS = 20_000_000
+DEPTHS = (4, 16, 64)
+SAMPLES_AT_ONCE = (1000, 4000, 15_000)
+
+Gradient = Callable[[torch.Tensor], torch.Tensor]
+
+
+def main() -> None:
+    """Print GFLOP/s of each and the ratios."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--runs", type=int, default=4)
+    parser.add_argument("--no-compile", action="store_true")
+    arguments = parser.parse_args()
+    torch.set_num_threads(arguments.threads)
+    whitened, _ = whitened_mnist()
+    print(f"{machine()}, vectors of {lanes()} floats, {arguments.runs} runs")
+    for depth in DEPTHS:
+        network = network_named("2-shortcut-relu", depth, 10)
+        report(network, whitened, arguments)
+
+
+def report(network: Network, whitened: Whitened, arguments: argparse.Namespace) -> None:
+    """Time one depth and print it."""
+    weights = initial_weights(network, "xavier", 0.3, 1, arguments.runs)
+    fused = NativeObjective(network, whitened, arguments.threads)
+    contestants: dict[str, Callable[[], object]] = {
+        "fused": lambda: fused(weights),
+        "peak": lambda: peak(arguments.threads),
+    }
+    for name, gradient in peers(network, whitened, compiled=not arguments.no_compile).items():
+        error = (gradient(weights) - fused(weights)[1]).norm() / fused(weights)[1].norm()
+        assert error < 1e-4, f"{name} must answer the same question; it is {error} off"
+        contestants[name] = lambda gradient=gradient: gradient(weights)  # type: ignore[misc]
+    seconds = by_turns(ROUNDS, **contestants)
+    operations = 6.0 * network.parameters * arguments.runs * whitened.inputs.shape[1] * 1e-9
+    most = 24e-9 * (lanes() or 0) * PEAK_ROUNDS * arguments.threads / seconds["peak"]
+    speed = {name: operations / took for name, took in seconds.items() if name != "peak"}
+    print(f"depth {network.depth}: peak {most:.0f} GFLOP/s; fused {speed['fused']:.0f} = {speed['fused'] / most:.0%}")
+    for peer in ("eager", "compiled"):
+        tried = {name: rate for name, rate in speed.items() if name.startswith(peer)}
+        if tried:
+            best = max(tried, key=tried.__getitem__)
+            print(f"  {best} at once: {tried[best]:.1f} GFLOP/s; fused / {peer} {speed['fused'] / tried[best]:.1f}")
+
+
+def peak(threads: int) -> None:
+    """Multiply and add in the registers of every core; ctypes lets go of Python's lock."""
+    loaded = library()
+    assert loaded is not None
+    with ThreadPoolExecutor(threads) as pool:
+        list(pool.map(lambda _: loaded.resaudit_peak(PEAK_ROUNDS, lanes()), range(threads)))
+
+
+def peers(network: Network, whitened: Whitened, compiled: bool) -> dict[str, Gradient]:
+    """Autograd on the whole ensemble, eager and compiled, by numbers of samples at once."""
+    objective = SampledObjective.of(network, whitened, torch.device("cpu"))
+
+    def summed_loss(weights: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return 0.5 * ((output(weights, network, inputs) - targets) ** 2).sum()
+
+    losses = {"eager": summed_loss} | ({"compiled": torch.compile(summed_loss)} if compiled else {})
+
+    def gradient_of(loss: Callable[..., torch.Tensor], at_once: int) -> Gradient:
+        def gradient(weights: torch.Tensor) -> torch.Tensor:
+            variable, total = weights.float().requires_grad_(), torch.zeros_like(weights)
+            for start in range(0, whitened.inputs.shape[1], at_once):
+                part = slice(start, start + at_once)
+                value = loss(variable, objective.inputs[:, part], objective.targets[:, part])
+                total += torch.autograd.grad(value, variable)[0]
+            return total / whitened.inputs.shape[1]
+
+        return gradient
+
+    return {f"{kind} {n}": gradient_of(loss, n) for kind, loss in losses.items() for n in SAMPLES_AT_ONCE}
+
+
+if __name__ == "__main__":
+    main()
