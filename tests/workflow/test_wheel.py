@@ -1,0 +1,50 @@
+"""The project as a wheel: with the compiled kernel where there is a compiler, whole without it."""
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT
+
+
+def wheel_of(folder: Path, **environment: str) -> list[str]:
+    """The names of the files in a wheel built from a copy of the checkout."""
+    source = folder / "source"
+    built = ("*.so", "*.pyd", "*.egg-info", "__pycache__")
+    shutil.copytree(CHECKOUT / "src", source / "src", ignore=shutil.ignore_patterns(*built))
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
+        shutil.copy(CHECKOUT / name, source)
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "wheel",
+        "--no-deps",
+        "--no-build-isolation",
+        "--wheel-dir",
+        str(folder),
+        ".",
+    ]
+    subprocess.run(command, cwd=source, env=os.environ | environment, check=True, capture_output=True, timeout=300)
+    (wheel,) = folder.glob("resaudit-*.whl")
+    return zipfile.ZipFile(wheel).namelist()
+
+
+@pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="there is no C compiler")
+def test_a_wheel_has_the_kernel_and_its_source(tmp_path: Path) -> None:
+    files = wheel_of(tmp_path)
+    kernels = [file for file in files if file.startswith("resaudit/training/kernels/")]
+    assert any(Path(file).name.startswith("_fused") for file in kernels)
+    assert {"resaudit/training/kernels/fused.c", "resaudit/training/kernels/fused_lanes.h"} <= set(kernels)
+
+
+def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) -> None:
+    files = wheel_of(tmp_path, CC="/nonexistent/cc")
+    assert not any(Path(file).name.startswith("_fused") for file in files)
+    assert "resaudit/training/sampled.py" in files
+    assert "resaudit/report/audit.schema.json" in files
