@@ -8,6 +8,7 @@ grows, so no digit is lost.
 """
 
 import ctypes
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -24,6 +25,7 @@ THRESHOLD = 1e-4
 """Least pivot, as a share of the largest entry it is coupled to (eq. 9)."""
 MOST_DELAYED = 600
 """Pivots that may be put off at once, in squares of a width of 10; more are proof of trouble, not of a spectrum."""
+_kept = threading.local()
 
 
 @dataclass(frozen=True)
@@ -117,16 +119,24 @@ def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Count
     log_determinant, largest = np.zeros((2, len(shifts)))
     network = chain.network
     arrays = chain.weights, chain.before, chain.slopes, chain.second
-    answers = shifts, below, delayed, log_determinant, largest
+    memory = _memory(loaded.resaudit_count_memory(network.width, _most_delayed(chain)))
+    answers = shifts, below, delayed, log_determinant, largest, memory
     work = Work(
         network.depth, network.width, network.unit_depth, network.has_shortcuts,
         *(array.ctypes.data for array in arrays),
         threshold, _most_delayed(chain), len(shifts),
         *(array.ctypes.data for array in answers),
     )  # fmt: skip
-    if loaded.resaudit_count(ctypes.byref(work), wide):
-        raise MemoryError("no memory for the fronts of the elimination")
+    loaded.resaudit_count(ctypes.byref(work), wide)
     return Counts(below, log_determinant, delayed, largest)
+
+
+def _memory(doubles: int) -> np.ndarray:
+    """Working memory of this thread, kept from count to count: fresh pages cost as much as a count of 16 layers."""
+    kept: np.ndarray | None = getattr(_kept, "memory", None)
+    if kept is None or len(kept) < doubles:
+        kept = _kept.memory = np.zeros(doubles)
+    return kept
 
 
 def _count_plainly(chain: Chain, shifts: np.ndarray, threshold: float) -> Counts:

@@ -8,7 +8,6 @@
 
 #include <math.h>
 #include <stdint.h>
-#include <stdlib.h>
 #include <string.h>
 
 #define PANEL 24 /* pivots whose effect on the columns behind them is applied at once */
@@ -36,6 +35,7 @@ typedef struct {
     int64_t *delayed;          /* most pivots that were put off at once */
     double *log_determinant;   /* log |det(H - t I)| */
     double *largest;           /* absolute entry met on the way */
+    double *memory;            /* resaudit_count_memory doubles, finite; what they hold is used up */
 } Work;
 
 typedef struct {
@@ -83,27 +83,33 @@ int resaudit_count_lanes(void) {
     return 2;
 }
 
-static int allocate(Space *space, int capacity) {
-    size_t square = (size_t)capacity * capacity;
-    size_t all = 3 * square + (2 * PANEL + 2) * (size_t)capacity;
-    double *memory = calloc(all, sizeof(double));
-    if (!memory) return -1;
-    space->capacity = capacity;
-    space->front = memory;
-    space->mixed = memory + square;
-    space->turned = memory + 2 * square;
-    space->left = memory + 3 * square;
-    space->right = space->left + (size_t)capacity * PANEL;
-    space->column = space->right + (size_t)capacity * PANEL;
-    space->other = space->column + capacity;
-    return 0;
+static int capacity_of(int width, int most_delayed) {
+    return leading(most_delayed + 3 * width * width) + MARGIN;
 }
 
-/* Counts at every shift. Returns 0, or -1 without memory. */
-int resaudit_count(const Work *work, int lanes) {
+/* Doubles of working memory that a count needs. */
+int64_t resaudit_count_memory(int width, int most_delayed) {
+    int64_t capacity = capacity_of(width, most_delayed);
+    return 3 * capacity * capacity + (2 * PANEL + 2) * capacity;
+}
+
+static Space divided(double *memory, int capacity) {
     Space space;
-    int square = work->width * work->width;
-    if (allocate(&space, leading(work->most_delayed + 3 * square) + MARGIN)) return -1;
+    size_t square = (size_t)capacity * capacity, panel = (size_t)capacity * PANEL;
+    space.capacity = capacity;
+    space.left = memory;
+    space.right = space.left + panel;
+    space.column = space.right + panel;
+    space.other = space.column + capacity;
+    space.front = space.other + capacity;
+    space.mixed = space.front + square;
+    space.turned = space.mixed + square;
+    return space;
+}
+
+/* Counts at every shift. */
+void resaudit_count(const Work *work, int lanes) {
+    Space space = divided(work->memory, capacity_of(work->width, work->most_delayed));
     for (int i = 0; i < work->shifts; i++) {
         Tally tally = {0, 0, 0.0, 0.0};
         int failed;
@@ -119,6 +125,4 @@ int resaudit_count(const Work *work, int lanes) {
         work->log_determinant[i] = failed ? NAN : tally.log_determinant;
         work->largest[i] = tally.largest;
     }
-    free(space.front);
-    return 0;
 }

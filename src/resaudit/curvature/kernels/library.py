@@ -26,6 +26,7 @@ class Work(ctypes.Structure):
         ("delayed", ctypes.c_void_p),
         ("log_determinant", ctypes.c_void_p),
         ("largest", ctypes.c_void_p),
+        ("memory", ctypes.c_void_p),
     )
 
 
@@ -37,6 +38,8 @@ def library() -> ctypes.CDLL | None:
         if path.is_file():
             loaded = ctypes.CDLL(str(path))
             loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
+            loaded.resaudit_count.restype = None
+            loaded.resaudit_count_memory.restype = ctypes.c_int64
             return loaded
     return None
 
