@@ -1,8 +1,8 @@
 """Percentiles of absolute eigenvalues from counts: bracketing by counts, then the determinant's zeros.
 
-Counts alone say, for certain, between which bounds an eigenvalue of a given rank lies. Within bounds that hold it alone
-the determinant of H - t I, which each count yields too, has a single zero, which a secant-like step finds in a few counts
-(eq. 11). Needs the standard library only.
+Counts alone say, for certain, between which bounds an eigenvalue of a given rank lies. Within bounds that hold it
+alone the determinant of H - t I, which each count yields too, has a single zero, which a secant-like step finds in a
+few counts (eq. 11). Needs the standard library only.
 """
 
 import math
@@ -25,7 +25,7 @@ MOST_COUNTS = 100
 LEAST_CUT = 0.1
 """Share of a bracket, in log t, that a count takes off at least."""
 LEAST_WEIGHT = 0.1
-"""In the percentile, of the eigenvalue below and above it: one that weighs less may be known less well, down to this."""
+"""In a percentile, of the eigenvalues below and above it: one that weighs less may be known less well."""
 
 
 class Untrusted(ArithmeticError):
@@ -98,7 +98,9 @@ class Bracketing:
         pair = Pair(t, upper, lower, log_upper, log_lower)
         insort(self.pairs, pair)
         place = self.pairs.index(pair)
-        for less, more in zip(self.pairs[max(0, place - 1) :], self.pairs[max(0, place - 1) + 1 : place + 2], strict=False):
+        for less, more in zip(
+            self.pairs[max(0, place - 1) :], self.pairs[max(0, place - 1) + 1 : place + 2], strict=False
+        ):
             if less.upper > more.upper or less.lower < more.lower:
                 raise Untrusted(f"counts at {less.t:.3g} and {more.t:.3g} contradict each other")
         return pair
@@ -203,7 +205,7 @@ class Bracketing:
             t, width = _estimate(left, right, outside), right.t - left.t
             if width <= enough:
                 return t
-            # Beyond the estimate, as seen from the nearer bound, so that the eigenvalue soon lies between two close ones.
+            # Beyond the estimate, as seen from the nearer bound, so that the two bounds are soon close.
             margin = 0.4 * enough
             t += margin if t - left.t < right.t - t else -margin
             if width > widths[-3] / 2:
@@ -228,7 +230,7 @@ def _cut(low: Pair, high: Pair, wanted: int) -> float:
     """Where to count next between two bounds, in log t; never so near to one that nothing is gained."""
     share = (wanted - low.within) / (high.within - low.within)
     share = min(max(share, LEAST_CUT), 1 - LEAST_CUT)
-    return low.t * (high.t / low.t) ** share
+    return low.t * math.exp(share * math.log(high.t / low.t))
 
 
 def _estimate(left: Side, right: Side, outside: Side | None) -> float:
@@ -241,7 +243,7 @@ def _estimate(left: Side, right: Side, outside: Side | None) -> float:
     if not (math.isfinite(left.log_determinant) and math.isfinite(right.log_determinant)):
         return (p + q) / 2
     if outside is None or not math.isfinite(outside.log_determinant):
-        ratio = math.exp(min(max(left.log_determinant - right.log_determinant, -700.0), 700.0))
+        ratio: float = math.exp(min(max(left.log_determinant - right.log_determinant, -700.0), 700.0))
         return p + (q - p) * ratio / (1 + ratio)
     e = outside.t
     weights = 1 / ((p - q) * (p - e)), 1 / ((q - p) * (q - e)), 1 / ((e - p) * (e - q))

@@ -13,38 +13,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import torch
 
+from resaudit.curvature.chain import Chain
 from resaudit.curvature.kernels.library import Work, lanes, library
 from resaudit.curvature.plain import TooManyDelayed, eliminate_chain
-from resaudit.datasets.moments import Moments
-from resaudit.networks.linear import backward, forward
-from resaudit.networks.network import Network
 
 THRESHOLD = 1e-4
 """Least pivot, as a share of the largest entry it is coupled to (eq. 9)."""
 MOST_DELAYED = 600
 """Pivots that may be put off at once, in squares of a width of 10; more are proof of trouble, not of a spectrum."""
 _kept = threading.local()
-
-
-@dataclass(frozen=True)
-class Chain:
-    """All that a linear network's Hessian at one point depends on, each of shape (depth, width, width), float64.
-
-    Attributes:
-        network: shape and shortcuts.
-        weights: W_l.
-        before: B_l, the matrix from the network's input to layer l's input.
-        slopes: Lambda_l, the derivative of the loss by layer l's output map.
-        second: S_XX, shape (width, width).
-    """
-
-    network: Network
-    weights: np.ndarray
-    before: np.ndarray
-    slopes: np.ndarray
-    second: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -64,23 +42,10 @@ class Counts:
     largest: np.ndarray
 
 
-def chains_of(weights: torch.Tensor, network: Network, moments: Moments) -> list[Chain]:
-    """A chain for every run of weights (depth, runs, width, width).
-
-    Raises:
-        ValueError: the network is not linear, or the weights are not float64.
-    """
-    if not network.is_linear:
-        raise ValueError("closed-form Hessians exist for linear networks only")
-    if weights.dtype != torch.float64:
-        raise ValueError(f"eigenvalues are counted in float64 only, not in {weights.dtype}")
-    weights = weights.cpu()
-    second = torch.from_numpy(moments.xx).to(weights)
-    *inputs, product = forward(weights, network)
-    residual = (product - torch.from_numpy(moments.optimal_map).to(weights)) @ second
-    stacks = weights, torch.stack(inputs), torch.stack(backward(weights, network, residual))
-    by_run = [np.ascontiguousarray(stack.transpose(0, 1).numpy()) for stack in stacks]
-    return [Chain(network, *parts, second.numpy()) for parts in zip(*by_run, strict=True)]
+def counted_by() -> str:
+    """What counts here, in words."""
+    wide = lanes()
+    return f"compiled, {wide} doubles at once" if wide else "plain NumPy: the compiled kernel was not built"
 
 
 def count_below(
@@ -143,10 +108,7 @@ def _count_plainly(chain: Chain, shifts: np.ndarray, threshold: float) -> Counts
     rows = []
     for shift in shifts:
         try:
-            tally = eliminate_chain(
-                chain.weights, chain.before, chain.slopes, chain.second, chain.network.unit_depth,
-                chain.network.has_shortcuts, float(shift), threshold, _most_delayed(chain),
-            )  # fmt: skip
+            tally = eliminate_chain(chain, float(shift), threshold, _most_delayed(chain))
             rows.append((tally.negative, tally.log_determinant, tally.delayed, tally.largest))
         except TooManyDelayed:
             rows.append((-1, np.nan, _most_delayed(chain), np.inf))

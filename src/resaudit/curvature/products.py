@@ -1,4 +1,4 @@
-"""Products of exact Hessians with vectors, without the Hessians; their largest absolute eigenvalues by Lanczos's method.
+"""Products of exact Hessians with vectors, without the Hessians; the largest absolute eigenvalues by Lanczos's method.
 
 Everything is batched over runs and takes O(depth) for each product.
 """
@@ -14,6 +14,8 @@ from resaudit.networks.network import Network
 MOST_STEPS = 120
 """Lanczos steps before it gives up; counts then decide how good its answer is."""
 STEPS_BETWEEN_CHECKS = 6
+BYTES_AT_ONCE = 256 * 2**20
+"""Memory for Lanczos's vectors; a single run's are a batch of their own."""
 ACCURACY = 1e-11
 """Relative error of the largest eigenvalue, by the residual's square over the gap, at which Lanczos stops."""
 FRESH = 0.03
@@ -96,49 +98,52 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
     """
     shape = product.weights.shape
     runs, size = shape[1], product.network.parameters
-    basis = [_first_vector(product.weights, start)]
-    diagonal: list[torch.Tensor] = []
-    beside: list[torch.Tensor] = []
-    while True:
-        image = _flat(product(_unflat(basis[-1], shape)))
-        diagonal.append((image * basis[-1]).sum(dim=1))
-        known = torch.stack(basis, dim=1)
+    most = min(MOST_STEPS, size)
+    basis = product.weights.new_empty(runs, most, size)
+    diagonal, beside = product.weights.new_empty(2, runs, most)
+    image = _first_vector(product.weights, start)
+    for step in range(most):
+        basis[:, step] = image
+        known = basis[:, : step + 1]
+        image = _flat(product(_unflat(image, shape)))
+        diagonal[:, step] = (image * basis[:, step]).sum(dim=1)
         for _ in range(2):
             image = image - (known.mT @ (known @ image[:, :, None]))[:, :, 0]
-        beside.append(image.norm(dim=1))
-        steps = len(diagonal)
-        exhausted = steps >= min(MOST_STEPS, size) or not torch.any(beside[-1] > 0)
-        if exhausted or steps % STEPS_BETWEEN_CHECKS == 0:
-            values, vectors = _ritz(diagonal, beside)
+        beside[:, step] = image.norm(dim=1)
+        exhausted = step + 1 == most or not torch.any(beside[:, step] > 0)
+        if exhausted or (step + 1) % STEPS_BETWEEN_CHECKS == 0:
+            values, vectors = _ritz(diagonal[:, : step + 1], beside[:, :step])
             best = values.abs().argmax(dim=1)
-            if exhausted or _settled(values, vectors[:, -1], beside[-1], best):
+            if exhausted or _settled(values, vectors[:, -1], beside[:, step], best):
                 break
-        basis.append(image / beside[-1].clamp_min(torch.finfo(image.dtype).tiny)[:, None])
+        image = image / beside[:, step, None].clamp_min(torch.finfo(image.dtype).tiny)
     every = torch.arange(runs, device=best.device)
-    vector = (vectors[every, :, best][:, None] @ torch.stack(basis, dim=1))[:, 0]
+    vector = (vectors[every, :, best][:, None] @ known)[:, 0]
     return Largest(values[every, best].abs(), _unflat(vector, shape))
+
+
+def runs_at_once(network: Network) -> int:
+    """Runs whose vectors fit into the memory meant for them."""
+    return max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
 
 
 def _first_vector(weights: torch.Tensor, start: torch.Tensor | None) -> torch.Tensor:
     generator = torch.Generator().manual_seed(weights.shape[0])
-    depth, runs, width, _ = weights.shape
+    depth, _, width, _ = weights.shape
     # The same for every run, so that a run's result does not depend on which others are beside it.
     random = torch.randn(depth, 1, width, width, generator=generator, dtype=torch.float64).to(weights)
     random = _flat(random.expand(weights.shape))
     vector = random / random.norm(dim=1, keepdim=True)
     if start is not None:
         vector = _flat(start) + FRESH * vector
-    return vector / vector.norm(dim=1, keepdim=True)
+    return torch.nn.functional.normalize(vector, dim=1)
 
 
-def _ritz(diagonal: list[torch.Tensor], beside: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eigenvalues and eigenvectors of the tridiagonal matrices, on the CPU where small matrices are quicker."""
-    matrix = torch.diag_embed(torch.stack(diagonal, dim=1))
-    if len(diagonal) > 1:
-        off = torch.diag_embed(torch.stack(beside[:-1], dim=1), offset=1)
-        matrix = matrix + off + off.mT
-    values, vectors = torch.linalg.eigh(matrix.cpu())
-    return values.to(matrix), vectors.to(matrix)
+def _ritz(diagonal: torch.Tensor, beside: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Eigenvalues and eigenvectors of the tridiagonal matrices, on the CPU, where small matrices are quicker."""
+    off = torch.diag_embed(beside, offset=1)
+    values, vectors = torch.linalg.eigh((torch.diag_embed(diagonal) + off + off.mT).cpu())
+    return values.to(diagonal), vectors.to(diagonal)
 
 
 def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor, best: torch.Tensor) -> bool:

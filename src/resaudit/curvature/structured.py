@@ -9,15 +9,16 @@ import numpy as np
 import torch
 
 from resaudit.curvature.bracketing import Bracketing, Untrusted
-from resaudit.curvature.counts import Chain, chains_of, count_below
-from resaudit.curvature.products import HessianProduct, largest_magnitude
+from resaudit.curvature.chain import Chain, chains_of
+from resaudit.curvature.counts import count_below
+from resaudit.curvature.products import HessianProduct, largest_magnitude, runs_at_once
 from resaudit.curvature.spectra import Spectra
 from resaudit.curvature.spectrum import SIZEABLE, spectra_at
 from resaudit.datasets.moments import Moments
 from resaudit.networks.network import Network
 
 CERTIFIED = 1e-8
-"""Relative distance above the largest absolute eigenvalue found within which counts must show that there is no other."""
+"""Relative distance above the largest absolute eigenvalue found beyond which counts must show that there is none."""
 TOLERANCE = 1e-6
 """Relative accuracy of the 10th percentile."""
 DANGER = 1.0
@@ -49,31 +50,42 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
 
     What :func:`resaudit.curvature.spectrum.spectra_along` computes from all eigenvalues, from some twenty counts: the
     indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise floor
-    is NaN, and so is an index that could not be counted. Float64 on the CPU; weights that follow each other closely cost less.
+    is NaN, and so is an index that could not be counted. Float64 on the CPU; weights that follow each other closely
+    cost less.
     """
     vectors: torch.Tensor | None = None
     hints: list[float | None] = []
-    rows = []
+    rows: list[list[_Row]] = []
     for at in weights:
         finite = torch.isfinite(at).all(dim=3).all(dim=2).all(dim=0)
         sound = torch.where(finite[None, :, None, None], at, torch.zeros_like(at)).to("cpu", torch.float64)
-        largest = largest_magnitude(HessianProduct(sound, network, moments), vectors)
-        vectors, hints = largest.vector, hints or [None] * at.shape[1]
-        jobs = zip(chains_of(sound, network, moments), largest.magnitude.tolist(), hints, finite.tolist(), strict=True)
+        magnitudes, vectors = _largest(sound, network, moments, vectors)
+        hints = hints or [None] * at.shape[1]
+        jobs = zip(chains_of(sound, network, moments), magnitudes, hints, finite.tolist(), strict=True)
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             counted = list(pool.map(lambda job: _statistics(*job), jobs))
         here = [
-            found or (_otherwise(sound[:, run], largest.magnitude[run].item(), network, moments), None)
+            found or (_otherwise(sound[:, run], magnitudes[run], network, moments), None)
             for run, found in enumerate(counted)
         ]
         rows.append([row for row, _ in here])
         hints = [hint for _, hint in here]
-    return _stacked(rows)
+    return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
 
 
-def _statistics(
-    chain: Chain, lambda_max: float, hint: float | None, finite: bool
-) -> tuple[_Row, float | None] | None:
+def _largest(
+    weights: torch.Tensor, network: Network, moments: Moments, vectors: torch.Tensor | None
+) -> tuple[list[float], torch.Tensor]:
+    """Largest absolute eigenvalues as Lanczos finds them, and the eigenvectors, from those of the Hessians before."""
+    found = []
+    for runs in torch.split(torch.arange(weights.shape[1]), runs_at_once(network)):
+        start = None if vectors is None else vectors[:, runs]
+        found.append(largest_magnitude(HessianProduct(weights[:, runs], network, moments), start))
+    magnitudes = [value for part in found for value in part.magnitude.tolist()]
+    return magnitudes, torch.cat([part.vector for part in found], dim=1)
+
+
+def _statistics(chain: Chain, lambda_max: float, hint: float | None, finite: bool) -> tuple[_Row, float | None] | None:
     """Of one Hessian, and where to look in the next one; None where counts are not to be trusted."""
     if not finite:
         return _Row(), None
@@ -102,7 +114,7 @@ def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, flo
     """
     counts = count_below(chain, bounds)
     doubtful = EPS * counts.largest > DANGER * np.abs(bounds)
-    for i in np.flatnonzero(doubtful & (counts.below >= 0)):
+    for i in np.flatnonzero(doubtful & (counts.below >= 0)).tolist():
         second = count_below(chain, [bounds[i]], threshold=SECOND_THRESHOLD)
         if second.below[0] != counts.below[i]:
             raise Untrusted(f"two counts below {bounds[i]:.3g} differ: {counts.below[i]} and {second.below[0]}")
@@ -147,7 +159,3 @@ def _otherwise(weights: torch.Tensor, lambda_max: float, network: Network, momen
         return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
     dense = spectra_at(weights[:, None], network, moments)
     return _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})
-
-
-def _stacked(rows: list[list[_Row]]) -> Spectra:
-    return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
