@@ -1,18 +1,22 @@
-"""The optional C extension; all else about the package stands in pyproject.toml."""
+"""The optional C extensions; all else about the package stands in pyproject.toml."""
 
 from setuptools import Extension, setup
 
-KERNELS = "src/resaudit/training/kernels"
+# Where there is no C compiler, torch and NumPy stand in: networks with ReLUs train some twenty times slower, and
+# eigenvalues of deep Hessians are counted some fifty times slower.
+KERNELS = {"training": "fused", "curvature": "counts"}
 
-setup(
-    ext_modules=[
-        # Networks with ReLUs train some twenty times faster with it; without a C compiler they train in torch.
-        Extension(
-            "resaudit.training.kernels._fused",
-            sources=[f"{KERNELS}/fused.c"],
-            depends=[f"{KERNELS}/fused_lanes.h"],
-            extra_compile_args=["-O3", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno"],
-            optional=True,
-        )
-    ]
-)
+
+def extension(package: str, kernel: str) -> Extension:
+    """A package's kernel: one C file that includes its header once for every width of vectors."""
+    folder = f"src/resaudit/{package}/kernels"
+    return Extension(
+        f"resaudit.{package}.kernels._{kernel}",
+        sources=[f"{folder}/{kernel}.c"],
+        depends=[f"{folder}/{kernel}_lanes.h"],
+        extra_compile_args=["-O3", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno"],
+        optional=True,
+    )
+
+
+setup(ext_modules=[extension(package, kernel) for package, kernel in KERNELS.items()])

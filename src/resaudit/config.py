@@ -75,6 +75,18 @@ class Precision(Enum):
     float32 = "float32"
 
 
+class HessianMethod(Enum):
+    """How statistics of a Hessian's spectrum are computed; both are exact, but for rounding and what is said of counts.
+
+    - ``counts``: numbers of eigenvalues below bounds, in time linear in the depth;
+    - ``dense``: all eigenvalues, in time cubic in the depth. Single precision, and Hessians so small that nothing is
+      gained, are always computed so.
+    """
+
+    counts = "counts"
+    dense = "dense"
+
+
 class NegativeEigenvalues(Enum):
     """Which eigenvalues the index counts.
 
@@ -210,6 +222,7 @@ class Protocol:
         rate: which of these a network's training is shown at.
         hessian_epochs: how many epochs have their Hessian computed, evenly on a logarithmic scale; null: all.
         hessian_precision: what Hessians and their eigenvalues are computed in.
+        hessian_method: how these are computed.
         negative_eigenvalues: which eigenvalues count for the index.
         zero_scale: what Xavier weights are multiplied by to start a shortcut network.
         xavier: law of the Xavier initialization.
@@ -232,6 +245,7 @@ class Protocol:
     rate: RateChoice = RateChoice.best
     hessian_epochs: int | None = bounded(None, at_least=2)
     hessian_precision: Precision = Precision.float64
+    hessian_method: HessianMethod = HessianMethod.counts
     negative_eigenvalues: NegativeEigenvalues = NegativeEigenvalues.beyond_noise
     zero_scale: float = bounded(0.01, at_least=0)
     xavier: XavierLaw = XavierLaw.gaussian

@@ -17,9 +17,10 @@ _INITIAL = {"networks", "depths", "runs", "otherwise", "zero_scale", "xavier"}
 _TRAINED = _INITIAL | {"epochs", "learning_rates", "rate"}
 _ON_SPHERE = {"widths", "steps", "samples_per_class", "min_distance", "label_noise", "runs"}
 _SETTINGS_OF = {
-    Experiment.initial_spectra: _INITIAL | {"hessian_precision"},
+    Experiment.initial_spectra: _INITIAL | {"hessian_precision", "hessian_method"},
     Experiment.rate_sweep: _TRAINED,
-    Experiment.best_rate_spectra: _TRAINED | {"hessian_epochs", "hessian_precision", "negative_eigenvalues"},
+    Experiment.best_rate_spectra: _TRAINED
+    | {"hessian_epochs", "hessian_precision", "hessian_method", "negative_eigenvalues"},
     Experiment.theorem_1: _ON_SPHERE,
     Experiment.theorem_2: {"networks", "depths", "widths", "units", "activations", "samples_per_class", "runs"},
     Experiment.sphere_path: _ON_SPHERE,

@@ -6,9 +6,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from resaudit.config import Config, Experiment, Figure, Protocol
+from resaudit.config import Config, Experiment, Figure, HessianMethod, Precision, Protocol
 from resaudit.networks.network import Network, base_name, network_named, shortcut_depth_of
 from resaudit.theory.cases import Cases
+
+DENSE_UP_TO = 200
+"""Parameters up to which all eigenvalues are computed: counting them would not be quicker."""
 
 
 def content_id(stem: str, settings: dict[str, Any]) -> str:
@@ -95,20 +98,27 @@ class Ensemble:
 
 @dataclass(frozen=True)
 class Hessians:
-    """The Hessians at an ensemble's snapshots, or at its initial point if it is not trained, in one precision."""
+    """The Hessians at an ensemble's snapshots, or at its initial point if it is not trained.
+
+    Attributes:
+        ensemble: the runs.
+        precision: what Hessians and eigenvalues are computed in, as :class:`~resaudit.config.Precision` has it.
+        method: how, as :class:`~resaudit.config.HessianMethod` has it.
+    """
 
     ensemble: Ensemble
     precision: str
+    method: str
 
     @property
     def settings(self) -> dict[str, Any]:
         """All that the result depends on."""
-        return {**self.ensemble.settings, "hessian_precision": self.precision}
+        return {**self.ensemble.settings, "hessian_precision": self.precision, "hessian_method": self.method}
 
     @cached_property
     def id(self) -> str:
-        """The ensemble's id and the precision."""
-        return f"{self.ensemble.id}-{self.precision}"
+        """The ensemble's id, the precision and the method."""
+        return f"{self.ensemble.id}-{self.precision}-{self.method}"
 
 
 @dataclass(frozen=True)
@@ -268,7 +278,13 @@ def _verification(figure: Figure, config: Config, data: WhitenedData) -> Verific
 
 
 def _hessians(protocol: Protocol, ensembles: dict[tuple[str, int], Ensemble]) -> dict[tuple[str, int], Hessians]:
-    return {key: Hessians(ensemble, protocol.hessian_precision.value) for key, ensemble in ensembles.items()}
+    return {key: _hessians_of(protocol, ensemble) for key, ensemble in ensembles.items()}
+
+
+def _hessians_of(protocol: Protocol, ensemble: Ensemble) -> Hessians:
+    countable = protocol.hessian_precision is Precision.float64 and ensemble.network.parameters > DENSE_UP_TO
+    method = protocol.hessian_method if countable else HessianMethod.dense
+    return Hessians(ensemble, protocol.hessian_precision.value, method.value)
 
 
 def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:

@@ -11,7 +11,9 @@ import torch
 
 from resaudit.arrays import save_arrays
 from resaudit.config import Config, Device
+from resaudit.curvature.counts import counted_by
 from resaudit.curvature.spectrum import spectra_along
+from resaudit.curvature.structured import structured_spectra_along
 from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import read_verified
@@ -98,17 +100,20 @@ def run_curvature(plan: Plan, hessians: Hessians) -> None:
     Raises:
         ResauditError: an input is missing, or is of other settings than this plan's.
     """
-    layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
+    layout, counts = Layout(plan.config.paths), hessians.method == "counts"
+    device = torch.device("cpu") if counts else pick_device(plan.config.device)
     folder, ensemble = layout.curvature(hessians.id), hessians.ensemble
     dtype = getattr(torch, hessians.precision)
-    with _recorded(folder, hessians.settings, device):
+    along = structured_spectra_along if counts else spectra_along
+    with _recorded(folder, hessians.settings, device) as ran:
+        ran["kernel"] = counted_by() if counts else "LAPACK"
         if ensemble.epochs:
             snapshots = torch.from_numpy(load_trajectory(layout, ensemble, with_snapshots=True).snapshots)
         else:
             snapshots = _initial(ensemble)[None]
         checkpoints = with_progress(snapshots, f"{hessians.id} Hessians")
         moments = load_moments(layout, plan.data)
-        spectra = spectra_along((w.to(device, dtype) for w in checkpoints), ensemble.network, moments)
+        spectra = along((w.to(device, dtype) for w in checkpoints), ensemble.network, moments)
         save_arrays(folder / "spectra.npz", spectra)
 
 

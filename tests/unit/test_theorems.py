@@ -284,7 +284,7 @@ def test_a_verification_is_run_from_files_and_read_back(mnist_config, tmp_path: 
     stages.run_verify(asked, verification)
     folder = tmp_path / "theory" / verification.id
     assert {file.name for file in folder.iterdir()} == {"measurements.npz", "settings.json", "provenance.json"}
-    found = gather(part, layout).measured
+    found = gather(part, asked.data, layout).measured
     assert isinstance(found, ZeroHessians)
     assert set(found.shortcut_depth) == {1, 2}
     write_json(folder / "settings.json", verification.settings | {"data": "other"})

@@ -52,10 +52,11 @@ def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Mo
     All is computed in the precision of the weights; float32 is what a reader may suspect the paper used.
     A run that has diverged (weights not finite) has NaN statistics and is not resolved.
     """
-    return _stack([_spectra_at(w, network, moments) for w in weights])
+    return _stack([spectra_at(w, network, moments) for w in weights])
 
 
-def _spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
+def spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
+    """Spectra at weights (depth, runs, width, width), from all eigenvalues of the dense Hessians; shape (runs,)."""
     finite = torch.isfinite(weights).all(dim=3).all(dim=2).all(dim=0)
     eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
     at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))

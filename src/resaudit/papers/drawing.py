@@ -33,7 +33,7 @@ def run_draw(plan: Plan, name: str) -> None:
     """
     layout, module, paper = Layout(plan.config.paths), figure_module(name), load(["scale=paper"])
     csv = layout.figure(name, "csv")
-    write_csv(csv, module.table(gather(plan.figures[name], layout)))
+    write_csv(csv, module.table(gather(plan.figures[name], plan.data, layout)))
     apply_style()
     save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
     made = {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest(), "evidence": plan.figures[name].evidence}

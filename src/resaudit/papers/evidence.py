@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 from resaudit.config import Protocol
 from resaudit.curvature.spectra import Spectra
+from resaudit.datasets.moments import Moments
 from resaudit.files import Layout
-from resaudit.plan import FigurePlan
-from resaudit.results import load_measurements, load_spectra, load_trajectory
+from resaudit.plan import FigurePlan, WhitenedData
+from resaudit.results import load_measurements, load_moments, load_spectra, load_trajectory
 from resaudit.theory.records import Record
 from resaudit.training.trajectory import Trajectory, chosen_learning_rate
 
@@ -25,6 +26,7 @@ class Evidence:
         spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
         rates: which of the rates each network's training is shown at.
         protocol: the settings of the figure's experiment.
+        moments: of the data.
         measured: what the check of a theorem measured, where the figure is about one.
     """
 
@@ -33,11 +35,12 @@ class Evidence:
     spectra: Mapping[Key, Spectra] = field(default_factory=dict)
     rates: Mapping[Key, float] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
+    moments: Moments | None = None
     measured: Record | None = None
 
 
-def gather(plan: FigurePlan, layout: Layout) -> Evidence:
-    """Read a figure's results.
+def gather(plan: FigurePlan, data: WhitenedData, layout: Layout) -> Evidence:
+    """Read a figure's results, and the moments of the data where it is about Hessians.
 
     Raises:
         ResauditError: one is missing, damaged or of other settings.
@@ -50,5 +53,6 @@ def gather(plan: FigurePlan, layout: Layout) -> Evidence:
         rates={key: chosen_learning_rate(sweep, choice) for key, sweep in sweeps.items()},
         followed={key: load_trajectory(layout, h.ensemble) for key, h in plan.hessians.items() if h.ensemble.epochs},
         spectra={key: load_spectra(layout, hessians) for key, hessians in plan.hessians.items()},
+        moments=load_moments(layout, data) if plan.hessians else None,
         measured=load_measurements(layout, plan.verification) if plan.verification else None,
     )

@@ -1,0 +1,260 @@
+"""Percentiles of absolute eigenvalues from counts: bracketing by counts, then the determinant's zeros.
+
+Counts alone say, for certain, between which bounds an eigenvalue of a given rank lies. Within bounds that hold it
+alone the determinant of H - t I, which each count yields too, has a single zero, which a secant-like step finds in a
+few counts (eq. 11). Needs the standard library only.
+"""
+
+import math
+from bisect import insort
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+Counter = Callable[[Sequence[float]], list[tuple[int, float]]]
+"""For each bound, the number of eigenvalues below it and log |det(H - bound I)|."""
+
+
+CERTAIN = 3e-5
+"""Relative width of the bounds within which counts have enclosed an eigenvalue when interpolation is believed."""
+SHRUNK = 0.01
+"""And how much narrower these have to be than those that were known to hold it alone: two steps' worth."""
+MOST_COUNTS = 100
+"""For one eigenvalue within bounds that hold it alone; bisection alone would need some 30."""
+
+
+LEAST_CUT = 0.1
+"""Share of a bracket, in log t, that a count takes off at least."""
+LEAST_WEIGHT = 0.1
+"""In a percentile, of the eigenvalues below and above it: one that weighs less may be known less well."""
+
+
+class Untrusted(ArithmeticError):
+    """Counts contradict each other, or could not be taken."""
+
+
+@dataclass(frozen=True)
+class Side:
+    """A count below t, or below -t, and log |det|."""
+
+    t: float
+    count: int
+    log_determinant: float
+
+
+@dataclass(frozen=True, order=True)
+class Pair:
+    """What is known at +-t: eigenvalues below t and below -t, and the two determinants."""
+
+    t: float
+    upper: int
+    lower: int
+    log_upper: float
+    log_lower: float
+
+    @property
+    def within(self) -> int:
+        """Eigenvalues of absolute value below t (a tie at -t apart)."""
+        return self.upper - self.lower
+
+    def side(self, positive: bool) -> Side:
+        """What is known at t, or at -t."""
+        return Side(self.t, self.upper, self.log_upper) if positive else Side(self.t, self.lower, self.log_lower)
+
+
+@dataclass(frozen=True)
+class Percentile:
+    """A percentile, and a bound between the two eigenvalues it lies between."""
+
+    value: float
+    between: float
+
+
+@dataclass
+class Bracketing:
+    """Counts taken so far of one Hessian, and the searches among them.
+
+    Attributes:
+        count: counts.
+        size: number of eigenvalues.
+        floor: absolute value under which no eigenvalue is looked for.
+        top: absolute value above all eigenvalues.
+        tolerance: relative accuracy of an eigenvalue that is searched.
+    """
+
+    count: Counter
+    size: int
+    floor: float
+    top: float
+    tolerance: float = 1e-6
+    pairs: list[Pair] = field(default_factory=list)
+
+    def at(self, t: float) -> Pair:
+        """Count at +-t.
+
+        Raises:
+            Untrusted: more or fewer eigenvalues than at neighbouring bounds allow.
+        """
+        (upper, log_upper), (lower, log_lower) = self.count([t, -t])
+        pair = Pair(t, upper, lower, log_upper, log_lower)
+        insort(self.pairs, pair)
+        place = self.pairs.index(pair)
+        for less, more in zip(
+            self.pairs[max(0, place - 1) :], self.pairs[max(0, place - 1) + 1 : place + 2], strict=False
+        ):
+            if less.upper > more.upper or less.lower < more.lower:
+                raise Untrusted(f"counts at {less.t:.3g} and {more.t:.3g} contradict each other")
+        return pair
+
+    def percentile(self, share: float, hint: float | None = None) -> Percentile | None:
+        """Percentile of the absolute eigenvalues, linearly interpolated between ranks; None if it lies under the floor.
+
+        Args:
+            share: in [0, 1).
+            hint: a bound that may lie between the two ranks, such as that of a nearby Hessian.
+
+        Raises:
+            Untrusted: counts contradict each other, or could not be taken.
+        """
+        position = share * (self.size - 1)
+        rank = math.floor(position)
+        weight = position - rank
+        middle = hint if hint else math.sqrt(self.floor * self.top)
+        self.at(min(max(middle, 1.01 * self.floor), self.top))
+        if not (self._enclose(rank) and self._enclose(rank + 2)):
+            return None
+        first, second = self._both(rank, (1 - weight, weight))
+        return Percentile((1 - weight) * first + weight * second, math.sqrt(first * second))
+
+    def _below(self, wanted: int) -> Pair:
+        """The largest bound known with at most as many eigenvalues within as wanted."""
+        return max(p for p in self.pairs if p.within <= wanted)
+
+    def _above(self, wanted: int) -> Pair:
+        """The least bound known with at least as many eigenvalues within as wanted."""
+        return min(p for p in self.pairs if p.within >= wanted)
+
+    def _enclose(self, wanted: int) -> bool:
+        """Count until bounds have at most, and at least, so many within; False if the floor hides one."""
+        step = 0.0
+        while (lowest := self.pairs[0]).within > wanted:
+            if lowest.t <= self.floor:
+                return False
+            step = max(2 * step, _step(lowest.within - wanted + 1, wanted))
+            self.at(max(self.floor, lowest.t * math.exp(-step)))
+        step = 0.0
+        while (highest := self.pairs[-1]).within < wanted:
+            if highest.t >= self.top:
+                raise Untrusted(f"only {highest.within} of {self.size} eigenvalues within the largest")
+            step = max(2 * step, _step(wanted - highest.within + 1, wanted))
+            self.at(min(self.top, highest.t * math.exp(step)))
+        return True
+
+    def _both(self, rank: int, weights: tuple[float, float]) -> tuple[float, float]:
+        """The absolute eigenvalues with ``rank`` and ``rank + 1`` smaller ones."""
+        while True:
+            low, high = self._below(rank), self._above(rank + 2)
+            if any(p.within == rank + 1 for p in self.pairs):
+                return self._ranked(rank, weights[0]), self._ranked(rank + 1, weights[1])
+            if high.t - low.t <= self.tolerance * high.t:
+                return low.t, high.t
+            if (low.within, high.within) == (rank, rank + 2):
+                return self._two(low, high, weights)
+            self.at(_cut(low, high, rank if rank > low.within else rank + 2))
+
+    def _two(self, low: Pair, high: Pair, weights: tuple[float, float]) -> tuple[float, float]:
+        """The two absolute eigenvalues between two bounds."""
+        if high.upper - low.upper == 1:
+            ends = [self._zero(low.side(s), high.side(s), s, min(weights)) for s in (True, False)]
+            return min(ends), max(ends)
+        positive = high.upper > low.upper
+        left, right = low.side(positive), high.side(positive)
+        while right.t - left.t > self.tolerance * right.t:
+            middle = self._one(math.sqrt(left.t * right.t), positive)
+            if abs(middle.count - left.count) == 1:
+                return (
+                    self._zero(left, middle, positive, weights[0]),
+                    self._zero(middle, right, positive, weights[1]),
+                )
+            left, right = (middle, right) if middle.count == left.count else (left, middle)
+        return left.t, right.t
+
+    def _ranked(self, rank: int, weight: float) -> float:
+        """The absolute eigenvalue with ``rank`` smaller ones."""
+        tolerance = self.tolerance / max(weight, LEAST_WEIGHT)
+        while True:
+            low, high = self._below(rank), self._above(rank + 1)
+            if high.t - low.t <= tolerance * high.t:
+                return (low.t + high.t) / 2
+            if high.within - low.within == 1:
+                positive = high.upper > low.upper
+                return self._zero(low.side(positive), high.side(positive), positive, weight)
+            self.at(_cut(low, high, rank if rank > low.within else rank + 1))
+
+    def _one(self, t: float, positive: bool) -> Side:
+        ((count, log_determinant),) = self.count([t if positive else -t])
+        return Side(t, count, log_determinant)
+
+    def _zero(self, left: Side, right: Side, positive: bool, weight: float) -> float:
+        """The only eigenvalue of one sign between two absolute values, as a zero of det(H - t I) or det(H + t I)."""
+        most = 1 / max(weight, LEAST_WEIGHT)
+        enough = max(self.tolerance * left.t, min(CERTAIN * left.t, SHRUNK * (right.t - left.t))) * most
+        ends = left.count, right.count
+        outside: Side | None = None
+        widths = [math.inf, math.inf, math.inf]
+        for _ in range(MOST_COUNTS):
+            t, width = _estimate(left, right, outside), right.t - left.t
+            if width <= enough:
+                return t
+            # Beyond the estimate, as seen from the nearer bound, so that the two bounds are soon close.
+            margin = 0.4 * enough
+            t += margin if t - left.t < right.t - t else -margin
+            if width > widths[-3] / 2:
+                t = (left.t + right.t) / 2
+            widths.append(width)
+            asked = self._one(t, positive)
+            if asked.count not in ends:
+                raise Untrusted(f"{asked.count} eigenvalues below {asked.t:.3g}, where only {ends} are possible")
+            if asked.count == ends[0]:
+                left, outside = asked, left
+            else:
+                right, outside = asked, right
+        raise Untrusted(f"the eigenvalue near {t:.3g} was not found in {MOST_COUNTS} counts")
+
+
+def _step(missing: int, wanted: int) -> float:
+    """How far to go in log t for so many more eigenvalues, were their number proportional to t."""
+    return 1.2 * missing / max(wanted, 1)
+
+
+def _cut(low: Pair, high: Pair, wanted: int) -> float:
+    """Where to count next between two bounds, in log t; never so near to one that nothing is gained."""
+    share = (wanted - low.within) / (high.within - low.within)
+    share = min(max(share, LEAST_CUT), 1 - LEAST_CUT)
+    return low.t * math.exp(share * math.log(high.t / low.t))
+
+
+def _estimate(left: Side, right: Side, outside: Side | None) -> float:
+    """Zero between left and right of (r - t) exp(a + c t) through the absolute determinants of three bounds (eq. 11).
+
+    Without a third c = 0, which is the secant. The second divided difference of log |r - t| is what has to vanish
+    against that of log |det|; it is monotonic in r.
+    """
+    p, q = left.t, right.t
+    if not (math.isfinite(left.log_determinant) and math.isfinite(right.log_determinant)):
+        return (p + q) / 2
+    if outside is None or not math.isfinite(outside.log_determinant):
+        ratio: float = math.exp(min(max(left.log_determinant - right.log_determinant, -700.0), 700.0))
+        return p + (q - p) * ratio / (1 + ratio)
+    e = outside.t
+    weights = 1 / ((p - q) * (p - e)), 1 / ((q - p) * (q - e)), 1 / ((e - p) * (e - q))
+    points = tuple(zip(weights, (left, right, outside), strict=True))
+    constant = sum(w * at.log_determinant for w, at in points)
+    low, high = 0.0, 1.0
+    for _ in range(52):
+        middle = (low + high) / 2
+        r = p + middle * (q - p)
+        if r in (p, q):
+            break
+        excess = sum(w * math.log(abs(r - at.t)) for w, at in points) - constant
+        low, high = (middle, high) if (excess > 0) == (weights[0] < 0) else (low, middle)
+    return p + (low + high) / 2 * (q - p)

@@ -1,0 +1,116 @@
+"""Number of a Hessian's eigenvalues below a bound, in time linear in the depth; docs/curvature.md derives it.
+
+H of a linear network is a chain: a layer's change v_l acts on the layers behind it only through the change F of what
+flows on, a width x width matrix. H - t I is eliminated layer by layer from the output to the input; what is left is a
+symmetric matrix over F (eq. 6), and by Sylvester's law the pivots' signs say how many eigenvalues lie below t. A pivot
+that is small against what it is coupled to is put off to the next layer instead of being divided by (eq. 9): no number
+grows, so no digit is lost.
+"""
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from resaudit.curvature.chain import Chain
+from resaudit.curvature.kernels.library import Work, lanes, library
+from resaudit.curvature.plain import TooManyDelayed, eliminate_chain
+
+THRESHOLD = 1e-4
+"""Least pivot, as a share of the largest entry it is coupled to (eq. 9)."""
+MOST_DELAYED = 600
+"""Pivots that may be put off at once, in squares of a width of 10; more are proof of trouble, not of a spectrum."""
+_kept = threading.local()
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What the elimination of H - t I says, for each t.
+
+    Attributes:
+        below: number of eigenvalues below t; -1 where it could not be told.
+        log_determinant: log |det(H - t I)|.
+        delayed: most pivots that were put off at once.
+        largest: largest absolute entry met on the way; eps times it estimates the rounding error in H.
+    """
+
+    below: np.ndarray
+    log_determinant: np.ndarray
+    delayed: np.ndarray
+    largest: np.ndarray
+
+
+def counted_by() -> str:
+    """What counts here, in words."""
+    wide = lanes()
+    return f"compiled, {wide} doubles at once" if wide else "plain NumPy: the compiled kernel was not built"
+
+
+def count_below(
+    chain: Chain, bounds: Sequence[float], threshold: float = THRESHOLD, compiled: bool | None = None
+) -> Counts:
+    """Count the eigenvalues of H below each of the bounds.
+
+    Args:
+        chain: the Hessian.
+        bounds: finite numbers t.
+        threshold: least pivot as a share of what it is coupled to, at most 0.3 (eq. 9).
+        compiled: whether the compiled kernel counts or its plain twin; None: the kernel where there is one.
+
+    Raises:
+        ValueError: a bound is not finite, or the threshold is out of range.
+    """
+    shifts = np.ascontiguousarray(bounds, dtype=np.float64)
+    if not np.isfinite(shifts).all():
+        raise ValueError("eigenvalues are counted below finite bounds only")
+    if not 0 < threshold <= 0.3:
+        raise ValueError(f"the threshold of a pivot must lie in (0, 0.3], not at {threshold}")
+    if compiled is None:
+        compiled = library() is not None
+    return _count_compiled(chain, shifts, threshold) if compiled else _count_plainly(chain, shifts, threshold)
+
+
+def _most_delayed(chain: Chain) -> int:
+    return MOST_DELAYED * chain.network.width**2 // 100
+
+
+def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Counts:
+    loaded, wide = library(), lanes()
+    if loaded is None or wide is None:
+        raise ValueError("the compiled kernel was not built (it needs a C compiler; pip install -e . builds it)")
+    below, delayed = np.zeros((2, len(shifts)), dtype=np.int64)
+    log_determinant, largest = np.zeros((2, len(shifts)))
+    network = chain.network
+    arrays = chain.weights, chain.before, chain.slopes, chain.second
+    memory = _memory(loaded.resaudit_count_memory(network.width, _most_delayed(chain)))
+    answers = shifts, below, delayed, log_determinant, largest, memory
+    work = Work(
+        network.depth, network.width, network.unit_depth, network.has_shortcuts,
+        *(array.ctypes.data for array in arrays),
+        threshold, _most_delayed(chain), len(shifts),
+        *(array.ctypes.data for array in answers),
+    )  # fmt: skip
+    loaded.resaudit_count(ctypes.byref(work), wide)
+    return Counts(below, log_determinant, delayed, largest)
+
+
+def _memory(doubles: int) -> np.ndarray:
+    """Working memory of this thread, kept from count to count: fresh pages cost as much as a count of 16 layers."""
+    kept: np.ndarray | None = getattr(_kept, "memory", None)
+    if kept is None or len(kept) < doubles:
+        kept = _kept.memory = np.zeros(doubles)
+    return kept
+
+
+def _count_plainly(chain: Chain, shifts: np.ndarray, threshold: float) -> Counts:
+    rows = []
+    for shift in shifts:
+        try:
+            tally = eliminate_chain(chain, float(shift), threshold, _most_delayed(chain))
+            rows.append((tally.negative, tally.log_determinant, tally.delayed, tally.largest))
+        except TooManyDelayed:
+            rows.append((-1, np.nan, _most_delayed(chain), np.inf))
+    below, log_determinant, delayed, largest = (np.array(column) for column in zip(*rows, strict=True))
+    return Counts(below, log_determinant, delayed, largest)

@@ -1,0 +1,50 @@
+"""The compiled count, where there is one. Needs the standard library only, so that it can be asked for at no cost."""
+
+import ctypes
+from functools import cache
+from importlib.machinery import EXTENSION_SUFFIXES
+from pathlib import Path
+
+
+class Work(ctypes.Structure):
+    """What is to be counted and where the answers go, as counts.c has it."""
+
+    _fields_ = (
+        ("depth", ctypes.c_int32),
+        ("width", ctypes.c_int32),
+        ("unit_depth", ctypes.c_int32),
+        ("has_shortcuts", ctypes.c_int32),
+        ("weights", ctypes.c_void_p),
+        ("before", ctypes.c_void_p),
+        ("slopes", ctypes.c_void_p),
+        ("second", ctypes.c_void_p),
+        ("threshold", ctypes.c_double),
+        ("most_delayed", ctypes.c_int32),
+        ("shifts", ctypes.c_int32),
+        ("shift", ctypes.c_void_p),
+        ("negative", ctypes.c_void_p),
+        ("delayed", ctypes.c_void_p),
+        ("log_determinant", ctypes.c_void_p),
+        ("largest", ctypes.c_void_p),
+        ("memory", ctypes.c_void_p),
+    )
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The extension ``_counts``; None where it was not built, for want of a C compiler."""
+    for suffix in EXTENSION_SUFFIXES:
+        path = Path(__file__).with_name(f"_counts{suffix}")
+        if path.is_file():
+            loaded = ctypes.CDLL(str(path))
+            loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
+            loaded.resaudit_count.restype = None
+            loaded.resaudit_count_memory.restype = ctypes.c_int64
+            return loaded
+    return None
+
+
+def lanes() -> int | None:
+    """Doubles in a vector of the widest kind that extension and processor have; None without the extension."""
+    loaded = library()
+    return int(loaded.resaudit_count_lanes()) if loaded else None

@@ -1,0 +1,161 @@
+"""Statistics of spectra in time linear in the depth: counts instead of eigenvalues; docs/curvature.md derives them."""
+
+import math
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+
+from resaudit.curvature.bracketing import Bracketing, Untrusted
+from resaudit.curvature.chain import Chain, chains_of
+from resaudit.curvature.counts import count_below
+from resaudit.curvature.products import HessianProduct, largest_magnitude, runs_at_once
+from resaudit.curvature.spectra import Spectra
+from resaudit.curvature.spectrum import SIZEABLE, spectra_at
+from resaudit.datasets.moments import Moments
+from resaudit.networks.network import Network
+
+CERTIFIED = 1e-8
+"""Relative distance above the largest absolute eigenvalue found beyond which counts must show that there is none."""
+TOLERANCE = 1e-6
+"""Relative accuracy of the 10th percentile."""
+DANGER = 1.0
+"""A count at t whose fronts have entries above DANGER |t| / eps is trusted only if other pivots give the same."""
+SECOND_THRESHOLD = 1e-2
+"""Least pivot of that second count: other pivots are taken, with less growth, at a higher price."""
+LARGEST_DENSE = 3200
+"""Parameters up to which a Hessian whose counts are not to be trusted is computed densely instead."""
+EPS = float(np.finfo(np.float64).eps)
+SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Statistics of one spectrum, as :class:`~resaudit.curvature.spectra.Spectra` has them; NaN where not known."""
+
+    lambda_max: float = math.nan
+    lambda_p10: float = math.nan
+    condition_number: float = math.nan
+    index: float = math.nan
+    raw_index: float = math.nan
+    sizeable_index: float = math.nan
+    noise_floor: float = math.nan
+    resolved: bool = False
+
+
+def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
+    """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
+
+    What :func:`resaudit.curvature.spectrum.spectra_along` computes from all eigenvalues, from some twenty counts: the
+    indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise floor
+    is NaN, and so is an index that could not be counted. Float64 on the CPU; weights that follow each other closely
+    cost less.
+    """
+    vectors: torch.Tensor | None = None
+    hints: list[float | None] = []
+    rows: list[list[_Row]] = []
+    for at in weights:
+        finite = torch.isfinite(at).all(dim=3).all(dim=2).all(dim=0)
+        sound = torch.where(finite[None, :, None, None], at, torch.zeros_like(at)).to("cpu", torch.float64)
+        magnitudes, vectors = _largest(sound, network, moments, vectors)
+        hints = hints or [None] * at.shape[1]
+        jobs = zip(chains_of(sound, network, moments), magnitudes, hints, finite.tolist(), strict=True)
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            counted = list(pool.map(lambda job: _statistics(*job), jobs))
+        here = [
+            found or (_otherwise(sound[:, run], magnitudes[run], network, moments), None)
+            for run, found in enumerate(counted)
+        ]
+        rows.append([row for row, _ in here])
+        hints = [hint for _, hint in here]
+    return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
+
+
+def _largest(
+    weights: torch.Tensor, network: Network, moments: Moments, vectors: torch.Tensor | None
+) -> tuple[list[float], torch.Tensor]:
+    """Largest absolute eigenvalues as Lanczos finds them, and the eigenvectors, from those of the Hessians before."""
+    found = []
+    for runs in torch.split(torch.arange(weights.shape[1]), runs_at_once(network)):
+        start = None if vectors is None else vectors[:, runs]
+        found.append(largest_magnitude(HessianProduct(weights[:, runs], network, moments), start))
+    magnitudes = [value for part in found for value in part.magnitude.tolist()]
+    return magnitudes, torch.cat([part.vector for part in found], dim=1)
+
+
+def _statistics(chain: Chain, lambda_max: float, hint: float | None, finite: bool) -> tuple[_Row, float | None] | None:
+    """Of one Hessian, and where to look in the next one; None where counts are not to be trusted."""
+    if not finite:
+        return _Row(), None
+    if lambda_max == 0.0:
+        return _Row(0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 0.0), None
+    size = chain.network.parameters
+    try:
+        lambda_max = certified_largest(chain, lambda_max)
+        floor = EPS * size * lambda_max
+        index, raw, sizeable = (n / size for n in _indices(chain, floor, lambda_max))
+        search = Bracketing(lambda t: trusted_counts(chain, t), size, floor, lambda_max * (1 + CERTIFIED), TOLERANCE)
+        p10 = search.percentile(SHARE, hint)
+    except Untrusted:
+        return None
+    row = _Row(lambda_max, math.nan, math.nan, index, raw, sizeable, floor)
+    if p10 is None:
+        return row, None
+    return replace(row, lambda_p10=p10.value, condition_number=lambda_max / p10.value, resolved=True), p10.between
+
+
+def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, float]]:
+    """Number of eigenvalues below each bound and log |det|, where rounding cannot have mattered or other pivots agree.
+
+    Raises:
+        Untrusted: the two counts differ, or too many pivots had to be put off.
+    """
+    counts = count_below(chain, bounds)
+    doubtful = EPS * counts.largest > DANGER * np.abs(bounds)
+    for i in np.flatnonzero(doubtful & (counts.below >= 0)).tolist():
+        second = count_below(chain, [bounds[i]], threshold=SECOND_THRESHOLD)
+        if second.below[0] != counts.below[i]:
+            raise Untrusted(f"two counts below {bounds[i]:.3g} differ: {counts.below[i]} and {second.below[0]}")
+    if np.any(counts.below < 0):
+        raise Untrusted(f"more than {counts.delayed.max()} pivots had to be put off")
+    return list(zip(counts.below.tolist(), counts.log_determinant.tolist(), strict=True))
+
+
+def certified_largest(chain: Chain, found: float) -> float:
+    """The largest absolute eigenvalue: what was found, if counts show none above it, else bisected by counts.
+
+    Raises:
+        Untrusted: counts could not be taken.
+    """
+    size = chain.network.parameters
+
+    def none_beyond(bound: float) -> bool:
+        (below, _), (far_below, _) = trusted_counts(chain, [bound, -bound])
+        return below == size and far_below == 0
+
+    if none_beyond(found * (1 + CERTIFIED)):
+        return found
+    low, high = found, 2 * found
+    while not none_beyond(high):
+        low, high = high, 2 * high
+    while high - low > CERTIFIED * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if none_beyond(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def _indices(chain: Chain, floor: float, lambda_max: float) -> tuple[int, int, int]:
+    """Eigenvalues surely negative, negative as computed, and sizeably negative."""
+    (sure, _), (sizeable, _) = trusted_counts(chain, [-floor, -SIZEABLE * lambda_max])
+    raw = count_below(chain, [0.0]).below[0]
+    return sure, int(raw), sizeable
+
+
+def _otherwise(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:
+    """Where counts are not to be trusted: all eigenvalues, or, if these are too dear, lambda_max and nothing else."""
+    if network.parameters > LARGEST_DENSE:
+        return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
+    dense = spectra_at(weights[:, None], network, moments)
+    return _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})

@@ -1,0 +1,43 @@
+"""A figure of our own: Figure 4 to depth 1000, beside what theory says of it."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.datasets.moments import Moments
+from resaudit.papers.demystifying_resnet import fig04
+from resaudit.papers.evidence import Evidence
+
+
+def table(evidence: Evidence) -> pd.DataFrame:
+    """Figure 4's columns, and ``theory``: a 2-shortcut network's condition number at zero weights, else missing."""
+    rows = fig04.table(evidence)
+    at_zero = condition_number_at_zero(evidence.moments) if evidence.moments else np.nan
+    return rows.assign(theory=np.where(rows["network"] == "2-shortcut", at_zero, np.nan))
+
+
+def condition_number_at_zero(moments: Moments) -> float:
+    """Of a 2-shortcut network's Hessian at zero weights, whatever its depth (Demystifying ResNet, eqs. 9 and 26).
+
+    The eigenvalues are the singular values of S_XX - S_YX with both signs, each as often as the others; at many
+    units the 10th percentile is that of the singular values by rank, without interpolation.
+    """
+    singular = np.linalg.svd(moments.xx - moments.yx, compute_uv=False)
+    return float(singular.max() / np.percentile(singular, 10, method="inverted_cdf"))
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Figure 4, with Theorem 2's constant and growth in proportion to depth."""
+    figure = fig04.plot(table)
+    axes = figure.axes[0]
+    depths = np.array(sorted(table["depth"].unique()))
+    known = table["theory"].dropna()
+    if len(known):
+        axes.axhline(known.iloc[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label="Theorem 2")
+    orthogonal = table[(table["network"] == "orthogonal") & table["resolved"]]
+    if len(orthogonal):
+        first = orthogonal["depth"].min()
+        start = orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
+        axes.plot(depths, start * depths / first, color="0.3", linestyle=":", linewidth=1, zorder=1, label="∝ depth")
+    axes.legend()
+    return figure
