@@ -108,7 +108,7 @@ class TritonObjective:
             self._kernel[(runs * PARTS,)](
                 self._inputs, self._targets, weights, states, gradients, losses, len(self._inputs), self._depth,
                 **self._structure, SLOTS=self._slots, PARTS=PARTS, SAMPLES=SAMPLES, WIDTH=WIDTH,
-                num_warps=1, num_stages=1,
+                num_warps=1, num_stages=1, enable_fp_fusion=True,
             )  # fmt: skip
         return _total(losses), _total(gradients)
 
