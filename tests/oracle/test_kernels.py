@@ -102,6 +102,21 @@ def test_training_by_the_kernel_is_training_in_double_precision(whitened: Whiten
 
 
 @needs_kernel
+@pytest.mark.parametrize(("name", "depth", "factor"), [("xavier-relu", 16, 1e3), ("orthogonal-relu", 4, 1e30)])
+def test_where_nothing_is_a_number_any_more_a_relu_makes_no_zero_of_it(
+    name: str, depth: int, factor: float, whitened: Whitened
+) -> None:
+    """Else a diverged run would have the loss of a network that is zero."""
+    network = network_named(name, depth, 10)
+    some = replace(whitened, inputs=whitened.inputs[:, :600].copy(), labels=whitened.labels[:600])
+    for width in (16, 8, 4):
+        if width <= (lanes() or 0):
+            assert not torch.isfinite(
+                NativeObjective(network, some, vector_lanes=width)(factor * weights_of(network))[0]
+            ).any()
+
+
+@needs_kernel
 def test_a_run_that_overflows_is_not_finite_and_spoils_no_other(whitened: Whitened) -> None:
     network = network_named("2-shortcut-relu", 4, 10)
     weights = weights_of(network)

@@ -4,7 +4,6 @@ import torch
 
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
-from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
 from resaudit.training.ensemble import Objective
 from resaudit.training.kernels.library import kernel_of
@@ -29,13 +28,16 @@ def sampled_objective(network: Network, whitened: Whitened, device: torch.device
     Raises:
         ResauditError: ``fused`` is wanted and cannot be had.
     """
-    if device.type == "cpu":
+    if device.type == "cuda":
+        from resaudit.training.kernels.cuda import TritonObjective, cuda_kernel_of
+
+        chosen, why = cuda_kernel_of(network, kernel)
+        if chosen == "fused":
+            return TritonObjective(network, whitened, device), why
+    else:
         chosen, why = kernel_of(network, kernel)
         if chosen == "fused":
             from resaudit.training.kernels.native import NativeObjective
 
             return NativeObjective(network, whitened, torch.get_num_threads()), why
-        return SampledObjective.of(network, whitened, device), why
-    if kernel == "fused":
-        raise ResauditError("there is no fused kernel for CUDA yet; allowed there: kernel=auto, kernel=torch")
-    return SampledObjective.of(network, whitened, device), "torch"
+    return SampledObjective.of(network, whitened, device), why

@@ -24,7 +24,9 @@ typedef int32_t ivec __attribute__((vector_size(4 * LANES)));
 typedef vec state[WIDTH][VECTORS]; /* WIDTH features of a block of samples */
 
 /* z where by > 0, else 0 */
-#define RELU(z, by) ((vec)((ivec)(z) & ((by) > 0)))
+#define MASKED(z, by) ((vec)((ivec)(z) & ((by) > 0)))
+/* z where z > 0, else 0; what is not a number stays so, or a run that has diverged would seem to have a loss. */
+#define RELU(z) ((vec)((ivec)(z) & ~((z) <= 0)))
 
 /* As many vectors side by side, and as large a tile of an outer product, as the registers hold. */
 #if REGISTERS >= 32
@@ -53,14 +55,14 @@ INLINED void product(const float *columns, const state in, state out, int relu_i
             UNROLLED for (int a = 0; a < ABREAST; a++) sum[i][a] = (vec){0};
         UNROLLED for (int j = 0; j < WIDTH; j++) {
             vec x[ABREAST];
-            UNROLLED for (int a = 0; a < ABREAST; a++) x[a] = relu_in ? RELU(in[j][v + a], in[j][v + a]) : in[j][v + a];
+            UNROLLED for (int a = 0; a < ABREAST; a++) x[a] = relu_in ? RELU(in[j][v + a]) : in[j][v + a];
             UNROLLED for (int i = 0; i < WIDTH; i++)
                 UNROLLED for (int a = 0; a < ABREAST; a++) sum[i][a] += columns[j * WIDTH + i] * x[a];
         }
         UNROLLED for (int i = 0; i < WIDTH; i++)
             UNROLLED for (int a = 0; a < ABREAST; a++) {
                 vec z = sum[i][a];
-                if (relu_out) z = RELU(z, z);
+                if (relu_out) z = RELU(z);
                 if (kept) kept[i][v + a] = z;
                 if (added) z += added[i][v + a];
                 out[i][v + a] = z;
@@ -91,7 +93,7 @@ INLINED void outer(const state left, const state right, vec *sums, int relu_righ
             for (int v = 0; v < VECTORS; v++) {
                 vec x[5];
                 UNROLLED for (int j = 0; j < 5; j++)
-                    x[j] = relu_right ? RELU(right[j0 + j][v], right[j0 + j][v]) : right[j0 + j][v];
+                    x[j] = relu_right ? RELU(right[j0 + j][v]) : right[j0 + j][v];
                 UNROLLED for (int i = 0; i < TILE; i++) {
                     vec y = left[i0 + i][v];
                     UNROLLED for (int j = 0; j < 5; j++) sum[i][j] += y * x[j];
@@ -109,7 +111,7 @@ static void outer_of_relu(const state left, const state right, vec *sums) { oute
 static void mask(const state in, const state by, state out)
 {
     for (int i = 0; i < WIDTH; i++)
-        for (int v = 0; v < VECTORS; v++) out[i][v] = RELU(in[i][v], by[i][v]);
+        for (int v = 0; v < VECTORS; v++) out[i][v] = MASKED(in[i][v], by[i][v]);
 }
 
 static void forward(const Work *work, const Memory *m)
@@ -253,5 +255,6 @@ static double NAMED(peak_, LANES)(int64_t rounds)
 #undef Memory
 #undef item
 #undef RELU
+#undef MASKED
 #undef ABREAST
 #undef TILE

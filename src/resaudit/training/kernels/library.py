@@ -5,11 +5,8 @@ from functools import cache
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
-
-KERNEL_ACTIVATIONS = ("identity", "relu")
-_BITS = {"before": 1, "after": 2, "enters": 4, "leaves": 8}
+from resaudit.training.kernels.steps import chosen, unfit
 
 
 class Work(ctypes.Structure):
@@ -55,12 +52,7 @@ def why_not(network: Network) -> str | None:
     loaded = library()
     if loaded is None:
         return "the kernel was not built (it needs a C compiler; pip install -e . builds it)"
-    others = {network.pre, network.mid, network.post} - set(KERNEL_ACTIVATIONS)
-    if others:
-        return f"the kernel has no {', '.join(sorted(others))}, only {' and '.join(KERNEL_ACTIVATIONS)}"
-    if network.width != loaded.resaudit_width():
-        return f"the kernel is for layers of width {loaded.resaudit_width()}, not {network.width}"
-    return None
+    return unfit(network, loaded.resaudit_width())
 
 
 def kernel_of(network: Network, wanted: str) -> tuple[str, str]:
@@ -73,20 +65,4 @@ def kernel_of(network: Network, wanted: str) -> tuple[str, str]:
     Raises:
         ResauditError: ``fused`` is wanted and cannot be had.
     """
-    reason = why_not(network)
-    if wanted == "fused" and reason:
-        raise ResauditError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
-    if wanted == "torch":
-        return "torch", "torch, as configured"
-    return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")
-
-
-def step_bits(network: Network) -> bytes:
-    """What surrounds each layer's product, one byte a layer."""
-    return bytes(
-        _BITS["before"] * (step.before == "relu")
-        + _BITS["after"] * (step.after == "relu")
-        + _BITS["enters"] * step.enters
-        + _BITS["leaves"] * step.leaves
-        for step in network.steps
-    )
+    return chosen(wanted, why_not(network), f"fused kernel, vectors of {lanes()} floats")

@@ -10,7 +10,9 @@ import torch
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
-from resaudit.training.kernels.library import Work, kernel_of, lanes, library, step_bits
+from resaudit.training.kernels.library import Work, kernel_of, lanes, library
+from resaudit.training.kernels.samples import in_blocks
+from resaudit.training.kernels.steps import step_bits
 
 PARTS = 4
 """Parts of the samples that are summed each by itself: always as many, so that threads do not change a bit."""
@@ -45,7 +47,7 @@ class NativeObjective:
         self._count = whitened.inputs.shape[1]
         self._steps = np.frombuffer(step_bits(network), dtype=np.uint8)
         block = int(loaded.resaudit_block())
-        self._inputs, self._targets = (_in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
+        self._inputs, self._targets = (in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
 
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64.
@@ -76,11 +78,3 @@ class NativeObjective:
     def _part(self, work: Work, first: int, last: int) -> int:
         # ctypes lets go of Python's lock while the kernel runs.
         return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))
-
-
-def _in_blocks(columns: np.ndarray, block: int) -> np.ndarray:
-    """Samples in columns as float32, shape (blocks, width, block); zeros, which add nothing, fill the last one."""
-    width, count = columns.shape
-    padded = np.zeros((width, -(-count // block) * block), dtype=np.float32)
-    padded[:, :count] = columns
-    return np.ascontiguousarray(padded.reshape(width, -1, block).swapaxes(0, 1))

@@ -1,0 +1,146 @@
+"""The fused kernel on CUDA as an objective. Imports triton only once it is asked for."""
+
+import os
+import shutil
+from contextlib import nullcontext
+from typing import Any
+
+import torch
+
+from resaudit.datasets.whitening import Whitened
+from resaudit.networks.network import Network
+from resaudit.training.kernels.samples import in_blocks
+from resaudit.training.kernels.steps import chosen, step_bits, unfit
+
+WIDTH = 10
+SAMPLES = 128
+"""Of a block: four a thread, the most that leaves registers for what else a thread has to hold."""
+PARTS = 64
+"""Parts of the samples that are summed each by itself, a power of two: always as many, so that bits do not change."""
+BYTES_AT_ONCE = 4 * 2**30
+"""Memory for the states and gradients of the runs that are computed at once."""
+LONGEST_PERIOD = 8
+"""Layers that come one after another in the kernel's code, of which compiling takes some seconds each."""
+OLDEST_TRITON = (3, 6)
+
+
+def why_not_on_cuda(network: Network) -> str | None:
+    """Why the Triton kernel cannot compute a network here; None if it can. Whether there is a card it does not ask."""
+    try:
+        import triton
+    except ImportError as error:
+        return f"triton cannot be imported ({error}; pip install triton)"
+    if tuple(map(int, triton.__version__.split(".")[:2])) < OLDEST_TRITON:
+        oldest = ".".join(map(str, OLDEST_TRITON))
+        return f"the kernel needs triton {oldest} or newer, here is {triton.__version__}"
+    if not (os.environ.get("CC") or shutil.which("gcc") or shutil.which("clang")):
+        return "triton needs a C compiler, and there is neither gcc nor clang (nor is CC set)"
+    if _period(step_bits(network)) > LONGEST_PERIOD:
+        return f"the kernel is for units of at most {LONGEST_PERIOD} layers"
+    return unfit(network, WIDTH)
+
+
+def cuda_kernel_of(network: Network, wanted: str) -> tuple[str, str]:
+    """What computes a network with activations on CUDA, ``fused`` or ``torch``, and the same in words.
+
+    Args:
+        network: with activations.
+        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+
+    Raises:
+        ResauditError: ``fused`` is wanted and cannot be had.
+    """
+    reason = why_not_on_cuda(network)
+    if reason:
+        return chosen(wanted, reason, "")
+    import triton
+
+    return chosen(wanted, None, f"fused kernel, triton {triton.__version__}")
+
+
+class TritonObjective:
+    """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the Triton kernel.
+
+    The plain twin is :class:`resaudit.training.sampled.SampledObjective`. Nothing is summed in an order that could
+    change: a run has the same bits again on one kind of card, whatever runs are beside it.
+
+    Args:
+        network: of width 10, with ReLUs or without activations.
+        whitened: the samples.
+        device: where it trains; a CPU under Triton's interpreter (``TRITON_INTERPRET=1``).
+
+    Raises:
+        ResauditError: triton cannot be had, or the kernel is not for such networks.
+    """
+
+    baseline_loss = 0.0
+
+    def __init__(self, network: Network, whitened: Whitened, device: torch.device) -> None:
+        cuda_kernel_of(network, "fused")
+        from resaudit.training.kernels.fused_triton import loss_and_gradient
+
+        self._kernel: Any = loss_and_gradient
+        self._depth, self._count = network.depth, whitened.inputs.shape[1]
+        self._inputs, self._targets = (
+            torch.from_numpy(in_blocks(a, SAMPLES)).to(device) for a in (whitened.inputs, whitened.targets)
+        )
+        keeps_relus = network.has_shortcuts and network.post == "relu"
+        self._slots = 2 if keeps_relus else 1
+        self._structure = _structure(network)
+        a_layer = 4 * SAMPLES * WIDTH * self._slots + (4 + 8) * WIDTH * WIDTH
+        self._runs_at_once = max(1, BYTES_AT_ONCE // (PARTS * self._depth * a_layer))
+
+    def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64."""
+        by_run = weights.detach().transpose(0, 1).to(torch.float32).contiguous()
+        starts = range(0, len(by_run), self._runs_at_once)
+        sums = [self._sums(by_run[start : start + self._runs_at_once]) for start in starts]
+        loss, gradient = (torch.cat(of_groups) / self._count for of_groups in zip(*sums, strict=True))
+        return loss, gradient.transpose(0, 1).contiguous()
+
+    def _sums(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Sums over all samples of losses and gradients; weights and gradients of shape (runs, depth, width, width)."""
+        runs = len(weights)
+        states = weights.new_empty(runs * PARTS * self._slots * self._depth * WIDTH * SAMPLES)
+        gradients = weights.new_zeros(runs, PARTS, self._depth, WIDTH, WIDTH)
+        losses = weights.new_empty(runs, PARTS, dtype=torch.float64)
+        with torch.cuda.device(weights.device) if weights.is_cuda else nullcontext():
+            self._kernel[(runs * PARTS,)](
+                self._inputs, self._targets, weights, states, gradients, losses, len(self._inputs), self._depth,
+                **self._structure, SLOTS=self._slots, PARTS=PARTS, SAMPLES=SAMPLES, WIDTH=WIDTH,
+                num_warps=1, num_stages=1, enable_fp_fusion=True,
+            )  # fmt: skip
+        return _total(losses), _total(gradients)
+
+
+def _total(parts: torch.Tensor) -> torch.Tensor:
+    """The sum over dimension 1 in float64, by halves: the order does not depend on the other dimensions."""
+    while (half := parts.shape[1] // 2) > 0:
+        parts = parts[:, :half].double() + parts[:, half:]
+    return parts[:, 0]
+
+
+def _period(bits: bytes) -> int:
+    """After how many layers what surrounds a layer's product comes again.
+
+    >>> _period(bytes([2, 0, 2, 0])), _period(bytes([0, 0, 0])), _period(bytes([4, 0, 8]))
+    (2, 1, 3)
+    """
+    return next(n for n in range(1, len(bits) + 1) if bits[:n] * (len(bits) // n) == bits)
+
+
+def _structure(network: Network) -> dict[str, int]:
+    """What surrounds the products of one period's layers, as the kernel has it: one bit a layer."""
+    period = _period(step_bits(network))
+    steps = network.steps[:period]
+
+    def mask(of_layers: list[bool]) -> int:
+        return sum(1 << place for place, has in enumerate(of_layers) if has)
+
+    return {
+        "PERIOD": period,
+        "RELU_BEFORE": mask([step.before == "relu" for step in steps]),
+        "RELU_AFTER": mask([step.after == "relu" for step in steps]),
+        "ENTERS": mask([step.enters for step in steps]),
+        "LEAVES": mask([step.leaves for step in steps]),
+    }

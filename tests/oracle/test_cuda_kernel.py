@@ -1,0 +1,206 @@
+"""Oracles: autograd in double precision. Sees any error of the CUDA kernel's arithmetic.
+
+By Triton's interpreter on 300 real images, on a card, where there is one, on all 60 000; and whether Triton's compiler
+takes what its interpreter takes.
+"""
+
+import importlib.util
+import multiprocessing
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+
+from resaudit.datasets.whitening import Whitened
+from resaudit.errors import ResauditError
+from resaudit.networks.network import Network, network_named
+from resaudit.training.kernels import cuda
+from resaudit.training.kernels.cuda import TritonObjective, cuda_kernel_of
+from resaudit.training.objectives import sampled_objective
+from resaudit.training.sampled import SampledObjective
+from tests.oracle.test_kernels import NETWORKS, as_the_kernel_sees, relative, weights_of
+
+CPU = torch.device("cpu")
+needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="there is no triton here")
+needs_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+# Every place where an activation or a shortcut can be.
+SMALL = [
+    ("2-shortcut-relu", 4), ("orthogonal-relu", 4), ("2-shortcut-relu-post", 4),
+    ("2-shortcut-relu-pre-relu-mid-relu-post", 4), ("xavier-relu-pre-relu-post", 4), ("3-shortcut-relu", 6),
+    ("1-shortcut-relu-post", 2), ("1-shortcut-relu-pre", 2), ("2-shortcut", 2), ("xavier", 3),
+]  # fmt: skip
+Pair = tuple[torch.Tensor, torch.Tensor]
+Interpreted = Callable[..., Pair]
+
+
+def _interpret() -> None:
+    # Triton asks for this once, when it is imported.
+    os.environ["TRITON_INTERPRET"] = "1"
+    torch.set_num_threads(1)
+
+
+def _computed(network: Network, whitened: Whitened, weights: torch.Tensor, settings: dict[str, int]) -> Pair:
+    for name, value in settings.items():
+        setattr(cuda, name, value)
+    return TritonObjective(network, whitened, CPU)(weights)
+
+
+@pytest.fixture(scope="module")
+def interpreted() -> Iterator[Interpreted]:
+    """The objective's answer, from a process in which Triton interprets; by default with two parts of the samples."""
+    context = multiprocessing.get_context("spawn")
+    with ProcessPoolExecutor(1, context, initializer=_interpret) as process:
+        yield lambda network, whitened, weights, **settings: process.submit(
+            _computed, network, whitened, weights, {"PARTS": 2, "BYTES_AT_ONCE": cuda.BYTES_AT_ONCE, **settings}
+        ).result()
+
+
+def first(whitened: Whitened, count: int) -> Whitened:
+    return replace(whitened, inputs=whitened.inputs[:, :count].copy(), labels=whitened.labels[:count])
+
+
+def agree(found: Pair, network: Network, whitened: Whitened, weights: torch.Tensor) -> None:
+    loss, gradient = SampledObjective.of(network, as_the_kernel_sees(whitened), CPU, torch.float64)(weights)
+    assert relative(found[0].cpu(), loss) <= 1e-6
+    for layer in range(network.depth):
+        assert relative(found[1][layer].cpu(), gradient[layer]) <= 1e-5, f"layer {layer}"
+
+
+@needs_triton
+@pytest.mark.parametrize(("name", "depth"), SMALL)
+def test_interpreted_the_kernel_equals_autograd_in_double_precision(
+    name: str, depth: int, whitened: Whitened, interpreted: Interpreted
+) -> None:
+    """In three blocks of samples, the last not full: one program has two of them, the other one."""
+    network, some = network_named(name, depth, 10), first(whitened, 300)
+    weights = weights_of(network, runs=1).float().double()
+    found = interpreted(network, some, weights)
+    assert [tensor.dtype for tensor in found] == [torch.float64, torch.float64]
+    assert found[1].shape == weights.shape
+    agree(found, network, some, weights)
+
+
+@needs_triton
+@pytest.mark.parametrize("count", [1, 127, 128, 129])
+def test_interpreted_a_block_that_is_not_full_adds_nothing(
+    count: int, whitened: Whitened, interpreted: Interpreted
+) -> None:
+    network, some = network_named("orthogonal-relu", 2, 10), first(whitened, count)
+    weights = weights_of(network, runs=1).float().double()
+    agree(interpreted(network, some, weights), network, some, weights)
+
+
+@needs_triton
+def test_interpreted_the_same_bits_again_in_a_group_for_each_run_and_alone(
+    whitened: Whitened, interpreted: Interpreted
+) -> None:
+    network, some = network_named("2-shortcut-relu-post", 2, 10), first(whitened, 300)
+    weights = weights_of(network, runs=3)
+    loss, gradient = interpreted(network, some, weights)
+    again_loss, again_gradient = interpreted(network, some, weights, BYTES_AT_ONCE=1)
+    assert torch.equal(again_loss, loss)
+    assert torch.equal(again_gradient, gradient)
+    alone_loss, alone_gradient = interpreted(network, some, weights[:, 1:2])
+    assert torch.equal(alone_loss, loss[1:2])
+    assert torch.equal(alone_gradient, gradient[:, 1:2])
+
+
+@needs_triton
+def test_interpreted_a_run_that_overflows_is_not_finite_and_spoils_no_other(
+    whitened: Whitened, interpreted: Interpreted
+) -> None:
+    network, some = network_named("orthogonal-relu", 4, 10), first(whitened, 128)
+    weights = weights_of(network)
+    loss, gradient = interpreted(network, some, weights)
+    weights[:, 0] *= 1e20
+    wild_loss, wild_gradient = interpreted(network, some, weights)
+    assert not torch.isfinite(wild_loss[0])
+    assert torch.equal(wild_loss[1], loss[1])
+    assert torch.equal(wild_gradient[:, 1], gradient[:, 1])
+
+
+COMPILING = """
+import triton
+from triton.backends.compiler import GPUTarget
+from triton.compiler import ASTSource
+from resaudit.networks.network import network_named
+from resaudit.training.kernels import cuda, fused_triton
+types = dict.fromkeys(("inputs", "targets", "weights", "states", "gradients"), "*fp32")
+types |= {"losses": "*fp64", "blocks": "i32", "depth": "i32"}
+values = cuda._structure(network_named("1-shortcut-relu-pre-relu-post", 4, 10))
+values |= {"SLOTS": 2, "PARTS": cuda.PARTS, "SAMPLES": cuda.SAMPLES, "WIDTH": cuda.WIDTH}
+aligned = {(place,): [["tt.divisibility", 16]] for place in range(6)}
+source = ASTSource(fused_triton.loss_and_gradient, types | dict.fromkeys(values, "constexpr"), values, aligned)
+options = {"num_warps": 1, "num_stages": 1}
+print("shared bytes", triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options).metadata.shared)
+"""
+
+
+@needs_triton
+@pytest.mark.skipif(sys.platform != "linux", reason="triton's compiler for CUDA is for Linux")
+def test_the_kernel_compiles_for_a_card_that_need_not_be_there(tmp_path: Path) -> None:
+    """For compute capability 9.0, with shared memory for 14 programs on a multiprocessor."""
+    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", COMPILING], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert int(done.stdout.split("shared bytes")[1]) <= 16384
+
+
+@needs_triton
+@needs_card
+@pytest.mark.parametrize(("name", "depth"), NETWORKS)
+def test_on_a_card_the_kernel_equals_autograd_in_double_precision_and_itself(
+    name: str, depth: int, whitened: Whitened
+) -> None:
+    network = network_named(name, depth, 10)
+    weights = weights_of(network).float().double()
+    objective = TritonObjective(network, whitened, torch.device("cuda"))
+    found, again = objective(weights.cuda()), objective(weights.cuda())
+    agree(found, network, whitened, weights)
+    assert torch.equal(found[0], again[0])
+    assert torch.equal(found[1], again[1])
+
+
+@needs_triton
+@pytest.mark.parametrize(
+    ("network", "why"),
+    [
+        (network_named("2-shortcut-tanh", 4, 10), "the kernel has no tanh"),
+        (network_named("2-shortcut-relu", 4, 12), "layers of width 10, not 12"),
+        (network_named("9-shortcut-relu", 9, 10), "units of at most 8 layers"),
+    ],
+)
+def test_networks_that_the_kernel_is_not_for_are_torchs_and_it_is_said_why(
+    network: Network, why: str, whitened: Whitened
+) -> None:
+    chosen, words = cuda_kernel_of(network, "auto")
+    assert chosen == "torch"
+    assert words.startswith("torch, since ")
+    assert why in words
+    with pytest.raises(ResauditError, match=why) as refusal:
+        sampled_objective(network, whitened, torch.device("cuda"), "fused")
+    assert "\n" not in str(refusal.value)
+
+
+def test_without_triton_it_is_torch_and_it_is_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "triton", None)
+    network = network_named("2-shortcut-relu", 4, 10)
+    assert cuda_kernel_of(network, "auto")[0] == "torch"
+    assert "triton cannot be imported" in cuda_kernel_of(network, "auto")[1]
+    with pytest.raises(ResauditError, match="kernel is fused, but triton cannot be imported"):
+        cuda_kernel_of(network, "fused")
+
+
+@needs_triton
+def test_what_is_wanted_is_taken_where_it_can_be_had() -> None:
+    network = network_named("2-shortcut-relu", 4, 10)
+    assert cuda_kernel_of(network, "auto")[0] == cuda_kernel_of(network, "fused")[0] == "fused"
+    assert cuda_kernel_of(network, "torch") == ("torch", "torch, as configured")
