@@ -140,7 +140,7 @@ def test_figures_are_found_by_short_and_full_name() -> None:
 
 
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
-    assert [protocol("fig04").runs_of(depth) for depth in (64, 96)] == [10, 3]
+    assert [protocol("fig04_deep").runs_of(depth) for depth in (256, 1000)] == [10, 3]
 
 
 def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:
