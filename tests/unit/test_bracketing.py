@@ -1,5 +1,8 @@
-"""Oracle: made spectra, whose counts and determinants are known. Sees a wrong rank, a search that does not end or costs
-far more than it should, trust in counts that contradict each other, and bad input that is not refused in words."""
+"""Oracle: made spectra, whose counts and determinants are known.
+
+Sees a wrong rank, a search that does not end or costs far more than it should, trust in counts that contradict each
+other, and bad input that is not refused in words.
+"""
 
 import math
 from collections.abc import Sequence
@@ -102,8 +105,9 @@ def test_contradicting_counts_are_not_believed() -> None:
 
     search = made.search()
     search.count = lying
-    with pytest.raises(Untrusted):
-        search.percentile(0.1, (9e-8, 2e-7))
+    search.at(2e-7)
+    with pytest.raises(Untrusted, match="contradict each other"):
+        search.at(5e-8)
 
 
 def test_foresight_follows_a_swing() -> None:

@@ -20,6 +20,8 @@ from resaudit.networks.network import Network
 
 CERTIFIED = 1e-8
 """Relative distance above the largest absolute eigenvalue found beyond which counts must show that there is none."""
+MOST_MISSED = 1e3
+"""How far short of the largest eigenvalue Lanczos may have fallen before counts are doubted instead."""
 TOLERANCE = 1e-6
 """Relative accuracy of the 10th percentile."""
 DANGER = 1.0
@@ -139,6 +141,8 @@ def certified_largest(chain: Chain, found: float) -> float:
     low, high = found, 2 * found
     while not none_beyond(high):
         low, high = high, 2 * high
+        if high > MOST_MISSED * found:
+            raise Untrusted(f"counts show eigenvalues beyond {MOST_MISSED:.0f} times the largest that Lanczos found")
     while high - low > CERTIFIED * high:
         middle = (low + high) / 2
         low, high = (low, middle) if none_beyond(middle) else (middle, high)
