@@ -156,7 +156,7 @@ def test_figures_are_found_by_short_and_full_name() -> None:
 
 
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
-    assert [protocol("fig04").runs_of("xavier", depth) for depth in (64, 96)] == [10, 3]
+    assert [protocol("fig04_deep").runs_of("orthogonal", depth) for depth in (256, 1000)] == [10, 3]
     assert [protocol("fig08").runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "xavier")] == [5, 3]
 
 

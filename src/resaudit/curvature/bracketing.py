@@ -10,13 +10,15 @@ from bisect import insort
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+Bounds = tuple[float, float]
+
 Counter = Callable[[Sequence[float]], list[tuple[int, float]]]
 """For each bound, the number of eigenvalues below it and log |det(H - bound I)|."""
 
 
-CERTAIN = 3e-5
+CERTAIN = 1e-5
 """Relative width of the bounds within which counts have enclosed an eigenvalue when interpolation is believed."""
-SHRUNK = 0.01
+SHRUNK = 0.005
 """And how much narrower these have to be than those that were known to hold it alone: two steps' worth."""
 MOST_COUNTS = 100
 """For one eigenvalue within bounds that hold it alone; bisection alone would need some 30."""
@@ -63,10 +65,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Percentile:
-    """A percentile, and a bound between the two eigenvalues it lies between."""
+    """A percentile, and bounds that enclose the two eigenvalues it lies between, and as few others as may be."""
 
     value: float
-    between: float
+    bounds: Bounds
 
 
 @dataclass
@@ -105,12 +107,12 @@ class Bracketing:
                 raise Untrusted(f"counts at {less.t:.3g} and {more.t:.3g} contradict each other")
         return pair
 
-    def percentile(self, share: float, hint: float | None = None) -> Percentile | None:
+    def percentile(self, share: float, hint: Bounds | None = None) -> Percentile | None:
         """Percentile of the absolute eigenvalues, linearly interpolated between ranks; None if it lies under the floor.
 
         Args:
             share: in [0, 1).
-            hint: a bound that may lie between the two ranks, such as that of a nearby Hessian.
+            hint: bounds that may enclose the two ranks, such as those of a nearby Hessian.
 
         Raises:
             Untrusted: counts contradict each other, or could not be taken.
@@ -118,12 +120,13 @@ class Bracketing:
         position = share * (self.size - 1)
         rank = math.floor(position)
         weight = position - rank
-        middle = hint if hint else math.sqrt(self.floor * self.top)
-        self.at(min(max(middle, 1.01 * self.floor), self.top))
+        for bound in hint or (math.sqrt(self.floor * self.top),):
+            if self.at(min(max(bound, 1.01 * self.floor), self.top)).within != rank:
+                break
         if not (self._enclose(rank) and self._enclose(rank + 2)):
             return None
         first, second = self._both(rank, (1 - weight, weight))
-        return Percentile((1 - weight) * first + weight * second, math.sqrt(first * second))
+        return Percentile((1 - weight) * first + weight * second, (self._below(rank).t, self._above(rank + 2).t))
 
     def _below(self, wanted: int) -> Pair:
         """The largest bound known with at most as many eigenvalues within as wanted."""

@@ -11,6 +11,7 @@ import torch
 from resaudit.curvature.bracketing import Bracketing, Untrusted
 from resaudit.curvature.chain import Chain, chains_of
 from resaudit.curvature.counts import count_below
+from resaudit.curvature.foresight import Foresight
 from resaudit.curvature.products import HessianProduct, largest_magnitude, runs_at_once
 from resaudit.curvature.spectra import Spectra
 from resaudit.curvature.spectrum import SIZEABLE, spectra_at
@@ -19,6 +20,8 @@ from resaudit.networks.network import Network
 
 CERTIFIED = 1e-8
 """Relative distance above the largest absolute eigenvalue found beyond which counts must show that there is none."""
+MOST_MISSED = 1e3
+"""How far short of the largest eigenvalue Lanczos may have fallen before counts are doubted instead."""
 TOLERANCE = 1e-6
 """Relative accuracy of the 10th percentile."""
 DANGER = 1.0
@@ -54,22 +57,19 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
     cost less.
     """
     vectors: torch.Tensor | None = None
-    hints: list[float | None] = []
+    foresight: list[Foresight] = []
     rows: list[list[_Row]] = []
     for at in weights:
         finite = torch.isfinite(at).all(dim=3).all(dim=2).all(dim=0)
         sound = torch.where(finite[None, :, None, None], at, torch.zeros_like(at)).to("cpu", torch.float64)
         magnitudes, vectors = _largest(sound, network, moments, vectors)
-        hints = hints or [None] * at.shape[1]
-        jobs = zip(chains_of(sound, network, moments), magnitudes, hints, finite.tolist(), strict=True)
+        foresight = foresight or [Foresight() for _ in magnitudes]
+        jobs = zip(chains_of(sound, network, moments), magnitudes, foresight, finite.tolist(), strict=True)
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             counted = list(pool.map(lambda job: _statistics(*job), jobs))
-        here = [
-            found or (_otherwise(sound[:, run], magnitudes[run], network, moments), None)
-            for run, found in enumerate(counted)
-        ]
-        rows.append([row for row, _ in here])
-        hints = [hint for _, hint in here]
+        rows.append([
+            row or _otherwise(sound[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
+        ])  # fmt: skip
     return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
 
 
@@ -85,25 +85,26 @@ def _largest(
     return magnitudes, torch.cat([part.vector for part in found], dim=1)
 
 
-def _statistics(chain: Chain, lambda_max: float, hint: float | None, finite: bool) -> tuple[_Row, float | None] | None:
-    """Of one Hessian, and where to look in the next one; None where counts are not to be trusted."""
+def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: bool) -> _Row | None:
+    """Of one Hessian; None where counts are not to be trusted."""
     if not finite:
-        return _Row(), None
+        return _Row()
     if lambda_max == 0.0:
-        return _Row(0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 0.0), None
+        return _Row(0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 0.0)
     size = chain.network.parameters
     try:
         lambda_max = certified_largest(chain, lambda_max)
         floor = EPS * size * lambda_max
         index, raw, sizeable = (n / size for n in _indices(chain, floor, lambda_max))
         search = Bracketing(lambda t: trusted_counts(chain, t), size, floor, lambda_max * (1 + CERTIFIED), TOLERANCE)
-        p10 = search.percentile(SHARE, hint)
+        p10 = search.percentile(SHARE, foresight.hint())
     except Untrusted:
         return None
     row = _Row(lambda_max, math.nan, math.nan, index, raw, sizeable, floor)
     if p10 is None:
-        return row, None
-    return replace(row, lambda_p10=p10.value, condition_number=lambda_max / p10.value, resolved=True), p10.between
+        return row
+    foresight.remember(p10)
+    return replace(row, lambda_p10=p10.value, condition_number=lambda_max / p10.value, resolved=True)
 
 
 def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, float]]:
@@ -140,6 +141,8 @@ def certified_largest(chain: Chain, found: float) -> float:
     low, high = found, 2 * found
     while not none_beyond(high):
         low, high = high, 2 * high
+        if high > MOST_MISSED * found:
+            raise Untrusted(f"counts show eigenvalues beyond {MOST_MISSED:.0f} times the largest that Lanczos found")
     while high - low > CERTIFIED * high:
         middle = (low + high) / 2
         low, high = (low, middle) if none_beyond(middle) else (middle, high)
