@@ -4,6 +4,7 @@ By Triton's interpreter on 300 real images, on a card, where there is one, on al
 takes what its interpreter takes.
 """
 
+import importlib
 import importlib.util
 import multiprocessing
 import os
@@ -14,6 +15,7 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -26,8 +28,19 @@ from resaudit.training.objectives import sampled_objective
 from resaudit.training.sampled import SampledObjective
 from tests.oracle.test_kernels import NETWORKS, as_the_kernel_sees, relative, weights_of
 
+
+def numbers(version: str) -> tuple[int, ...]:
+    return tuple(map(int, version.split(".")[:2]))
+
+
 CPU = torch.device("cpu")
-needs_triton = pytest.mark.skipif(importlib.util.find_spec("triton") is None, reason="there is no triton here")
+NUMPY = numbers(np.__version__)
+TRITON = numbers(importlib.import_module("triton").__version__) if importlib.util.find_spec("triton") else ()
+needs_triton = pytest.mark.skipif(not TRITON, reason="there is no triton here")
+needs_interpreter = pytest.mark.skipif(
+    not TRITON or (TRITON < (3, 9) and NUMPY >= (2, 4)),
+    reason="there is no triton here, or its interpreter is too old for this NumPy",
+)
 needs_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 # Every place where an activation or a shortcut can be.
 SMALL = [
@@ -39,12 +52,6 @@ Pair = tuple[torch.Tensor, torch.Tensor]
 Interpreted = Callable[..., Pair]
 
 
-def _interpret() -> None:
-    # Triton asks for this once, when it is imported.
-    os.environ["TRITON_INTERPRET"] = "1"
-    torch.set_num_threads(1)
-
-
 def _computed(network: Network, whitened: Whitened, weights: torch.Tensor, settings: dict[str, int]) -> Pair:
     for name, value in settings.items():
         setattr(cuda, name, value)
@@ -54,8 +61,11 @@ def _computed(network: Network, whitened: Whitened, weights: torch.Tensor, setti
 @pytest.fixture(scope="module")
 def interpreted() -> Iterator[Interpreted]:
     """The objective's answer, from a process in which Triton interprets; by default with two parts of the samples."""
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(1, context, initializer=_interpret) as process:
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        with pytest.MonkeyPatch.context() as patched:
+            # Triton looks at this once, when it is imported, which the process does as it starts.
+            patched.setenv("TRITON_INTERPRET", "1")
+            process.submit(torch.set_num_threads, 1).result()
         yield lambda network, whitened, weights, **settings: process.submit(
             _computed, network, whitened, weights, {"PARTS": 2, "BYTES_AT_ONCE": cuda.BYTES_AT_ONCE, **settings}
         ).result()
@@ -72,7 +82,7 @@ def agree(found: Pair, network: Network, whitened: Whitened, weights: torch.Tens
         assert relative(found[1][layer].cpu(), gradient[layer]) <= 1e-5, f"layer {layer}"
 
 
-@needs_triton
+@needs_interpreter
 @pytest.mark.parametrize(("name", "depth"), SMALL)
 def test_interpreted_the_kernel_equals_autograd_in_double_precision(
     name: str, depth: int, whitened: Whitened, interpreted: Interpreted
@@ -86,7 +96,7 @@ def test_interpreted_the_kernel_equals_autograd_in_double_precision(
     agree(found, network, some, weights)
 
 
-@needs_triton
+@needs_interpreter
 @pytest.mark.parametrize("count", [1, 127, 128, 129])
 def test_interpreted_a_block_that_is_not_full_adds_nothing(
     count: int, whitened: Whitened, interpreted: Interpreted
@@ -96,7 +106,7 @@ def test_interpreted_a_block_that_is_not_full_adds_nothing(
     agree(interpreted(network, some, weights), network, some, weights)
 
 
-@needs_triton
+@needs_interpreter
 def test_interpreted_the_same_bits_again_in_a_group_for_each_run_and_alone(
     whitened: Whitened, interpreted: Interpreted
 ) -> None:
@@ -111,7 +121,7 @@ def test_interpreted_the_same_bits_again_in_a_group_for_each_run_and_alone(
     assert torch.equal(alone_gradient, gradient[:, 1:2])
 
 
-@needs_triton
+@needs_interpreter
 def test_interpreted_a_run_that_overflows_is_not_finite_and_spoils_no_other(
     whitened: Whitened, interpreted: Interpreted
 ) -> None:
