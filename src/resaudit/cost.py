@@ -10,6 +10,9 @@ SECONDS_PER_LAYER_STEP = 8e-6
 SECONDS_PER_LAYER_STEP_AND_RUN = 0.9e-6
 SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
+# A spectrum from counts, by layer: at its dearest, 2-shortcut networks; the first one of a run has no guess to start from.
+SECONDS_PER_LAYER_COUNTED = 3e-3
+SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
 MEGABYTES_TO_START = 500.0
 SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
 SECONDS_PER_UNIT_BUILT = 1e-4
@@ -39,8 +42,20 @@ def train_cost(ensemble: Ensemble) -> Cost:
 
 
 def curvature_cost(job: Hessians) -> Cost:
-    """Of the dense Hessians and their eigenvalues."""
-    ensemble = job.ensemble
+    """Of the Hessians' statistics: from counts, where the compiled kernel takes them, or from all eigenvalues."""
+    return _counted_cost(job.ensemble) if job.method == "counts" else _dense_cost(job.ensemble)
+
+
+def _counted_cost(ensemble: Ensemble) -> Cost:
+    depth, size, runs = ensemble.network.depth, ensemble.network.parameters, ensemble.runs
+    later = max(0, len(ensemble.snapshot_epochs) - 1)
+    each = depth * (SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * later)
+    snapshots = 8e-6 * (later + 1) * runs * size
+    vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
+    return Cost(SECONDS_TO_START + each * runs, MEGABYTES_TO_START + 2 * snapshots + vectors)
+
+
+def _dense_cost(ensemble: Ensemble) -> Cost:
     size = ensemble.network.parameters
     hessians = max(1, len(ensemble.snapshot_epochs)) * ensemble.runs
     each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2

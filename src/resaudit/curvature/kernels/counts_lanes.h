@@ -231,7 +231,7 @@ typedef struct {
     const double *mixing;
 } F(Layer);
 
-/* Columns of (put off, X) become columns of (put off, v, boundary): eq. 12. Rows that only the upper triangle has may be left out. */
+/* Columns of (put off, X) become columns of (put off, v, boundary): eq. 4. Rows that only the upper triangle has may be left out. */
 static void F(substitute)(const F(Layer) * layer, int d, int k, const double *from, double *to, int ld, int ld_to, int n, int lower) {
     int square = d * d;
     const double *hidden = from + (size_t)(k + (layer->boundary_in - 1) * square) * ld, *skip = from + (size_t)k * ld;
