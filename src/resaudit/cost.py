@@ -10,7 +10,7 @@ SECONDS_PER_LAYER_STEP = 8e-6
 SECONDS_PER_LAYER_STEP_AND_RUN = 0.9e-6
 SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
-# A spectrum from counts, by layer: at its dearest, 2-shortcut networks; the first one of a run has no guess to start from.
+# A spectrum from counts, by layer, of the dearest networks (2-shortcut); the first of a run has no guess to start from.
 SECONDS_PER_LAYER_COUNTED = 3e-3
 SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
 MEGABYTES_TO_START = 500.0
