@@ -133,7 +133,7 @@ def quadrature(whitened: Whitened, moments: Moments, products: int) -> None:
         reached = np.cumsum(shares[order]) / shares.sum()
         tenth = np.abs(values)[order][np.searchsorted(reached, 0.1)]
         print(
-            f"  its method with exact products, {name}: lambda_p10 {tenth:.3g}, right is {dense.lambda_p10.item():.3g}; "
+            f"  its method, exact products, {name}: lambda_p10 {tenth:.3g}, right is {dense.lambda_p10.item():.3g}; "
             f"index {shares[values < 0].sum() / shares.sum():.4f}, right is {dense.index.item():.4f}"
         )
 
