@@ -148,7 +148,7 @@ def test_counts_and_statistics_are_lapacks_along_training(
     np.testing.assert_array_equal(ours.sizeable_index, dense.sizeable_index)
     np.testing.assert_array_equal(ours.resolved, dense.resolved)
     known = ours.resolved
-    allowed = 2e-6 * dense.lambda_p10 + 0.01 * dense.noise_floor
+    allowed = 1e-6 * dense.lambda_p10 + 0.01 * dense.noise_floor
     assert (np.abs(ours.lambda_p10 - dense.lambda_p10)[known] <= allowed[known]).all()
 
 

@@ -12,7 +12,17 @@ from matplotlib.figure import Figure
 
 from resaudit.config import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
-from resaudit.papers.demystifying_resnet import fig03, fig04, fig05, fig06, fig07, fig08, final_losses
+from resaudit.datasets.moments import Moments
+from resaudit.papers.demystifying_resnet import (
+    fig03,
+    fig04,
+    fig04_deep,
+    fig05,
+    fig06,
+    fig07,
+    fig08,
+    final_losses,
+)
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.papers.evidence import Evidence
@@ -143,6 +153,19 @@ def test_fig04_never_draws_an_unresolved_condition_number_as_known() -> None:
     assert 5.0 in values
     assert 1e16 not in values
     assert 10.0 / 1e-12 in values, "what can be said: at least lambda_max / noise_floor"
+
+
+def test_fig04_deep_draws_theorem_2s_constant_and_growth_with_depth(moments: Moments) -> None:
+    keys = [("2-shortcut", 16), ("orthogonal", 16), ("orthogonal", 32)]
+    table = fig04_deep.table(Evidence(spectra={key: spectra((1, 2)) for key in keys}, moments=moments))
+    singular = np.linalg.svd(moments.xx - moments.yx, compute_uv=False).repeat(20 * 500)
+    constant = singular.max() / np.percentile(singular, 10)
+    assert table["theory"].notna().tolist() == [True] * 2 + [False] * 4
+    assert table["theory"].dropna().unique() == pytest.approx([constant])
+    table["condition_number"] = [3.0, 3.0, 8.0, 8.0, 20.0, 20.0]
+    values = drawn_values(fig04_deep.plot(table.assign(resolved=True)))
+    assert np.isclose(values, constant, rtol=1e-12).any()
+    assert 16.0 in values, "8 at depth 16 grows in proportion to depth"
 
 
 def along_training(resolved: list[bool]) -> pd.DataFrame:

@@ -5,6 +5,7 @@ alone the determinant of H - t I, which each count yields too, has a single zero
 few counts (eq. 11). Needs the standard library only.
 """
 
+import itertools
 import math
 from bisect import insort
 from collections.abc import Callable, Sequence
@@ -26,6 +27,8 @@ MOST_COUNTS = 100
 
 LEAST_CUT = 0.1
 """Share of a bracket, in log t, that a count takes off at least."""
+CUTS_BEFORE_TWO = 2
+"""Tries to part an eigenvalue from one of the other sign before both are searched: near zero weights they pair up."""
 LEAST_WEIGHT = 0.1
 """In a percentile, of the eigenvalues below and above it: one that weighs less may be known less well."""
 
@@ -80,14 +83,14 @@ class Bracketing:
         size: number of eigenvalues.
         floor: absolute value under which no eigenvalue is looked for.
         top: absolute value above all eigenvalues.
-        tolerance: relative accuracy of an eigenvalue that is searched.
+        tolerance: relative width of bounds at which an eigenvalue between them is known well enough.
     """
 
     count: Counter
     size: int
     floor: float
     top: float
-    tolerance: float = 1e-6
+    tolerance: float = 1e-7
     pairs: list[Pair] = field(default_factory=list)
 
     def at(self, t: float) -> Pair:
@@ -154,7 +157,7 @@ class Bracketing:
 
     def _both(self, rank: int, weights: tuple[float, float]) -> tuple[float, float]:
         """The absolute eigenvalues with ``rank`` and ``rank + 1`` smaller ones."""
-        while True:
+        for tried in itertools.count():
             low, high = self._below(rank), self._above(rank + 2)
             if any(p.within == rank + 1 for p in self.pairs):
                 return self._ranked(rank, weights[0]), self._ranked(rank + 1, weights[1])
@@ -162,12 +165,13 @@ class Bracketing:
                 return low.t, high.t
             if (low.within, high.within) == (rank, rank + 2):
                 return self._two(low, high, weights)
-            self.at(_cut(low, high, rank if rank > low.within else rank + 2))
+            self.at(_cut(low, high, rank if rank > low.within else rank + 2, tried))
+        raise AssertionError("unreachable")
 
     def _two(self, low: Pair, high: Pair, weights: tuple[float, float]) -> tuple[float, float]:
         """The two absolute eigenvalues between two bounds."""
         if high.upper - low.upper == 1:
-            ends = [self._zero(low.side(s), high.side(s), s, min(weights)) for s in (True, False)]
+            ends = [self._zero(low.side(s), high.side(s), s, max(weights)) for s in (True, False)]
             return min(ends), max(ends)
         positive = high.upper > low.upper
         left, right = low.side(positive), high.side(positive)
@@ -184,14 +188,17 @@ class Bracketing:
     def _ranked(self, rank: int, weight: float) -> float:
         """The absolute eigenvalue with ``rank`` smaller ones."""
         tolerance = self.tolerance / max(weight, LEAST_WEIGHT)
-        while True:
+        for tried in itertools.count():
             low, high = self._below(rank), self._above(rank + 1)
             if high.t - low.t <= tolerance * high.t:
                 return (low.t + high.t) / 2
+            if tried >= CUTS_BEFORE_TWO and high.upper - low.upper == low.lower - high.lower == 1:
+                return self._two(low, high, (weight, weight))[rank - low.within]
             if high.within - low.within == 1:
                 positive = high.upper > low.upper
                 return self._zero(low.side(positive), high.side(positive), positive, weight)
-            self.at(_cut(low, high, rank if rank > low.within else rank + 1))
+            self.at(_cut(low, high, rank if rank > low.within else rank + 1, tried))
+        raise AssertionError("unreachable")
 
     def _one(self, t: float, positive: bool) -> Side:
         ((count, log_determinant),) = self.count([t if positive else -t])
@@ -199,7 +206,8 @@ class Bracketing:
 
     def _zero(self, left: Side, right: Side, positive: bool, weight: float) -> float:
         """The only eigenvalue of one sign between two absolute values, as a zero of det(H - t I) or det(H + t I)."""
-        most = 1 / max(weight, LEAST_WEIGHT)
+        # The error of an interpolation goes with the square of the width.
+        most = 1 / math.sqrt(max(weight, LEAST_WEIGHT))
         enough = max(self.tolerance * left.t, min(CERTAIN * left.t, SHRUNK * (right.t - left.t))) * most
         ends = left.count, right.count
         outside: Side | None = None
@@ -229,10 +237,10 @@ def _step(missing: int, wanted: int) -> float:
     return 1.2 * missing / max(wanted, 1)
 
 
-def _cut(low: Pair, high: Pair, wanted: int) -> float:
-    """Where to count next between two bounds, in log t; never so near to one that nothing is gained."""
+def _cut(low: Pair, high: Pair, wanted: int, tried: int) -> float:
+    """Where to count next between two bounds, in log t; every fourth time in the middle, whatever counts suggest."""
     share = (wanted - low.within) / (high.within - low.within)
-    share = min(max(share, LEAST_CUT), 1 - LEAST_CUT)
+    share = 0.5 if tried % 4 == 3 else min(max(share, LEAST_CUT), 1 - LEAST_CUT)
     return low.t * math.exp(share * math.log(high.t / low.t))
 
 

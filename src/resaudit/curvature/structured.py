@@ -22,8 +22,8 @@ CERTIFIED = 1e-8
 """Relative distance above the largest absolute eigenvalue found beyond which counts must show that there is none."""
 MOST_MISSED = 1e3
 """How far short of the largest eigenvalue Lanczos may have fallen before counts are doubted instead."""
-TOLERANCE = 1e-6
-"""Relative accuracy of the 10th percentile."""
+TOLERANCE = 1e-7
+"""Relative width of bounds at which the 10th percentile's eigenvalues are known; it is exact to ten times that."""
 DANGER = 1.0
 """A count at t whose fronts have entries above DANGER |t| / eps is trusted only if other pivots give the same."""
 SECOND_THRESHOLD = 1e-2

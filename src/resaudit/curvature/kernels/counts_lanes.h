@@ -84,7 +84,8 @@ static void F(exchange)(Space *space, double *a, int ld, int live, int i, int j,
 /* Takes column[q] as a pivot; the rest of the column becomes one of the panel. */
 static void F(take_one)(Space *space, int q, int n, int pivots, Tally *tally) {
     double pivot = space->column[q];
-    double *left = space->left + (size_t)pivots * space->capacity, *right = space->right + (size_t)pivots * space->capacity;
+    double *left = space->left + (size_t)pivots * space->capacity;
+    double *right = space->right + (size_t)pivots * space->capacity;
     double inverse = 1.0 / pivot;
     for (int i = q + 1; i < n; i++) {
         right[i] = space->column[i];
@@ -105,7 +106,8 @@ static void F(take_zero)(Space *space, int q, int n, int pivots, Tally *tally) {
 static void F(take_two)(Space *space, int q, int n, int pivots, Tally *tally) {
     const double *x = space->column, *y = space->other;
     double d = x[q], b = x[q + 1], e = y[q + 1], determinant = d * e - b * b;
-    double *left = space->left + (size_t)pivots * space->capacity, *right = space->right + (size_t)pivots * space->capacity;
+    double *left = space->left + (size_t)pivots * space->capacity;
+    double *right = space->right + (size_t)pivots * space->capacity;
     int next = space->capacity;
     for (int i = q + 2; i < n; i++) {
         right[i] = x[i];
@@ -153,8 +155,7 @@ static int F(eliminate)(Space *space, double *a, int ld, int n, int p, double th
         if (r >= 0 && x[r] != 0.0) {
             F(fetch)(space, a, ld, q, r, n, pivots, y);
             double b = x[r], e = y[r], determinant = x[q] * e - b * b;
-            double kept_x = x[r], kept_y = y[q];
-            double rest_y, rest_x;
+            double kept_y = y[q];
             y[r] = 0.0;
             double coupled_y = F(largest)(y, q, n);
             y[r] = e;
@@ -166,11 +167,11 @@ static int F(eliminate)(Space *space, double *a, int ld, int n, int p, double th
                 continue;
             }
             x[r] = 0.0, y[r] = 0.0, y[q] = 0.0;
-            rest_x = F(largest)(x, q + 1, n);
-            rest_y = F(largest)(y, q + 1, n);
-            x[r] = kept_x, y[q] = kept_y, y[r] = e;
-            double bound = fabs(determinant) / threshold;
-            if (fabs(e) * rest_x + fabs(b) * rest_y <= bound && fabs(b) * rest_x + fabs(x[q]) * rest_y <= bound && determinant != 0.0) {
+            double rest_x = F(largest)(x, q + 1, n), rest_y = F(largest)(y, q + 1, n);
+            x[r] = b, y[q] = kept_y, y[r] = e;
+            double bound = fabs(determinant) / threshold; /* eq. 9 */
+            if (determinant != 0.0 && fabs(e) * rest_x + fabs(b) * rest_y <= bound &&
+                fabs(b) * rest_x + fabs(x[q]) * rest_y <= bound) {
                 F(exchange)(space, a, ld, q, q + 1, r, n, pivots);
                 F(fetch)(space, a, ld, q, q, n, pivots, x);
                 F(fetch)(space, a, ld, q, q + 1, n, pivots, y);
@@ -183,9 +184,9 @@ static int F(eliminate)(Space *space, double *a, int ld, int n, int p, double th
     }
 }
 
-/* to_b = sum_a factors[a, b] from_a for columns a + outer g, in all rows from .. n - 1; added to if asked. */
-INLINED void F(mix_columns)(int outputs, int d, const double *factors, int across, int down, const double *from, double *to,
-                            int ld, int ld_to, int start, int n, int inner) {
+/* Column b of to = sum_c factors[c, b] times column c of from, in the rows start .. n - 1; columns lie inner apart. */
+INLINED void F(mix_columns)(int outputs, int d, const double *factors, int across, int down, const double *from,
+                            double *to, int ld, int ld_to, int start, int n, int inner) {
     for (int i = start; i < n; i += 2 * LANES) {
         V sum[5][2];
         UNROLLED for (int b = 0; b < outputs; b++) sum[b][0] = sum[b][1] = (V){0.0};
@@ -206,17 +207,19 @@ INLINED void F(mix_columns)(int outputs, int d, const double *factors, int acros
     }
 }
 
-static void F(mix)(int d, const double *factors, int across, int down, const double *from, double *to, int ld, int ld_to, int start,
-                   int n, int inner, int outer) {
+static void F(mix)(int d, const double *factors, int across, int down, const double *from, double *to, int ld,
+                   int ld_to, int start, int n, int inner, int outer) {
     start -= start % (2 * LANES);
     for (int g = 0; g < d; g++) {
         const double *source = from + (size_t)g * outer * ld;
         double *target = to + (size_t)g * outer * ld_to;
         int b = 0;
         for (; b + 5 <= d; b += 5)
-            F(mix_columns)(5, d, factors + b * across, across, down, source, target + (size_t)b * inner * ld_to, ld, ld_to, start, n, inner);
+            F(mix_columns)(5, d, factors + b * across, across, down, source, target + (size_t)b * inner * ld_to, ld,
+                           ld_to, start, n, inner);
         for (; b < d; b++)
-            F(mix_columns)(1, d, factors + b * across, across, down, source, target + (size_t)b * inner * ld_to, ld, ld_to, start, n, inner);
+            F(mix_columns)(1, d, factors + b * across, across, down, source, target + (size_t)b * inner * ld_to, ld,
+                           ld_to, start, n, inner);
     }
 }
 
@@ -226,13 +229,15 @@ static void F(copy)(const double *from, double *to, int ld, int ld_to, int start
 }
 
 typedef struct {
-    int first, last, boundary_in, boundary_out; /* of the unit; blocks of the boundary behind and before the layer */
-    const double *weight, *before;              /* weight: plus the identity where a unit is one layer */
-    const double *mixing;
+    int boundary_in, boundary_out; /* blocks of the boundary behind and before the layer */
+    const double *weight, *before; /* weight: plus the identity where a unit is one layer */
 } F(Layer);
 
-/* Columns of (put off, X) become columns of (put off, v, boundary): eq. 12. Rows that only the upper triangle has may be left out. */
-static void F(substitute)(const F(Layer) * layer, int d, int k, const double *from, double *to, int ld, int ld_to, int n, int lower) {
+/* Columns of (put off, X) become columns of (put off, v, boundary): eq. 4.
+ * At a unit's last layer F' = s + W h + v B, and the skip's columns are those of F' itself. Rows that only the upper
+ * triangle has are left out if only the lower is wanted. */
+static void F(substitute)(const F(Layer) * layer, int d, int k, const double *from, double *to, int ld, int ld_to,
+                          int n, int lower) {
     int square = d * d;
     const double *hidden = from + (size_t)(k + (layer->boundary_in - 1) * square) * ld, *skip = from + (size_t)k * ld;
     double *control = to + (size_t)k * ld_to, *bound = control + (size_t)square * ld_to;
@@ -280,16 +285,14 @@ static int F(count)(const Work *work, Space *space, double shift, Tally *tally) 
         for (int i = 0; i < d; i++)
             for (int c = 0; c < d; c++) old[(i + d * j) + (size_t)(i + d * c) * ld_old] = work->second[j * d + c];
     for (int l = work->depth - 1; l >= 0; l--) {
-        int first = l % work->unit_depth == 0, last = (l + 1) % work->unit_depth == 0;
-        int boundary = l == 0 ? 0 : (first ? 1 : 2);
+        int boundary = l == 0 ? 0 : (l % work->unit_depth == 0 ? 1 : 2);
         const double *weight = work->weights + (size_t)l * square;
         if (work->has_shortcuts && work->unit_depth == 1) {
             memcpy(joined, weight, sizeof(joined));
             for (int i = 0; i < d; i++) joined[i * d + i] += 1.0;
             weight = joined;
         }
-        F(Layer) layer = {first, last, blocks_in, boundary, weight, work->before + (size_t)l * square, 0};
-        /* At a unit's last layer F' = s + W h + v B: the skip's columns are those of F' itself. */
+        F(Layer) layer = {blocks_in, boundary, weight, work->before + (size_t)l * square};
         int n = k + square * (1 + boundary), ld = leading(n);
         F(substitute)(&layer, d, k, old, space->mixed, ld_old, ld_old, n_old, 0);
         F(transpose)(space->mixed, space->front, n_old, n, ld_old, ld);
