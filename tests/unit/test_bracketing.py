@@ -161,6 +161,21 @@ def test_a_diverged_run_has_no_spectrum_and_spares_the_others(weights: torch.Ten
     np.testing.assert_allclose(spectra.lambda_p10[0, [0, 2]], alone.lambda_p10[0], rtol=1e-6)
 
 
+def test_weights_whose_products_overflow_have_no_spectrum(weights: torch.Tensor, moments: Moments) -> None:
+    weights[:, 0] *= 1e200
+    spectra = structured_spectra_along([weights], NETWORK, moments)
+    assert np.isnan(spectra.lambda_max[0, 0])
+    assert spectra.resolved[0].tolist() == [False, True, True]
+
+
+def test_without_the_kernel_small_hessians_are_dense(
+    weights: torch.Tensor, moments: Moments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(structured, "library", lambda: None)
+    ours, dense = (along([weights], NETWORK, moments) for along in (structured_spectra_along, spectra_along))
+    np.testing.assert_array_equal(ours.lambda_p10, dense.lambda_p10)
+
+
 def test_a_hessian_of_zeros_has_no_condition_number(moments: Moments) -> None:
     spectra = structured_spectra_along([torch.zeros(6, 1, 10, 10, dtype=torch.float64)], Network(3, 6, 10), moments)
     assert spectra.lambda_max.item() == 0

@@ -12,6 +12,7 @@ from resaudit.curvature.bracketing import Bracketing, Untrusted
 from resaudit.curvature.chain import Chain, chains_of
 from resaudit.curvature.counts import count_below
 from resaudit.curvature.foresight import Foresight
+from resaudit.curvature.kernels.library import library
 from resaudit.curvature.products import HessianProduct, largest_magnitude, runs_at_once
 from resaudit.curvature.spectra import Spectra
 from resaudit.curvature.spectrum import SIZEABLE, spectra_at
@@ -29,7 +30,7 @@ DANGER = 1.0
 SECOND_THRESHOLD = 1e-2
 """Least pivot of that second count: other pivots are taken, with less growth, at a higher price."""
 LARGEST_DENSE = 3200
-"""Parameters up to which a Hessian whose counts are not to be trusted is computed densely instead."""
+"""Parameters up to which a Hessian is dense if its counts are not to be trusted, or there is no compiled kernel."""
 EPS = float(np.finfo(np.float64).eps)
 SHARE = 0.1
 
@@ -60,17 +61,26 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
     foresight: list[Foresight] = []
     rows: list[list[_Row]] = []
     for at in weights:
-        finite = torch.isfinite(at).all(dim=3).all(dim=2).all(dim=0)
-        sound = torch.where(finite[None, :, None, None], at, torch.zeros_like(at)).to("cpu", torch.float64)
+        sound, finite = _sound(at.to("cpu", torch.float64), network, moments)
         magnitudes, vectors = _largest(sound, network, moments, vectors)
         foresight = foresight or [Foresight() for _ in magnitudes]
-        jobs = zip(chains_of(sound, network, moments), magnitudes, foresight, finite.tolist(), strict=True)
+        jobs = zip(chains_of(sound, network, moments), magnitudes, foresight, finite, strict=True)
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             counted = list(pool.map(lambda job: _statistics(*job), jobs))
         rows.append([
             row or _otherwise(sound[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
         ])  # fmt: skip
     return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
+
+
+def _sound(weights: torch.Tensor, network: Network, moments: Moments) -> tuple[torch.Tensor, list[bool]]:
+    """The weights with zeros for runs that have diverged, so far that products overflow; and which have not."""
+
+    def finite_runs(values: torch.Tensor) -> torch.Tensor:
+        return torch.isfinite(values).all(dim=3).all(dim=2).all(dim=0)
+
+    finite = finite_runs(weights) & finite_runs(HessianProduct(weights, network, moments)(torch.ones_like(weights)))
+    return torch.where(finite[None, :, None, None], weights, torch.zeros_like(weights)), finite.tolist()
 
 
 def _largest(
@@ -86,12 +96,14 @@ def _largest(
 
 
 def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: bool) -> _Row | None:
-    """Of one Hessian; None where counts are not to be trusted."""
+    """Of one Hessian; None where counts are not to be trusted, or cost more than all eigenvalues do."""
     if not finite:
         return _Row()
     if lambda_max == 0.0:
         return _Row(0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 0.0)
     size = chain.network.parameters
+    if library() is None and size <= LARGEST_DENSE:
+        return None
     try:
         lambda_max = certified_largest(chain, lambda_max)
         floor = EPS * size * lambda_max
@@ -161,4 +173,5 @@ def _otherwise(weights: torch.Tensor, lambda_max: float, network: Network, momen
     if network.parameters > LARGEST_DENSE:
         return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
     dense = spectra_at(weights[:, None], network, moments)
-    return _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})
+    row = _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})
+    return row if row.resolved else replace(row, lambda_p10=math.nan, condition_number=math.nan)
