@@ -25,7 +25,7 @@ MOST_MISSED = 1e3
 """How far short of the largest eigenvalue Lanczos may have fallen before counts are doubted instead."""
 TOLERANCE = 1e-7
 """Relative width of bounds at which the 10th percentile's eigenvalues are known; it is exact to ten times that."""
-DANGER = 1.0
+DANGER = 1e-3
 """A count at t whose fronts have entries above DANGER |t| / eps is trusted only if other pivots give the same."""
 SECOND_THRESHOLD = 1e-2
 """Least pivot of that second count: other pivots are taken, with less growth, at a higher price."""
