@@ -49,6 +49,6 @@ def test_where_the_kernel_was_not_built_torch_stands_in_and_says_why(
     monkeypatch.setattr(library, "library", lambda: None)
     objective, said = sampled_objective(RELU, whitened, CPU, "auto")
     assert isinstance(objective, SampledObjective)
-    assert said == "torch, since the kernel was not built (it needs a C compiler; pip install -e . builds it)"
-    with pytest.raises(ResauditError, match="kernel is fused, but the kernel was not built"):
+    assert said == "torch, since the compiled kernel was not built (it needs a C compiler; pip install -e . builds it)"
+    with pytest.raises(ResauditError, match="kernel is fused, but the compiled kernel was not built"):
         sampled_objective(RELU, whitened, CPU, "fused")

@@ -17,6 +17,7 @@ import numpy as np
 from resaudit.curvature.chain import Chain
 from resaudit.curvature.kernels.library import Work, lanes, library
 from resaudit.curvature.plain import TooManyDelayed, eliminate_chain
+from resaudit.extensions import NOT_BUILT
 
 THRESHOLD = 1e-4
 """Least pivot, as a share of the largest entry it is coupled to (eq. 9)."""
@@ -46,9 +47,9 @@ def counted_by() -> str:
     """What counts here, in words."""
     wide = lanes()
     return (
-        f"compiled, {wide} doubles at once"
+        f"compiled counts, vectors of {wide} doubles"
         if wide
-        else "LAPACK to 3200 parameters, then plain NumPy: the compiled kernel was not built"
+        else f"LAPACK up to 3200 parameters and counts in NumPy above, since {NOT_BUILT}"
     )
 
 
@@ -83,7 +84,7 @@ def _most_delayed(chain: Chain) -> int:
 def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Counts:
     loaded, wide = library(), lanes()
     if loaded is None or wide is None:
-        raise ValueError("the compiled kernel was not built (it needs a C compiler; pip install -e . builds it)")
+        raise ValueError(NOT_BUILT)
     below, delayed = np.zeros((2, len(shifts)), dtype=np.int64)
     log_determinant, largest = np.zeros((2, len(shifts)))
     network = chain.network

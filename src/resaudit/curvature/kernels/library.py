@@ -2,8 +2,9 @@
 
 import ctypes
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
+
+from resaudit.extensions import extension
 
 
 class Work(ctypes.Structure):
@@ -33,15 +34,12 @@ class Work(ctypes.Structure):
 @cache
 def library() -> ctypes.CDLL | None:
     """The extension ``_counts``; None where it was not built, for want of a C compiler."""
-    for suffix in EXTENSION_SUFFIXES:
-        path = Path(__file__).with_name(f"_counts{suffix}")
-        if path.is_file():
-            loaded = ctypes.CDLL(str(path))
-            loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
-            loaded.resaudit_count.restype = None
-            loaded.resaudit_count_memory.restype = ctypes.c_int64
-            return loaded
-    return None
+    loaded = extension(Path(__file__).parent, "_counts")
+    if loaded:
+        loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
+        loaded.resaudit_count.restype = None
+        loaded.resaudit_count_memory.restype = ctypes.c_int64
+    return loaded
 
 
 def lanes() -> int | None:

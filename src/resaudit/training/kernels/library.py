@@ -2,9 +2,9 @@
 
 import ctypes
 from functools import cache
-from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
+from resaudit.extensions import NOT_BUILT, extension
 from resaudit.networks.network import Network
 from resaudit.training.kernels.steps import chosen, unfit
 
@@ -28,17 +28,14 @@ class Work(ctypes.Structure):
 @cache
 def library() -> ctypes.CDLL | None:
     """The extension ``_fused``; None where it was not built, for want of a C compiler."""
-    for suffix in EXTENSION_SUFFIXES:
-        path = Path(__file__).with_name(f"_fused{suffix}")
-        if path.is_file():
-            loaded = ctypes.CDLL(str(path))
-            loaded.resaudit_loss_and_gradient.argtypes = (
-                ctypes.POINTER(Work), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
-            )  # fmt: skip
-            loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
-            loaded.resaudit_peak.restype = ctypes.c_double
-            return loaded
-    return None
+    loaded = extension(Path(__file__).parent, "_fused")
+    if loaded:
+        loaded.resaudit_loss_and_gradient.argtypes = (
+            ctypes.POINTER(Work), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
+        )  # fmt: skip
+        loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
+        loaded.resaudit_peak.restype = ctypes.c_double
+    return loaded
 
 
 def lanes() -> int | None:
@@ -51,7 +48,7 @@ def why_not(network: Network) -> str | None:
     """Why the kernel cannot compute a network; None if it can."""
     loaded = library()
     if loaded is None:
-        return "the kernel was not built (it needs a C compiler; pip install -e . builds it)"
+        return NOT_BUILT
     return unfit(network, loaded.resaudit_width())
 
 
