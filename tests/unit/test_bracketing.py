@@ -13,6 +13,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from resaudit import extensions
 from resaudit.curvature import structured
 from resaudit.curvature.bracketing import Bracketing, Untrusted
 from resaudit.curvature.chain import chains_of
@@ -227,7 +228,7 @@ def test_a_largest_eigenvalue_that_lanczos_missed_is_found_by_counts(weights: to
 
 
 def test_a_kernel_that_is_not_there_is_none(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(library, "EXTENSION_SUFFIXES", [".nowhere"])
+    monkeypatch.setattr(extensions, "EXTENSION_SUFFIXES", [".nowhere"])
     library.library.cache_clear()
     try:
         assert library.library() is None
