@@ -1,5 +1,8 @@
 """The optional C extensions; all else about the package stands in pyproject.toml."""
 
+import hashlib
+from pathlib import Path
+
 from setuptools import Extension, setup
 
 # Where there is no C compiler, torch and NumPy stand in: networks with ReLUs train some twenty times slower, and
@@ -9,11 +12,14 @@ KERNELS = {"training": "fused", "curvature": "counts"}
 
 def extension(package: str, kernel: str) -> Extension:
     """A package's kernel: one C file that includes its header once for every width of vectors."""
-    folder = f"src/resaudit/{package}/kernels"
+    sources = [f"src/resaudit/{package}/kernels/{kernel}{part}" for part in (".c", "_lanes.h")]
+    # Compiled in, so that a kernel left over from other source is not taken for this one (resaudit/extensions.py).
+    digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()
     return Extension(
         f"resaudit.{package}.kernels._{kernel}",
-        sources=[f"{folder}/{kernel}.c"],
-        depends=[f"{folder}/{kernel}_lanes.h"],
+        sources=sources[:1],
+        depends=sources[1:],
+        define_macros=[("RESAUDIT_SOURCE", f'"{digest}"')],
         extra_compile_args=["-O3", "-std=gnu11", "-ffp-contract=fast", "-fno-math-errno"],
         optional=True,
     )

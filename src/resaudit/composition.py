@@ -149,6 +149,12 @@ def _apply_scale(composed: DictConfig, overridden: set[str]) -> None:
             if composed.variant is not None:
                 reduced |= figure.variant_scales.get(composed.scale.name, {})
             changes = {key: value for key, value in reduced.items() if key not in set_by_user}
+            if "otherwise" in changes:
+                others = OmegaConf.to_container(changes["otherwise"], resolve=True)
+                assert isinstance(others, list)
+                changes["otherwise"] = [
+                    {key: value for key, value in other.items() if key not in set_by_user} for other in others
+                ]
             figure.protocol = OmegaConf.merge(OmegaConf.structured(Protocol), figure.protocol, changes)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from resaudit.config import Assumption, Config, Experiment, Figure, Otherwise, Protocol
+from resaudit.config import Assumption, Config, Device, Experiment, Figure, Otherwise, Protocol
 from resaudit.cost import curvature_cost, train_cost, verify_cost
 from resaudit.files import Layout
 from resaudit.plan import FigurePlan, Plan, content_id
@@ -120,7 +120,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
         yield f"    why: {assumption.reason}"
         for variant_id, variant in assumption.variants.items():
             yield f"    variant {variant_id}: {variant.summary}: {' '.join(variant.overrides)}"
-    yield from _jobs(part, plan.config.kernel.value)
+    yield from _jobs(part, plan.config)
     yield "\nfiles"
     yield f"  results: {_results(part, plan, layout)}"
     yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
@@ -131,19 +131,21 @@ def _results(part: FigurePlan, plan: Plan, layout: Layout) -> str:
     return f"{made}; {layout.whitened(plan.data.id)}"
 
 
-def _jobs(part: FigurePlan, kernel: str) -> Iterator[str]:
+def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
     if part.verification:
         seconds = verify_cost(part.verification).seconds
         yield "\nverification"
         yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core"
         return
     yield "\nensembles"
-    total = 0.0
+    total, kernel = 0.0, config.kernel.value
     jobs = [("train", e.id, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
     jobs += [("curvature", h.id, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
     for stage, job_id, ensemble, estimate in jobs:
         total += estimate.seconds
-        by = "" if ensemble.network.is_linear else f"; on a CPU by {kernel_of(ensemble.network, kernel)[1]}"
+        # Which kernel a GPU takes is known there only.
+        here = not ensemble.network.is_linear and config.device is not Device.cuda
+        by = f"; on a CPU by {kernel_of(ensemble.network, kernel)[1]}" if here else ""
         yield (
             f"  {stage} {job_id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
             f"on one core and {estimate.megabytes:.0f} MB{by}"

@@ -1,14 +1,27 @@
 """The optional C extensions. Needs the standard library only, so that they can be asked for at no cost."""
 
 import ctypes
+import hashlib
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
-NOT_BUILT = "the compiled kernel was not built (it needs a C compiler; pip install -e . builds it)"
+NOT_BUILT = "the compiled kernel was not built from this source (it needs a C compiler; pip install -e . builds it)"
 
 
 def extension(folder: Path, name: str) -> ctypes.CDLL | None:
-    """The extension ``name`` in a package's folder; None where it was not built, for want of a C compiler."""
-    paths = (folder / f"{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
+    """The extension ``_name`` in a package's folder; None where it was not built from the source beside it."""
+    paths = (folder / f"_{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
     found = next((path for path in paths if path.is_file()), None)
-    return ctypes.CDLL(str(found)) if found else None
+    if found is None:
+        return None
+    loaded = ctypes.CDLL(str(found))
+    built_from = getattr(loaded, "resaudit_source", None)
+    if built_from is None:
+        return None
+    built_from.restype = ctypes.c_char_p
+    return loaded if built_from().decode() == source_sha256(folder, name) else None
+
+
+def source_sha256(folder: Path, name: str) -> str:
+    """SHA-256 of an extension's source, as setup.py compiles it in."""
+    return hashlib.sha256(b"".join((folder / f"{name}{part}").read_bytes() for part in (".c", "_lanes.h"))).hexdigest()

@@ -89,11 +89,9 @@ def _check_figure(where: str, figure: Figure, most: int) -> None:
         for key in changes.keys() - known:
             raise ResauditError(f"unknown configuration key '{where}.scales.{scale}.{key}'; allowed: {sorted(known)}")
     for key in _LISTS_NEEDED[figure.experiment]:
-        values = [str(value) for value in getattr(protocol, key)]
-        if not values:
+        if not getattr(protocol, key):
             raise ResauditError(f"{where}.protocol.{key} is empty; give at least one")
-        if len(set(values)) < len(values):
-            raise ResauditError(f"{where}.protocol.{key} names a value twice: [{', '.join(values)}]")
+        _check_list(f"{where}.protocol.{key}", getattr(protocol, key))
     if not figure.experiment.trains:
         _check_theorem(f"{where}.protocol", figure.experiment, protocol, most)
         return
@@ -107,6 +105,11 @@ def _check_figure(where: str, figure: Figure, most: int) -> None:
         _check_name(f"{where}.protocol.otherwise", name)
         if names.count(name) > 1:
             raise ResauditError(f"{where}.protocol.otherwise names {name!r} twice; say all of it in one place")
+    if names and figure.experiment is not Experiment.rate_sweep:
+        raise ResauditError(f"{where}.protocol.otherwise is of {names[0]}; allowed in sweeps of learning rates only")
+    for other in protocol.otherwise:
+        for key in ("depths", "learning_rates"):
+            _check_list(f"{where}.protocol.otherwise of {other.network}: {key}", getattr(other, key))
     for name in protocol.networks:
         for depth in protocol.depths_of(name):
             network = _check_network(f"{where}.protocol", name, depth)
@@ -114,6 +117,12 @@ def _check_figure(where: str, figure: Figure, most: int) -> None:
                 raise ResauditError(
                     f"{where}.protocol.networks has {name!r}; allowed where Hessians are wanted: linear networks"
                 )
+
+
+def _check_list(where: str, given: list[Any]) -> None:
+    values = [str(value) for value in given]
+    if len(set(values)) < len(values):
+        raise ResauditError(f"{where} names a value twice: [{', '.join(values)}]")
 
 
 def _check_variants(config: Config) -> None:
@@ -163,7 +172,7 @@ def _check_network(where: str, name: str, depth: int) -> Network:
     try:
         return network_named(name, depth, width=1)
     except ValueError as error:
-        hint = "" if "unknown network" in str(error) else f"; allowed for {name}: multiples of {period_of(name)}"
+        hint = "" if " network " in f" {error}" else f"; allowed for {name}: multiples of {period_of(name)}"
         raise ResauditError(f"{where}: {error}{hint}") from None
 
 

@@ -9,7 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TextIO
 
+from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
+from resaudit.plan import Plan
+from resaudit.training.kernels.library import kernel_of
 
 _held: list[TextIO] = []
 
@@ -46,7 +49,13 @@ def _split(text: str) -> list[str]:
     text = text.strip()
     if text.startswith("[") and text.endswith("]"):
         text = text[1:-1]
-    parts = re.findall(r"""(?:\[[^\]]*\]|\{[^}]*\}|"[^"]*"|'[^']*'|[^\s,])+""", text)
+    parts, depth = [""], 0
+    for token in re.findall(r""""[^"]*"|'[^']*'|.""", text, flags=re.DOTALL):
+        depth += (token in ("[", "{")) - (token in ("]", "}"))
+        if depth <= 0 and (token == "," or token.isspace()):
+            parts.append("")
+        else:
+            parts[-1] += token
     return [part for part in parts if part]
 
 
@@ -59,6 +68,23 @@ def check_installed_from(checkout: Path) -> None:
     package = Path(__file__).resolve().parent
     if package != (checkout / "src" / "resaudit").resolve():
         raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
+
+
+def check_kernels(plan: Plan) -> None:
+    """Say before any job starts where networks with activations will train slowly, for want of the compiled kernel.
+
+    Raises:
+        ResauditError: the fused kernel is wanted on the CPU and cannot be had.
+    """
+    config = plan.config
+    networks = [ensemble.network for ensemble in plan.trained.values() if not ensemble.network.is_linear]
+    if not networks or config.device is Device.cuda or config.kernel is Kernel.torch:
+        return
+    wanted = config.kernel.value if config.device is Device.cpu else Kernel.auto.value
+    said = {words for chosen, words in (kernel_of(network, wanted) for network in networks) if chosen == "torch"}
+    for words in sorted(said):
+        slow = "on a CPU networks with ReLUs train some twenty times slower here"
+        print(f"resaudit: warning: {slow}: {words}", file=sys.stderr)
 
 
 @contextmanager

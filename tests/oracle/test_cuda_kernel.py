@@ -45,7 +45,7 @@ needs_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is 
 # Every place where an activation or a shortcut can be.
 SMALL = [
     ("2-shortcut-relu", 4), ("orthogonal-relu", 4), ("2-shortcut-relu-post", 4),
-    ("2-shortcut-relu-pre-relu-mid-relu-post", 4), ("xavier-relu-pre-relu-post", 4), ("3-shortcut-relu", 6),
+    ("2-shortcut-relu-pre-relu-relu-post", 4), ("xavier-relu-pre-relu-post", 4), ("3-shortcut-relu", 6),
     ("1-shortcut-relu-post", 2), ("1-shortcut-relu-pre", 2), ("2-shortcut", 2), ("xavier", 3),
 ]  # fmt: skip
 Pair = tuple[torch.Tensor, torch.Tensor]

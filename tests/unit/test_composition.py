@@ -7,7 +7,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.config import Config, Protocol
 from resaudit.errors import ResauditError
-from resaudit.explanation import value_of
+from resaudit.explanation import deviations, value_of
 from resaudit.plan import make_plan
 
 FIG04 = "figure.demystifying_resnet.fig04"
@@ -132,6 +132,13 @@ def test_yaml_scales_set_known_keys_only() -> None:
         (f"{FIG08}.protocol.otherwise=[{{network:elu}}]", "otherwise: unknown network 'elu'; allowed: 'N-shortcut'"),
         (f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,depths:[3]}}]", "depth 3 is odd"),
         (f"{FIG08}.protocol.otherwise=[{{network:xavier}},{{network:xavier}}]", "names 'xavier' twice"),
+        (f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,depths:[4,4]}}]", "depths names a value twice: [4, 4]"),
+        (
+            f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,learning_rates:[1,1]}}]",
+            "names a value twice: [1.0, 1.0]",
+        ),
+        ("figure.demystifying_resnet.fig05.protocol.otherwise=[{network:xavier}]", "in sweeps of learning rates only"),
+        (f"{FIG08}.protocol.networks=[2-shortcut-relu-tanh]", "two activations at one position"),
         (f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,runs:0}}]", "runs is 0; allowed"),
         ("figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]", "allowed: 'N-shortcut'"),
         ("figure.demystifying_resnet.fig05.protocol.depths=[2,4]", "depths is [2, 4]; allowed: one depth"),
@@ -162,3 +169,34 @@ def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
 
 def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:
     assert protocol("fig05", "scale=smoke", f"{FIG04}.protocol.depths=[8]").depths == [4]
+
+
+def test_what_the_user_sets_goes_before_what_the_scale_says_of_one_network() -> None:
+    asked = protocol("fig08", f"{FIG08}.protocol.runs=10")
+    assert [asked.runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "xavier")] == [10, 10]
+    right = "figure.demystifying_resnet.fig03.protocol"
+    asked = protocol("fig03", f"{right}.depths=[8]", f"{right}.learning_rates=[0.1]")
+    assert asked.depths_of("2-shortcut-relu") == [8]
+    assert asked.learning_rates_of("2-shortcut-relu") == [0.1]
+    assert asked.runs_of("2-shortcut-relu", 8) == 5
+
+
+def test_what_is_otherwise_for_a_network_is_said_as_a_deviation() -> None:
+    said = deviations(load(["figures=[fig08]"]), load(["scale=paper"]), "demystifying_resnet/fig08")
+    assert any("2-shortcut-relu: runs 5" in part for part in said)
+
+
+def test_every_claim_can_be_met_by_its_figure_at_every_scale_that_it_accepts() -> None:
+    """Networks, depths and runs: else a claim would stay inconclusive whatever happened."""
+    for variant in (None, "control"):
+        for scale in ("laptop", "paper"):
+            config = load([f"scale={scale}", *([f"variant={variant}"] if variant else [])])
+            for name, claim in config.claims_of("demystifying_resnet").items():
+                figure = config.figure["demystifying_resnet"].get(claim.evidence)
+                if claim.not_yet or not figure.experiment.trains or scale not in claim.needs.scales:
+                    continue
+                for network in {n for check in claim.checks.values() for n in check.named}:
+                    depths, wanted = figure.protocol.depths_of(network), set(claim.needs.depths)
+                    assert network in figure.protocol.networks, name
+                    assert wanted <= set(depths) or variant, f"{name}: {network} at {wanted - set(depths)}, {scale}"
+                    assert min(figure.protocol.runs_of(network, d) for d in depths) >= claim.needs.runs or variant, name

@@ -1,15 +1,25 @@
 """Oracle: what each network and setting asks for. Sees a fallback that nobody is told of."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 import torch
 
+from resaudit import stages
+from resaudit.composition import load
+from resaudit.config import Config
+from resaudit.cost import train_cost
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
+from resaudit.extensions import NOT_BUILT, extension
 from resaudit.networks.network import Network, network_named
+from resaudit.plan import make_plan
 from resaudit.training.kernels import library
 from resaudit.training.kernels.native import NativeObjective
 from resaudit.training.objectives import sampled_objective
 from resaudit.training.sampled import SampledObjective
+from resaudit.workflow import check_kernels
 
 CPU = torch.device("cpu")
 RELU, TANH = network_named("xavier-relu", 4, 10), network_named("xavier-tanh", 4, 10)
@@ -43,12 +53,61 @@ def test_torch_can_be_asked_for(whitened: Whitened) -> None:
     assert said == "torch, as configured"
 
 
+def test_a_kernel_of_other_source_is_none(tmp_path: Path) -> None:
+    """What an edit of the source leaves behind until it is built again."""
+    folder = Path(library.__file__).parent
+    for file in (*folder.glob("fused*.[ch]"), *folder.glob("_fused*")):
+        shutil.copy(file, tmp_path)
+    built = library.library() is not None
+    assert (extension(tmp_path, "fused") is not None) == built
+    with (tmp_path / "fused_lanes.h").open("a") as header:
+        header.write("/* changed */")
+    assert extension(tmp_path, "fused") is None
+
+
+def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(library, "library", lambda: None)
+    check_kernels(make_plan(load(["figures=[fig08]", "device=cpu"])))
+    (said,) = capsys.readouterr().err.splitlines()
+    assert said.startswith(
+        "resaudit: warning: on a CPU networks with ReLUs train some twenty times slower here: torch, since"
+    )
+    for quiet in (["figures=[fig07]"], ["figures=[fig08]", "kernel=torch"], ["figures=[fig08]", "device=cuda"]):
+        check_kernels(make_plan(load(quiet)))
+        assert capsys.readouterr().err == ""
+    with pytest.raises(ResauditError, match="kernel is fused, but"):
+        check_kernels(make_plan(load(["figures=[fig08]", "device=cpu", "kernel=fused"])))
+
+
+def test_the_stage_trains_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_path: Path) -> None:
+    paths = [f"paths.data={mnist_config.paths.data}", f"paths.results={tmp_path}"]
+    settings = ["figures=[fig08]", "scale=smoke", *paths]
+    for kernel, kind in (
+        ("torch", SampledObjective),
+        ("auto", NativeObjective if library.library() else SampledObjective),
+    ):
+        plan = make_plan(load([*settings, f"kernel={kernel}", "device=cpu"]))
+        if kernel == "torch":
+            stages.run_whiten(plan)
+        ensemble = next(iter(plan.trained.values()))
+        assert isinstance(stages._objective(plan, ensemble, CPU)[0], kind)
+
+
+def test_what_training_costs_depends_on_the_kernel() -> None:
+    ensemble = next(iter(make_plan(load(["figures=[fig08]"])).trained.values()))
+    by_torch = train_cost(ensemble, "torch")
+    assert by_torch.seconds > 5 * train_cost(ensemble, "fused").seconds or library.library() is None
+    assert by_torch.megabytes > train_cost(ensemble, "fused").megabytes or library.library() is None
+
+
 def test_where_the_kernel_was_not_built_torch_stands_in_and_says_why(
     whitened: Whitened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "library", lambda: None)
     objective, said = sampled_objective(RELU, whitened, CPU, "auto")
     assert isinstance(objective, SampledObjective)
-    assert said == "torch, since the compiled kernel was not built (it needs a C compiler; pip install -e . builds it)"
+    assert said == f"torch, since {NOT_BUILT}"
     with pytest.raises(ResauditError, match="kernel is fused, but the compiled kernel was not built"):
         sampled_objective(RELU, whitened, CPU, "fused")

@@ -16,7 +16,8 @@ def test_impossible_networks_are_refused(shortcut_depth: int, depth: int) -> Non
 
 
 @pytest.mark.parametrize(
-    "name", ["0-shortcut", "2shortcut", "-1-shortcut", "Xavier", "", "relu", "xavier-", "xavier-relu-in", "xavier-mid"]
+    "name",
+    ["0-shortcut", "2shortcut", "-1-shortcut", "Xavier", "", "relu", "xavier-", "xavier-relu-in", "xavier-relu-mid"],
 )
 def test_unknown_names_are_refused(name: str) -> None:
     with pytest.raises(ValueError, match="unknown network"):
@@ -96,11 +97,11 @@ def test_no_two_seeds_share_a_run() -> None:
 
 def test_activations_stand_where_definition_2_has_them() -> None:
     """Pre before a unit's first layer, mid between its layers, post after its last; of a single layer, no mid."""
-    steps = network_named("3-shortcut-relu-pre-tanh-mid-relu-post", 6, 10).steps
+    steps = network_named("3-shortcut-relu-pre-tanh-relu-post", 6, 10).steps
     assert [(s.before, s.after) for s in steps] == 2 * [("relu", "tanh"), ("identity", "tanh"), ("identity", "relu")]
     assert [(s.enters, s.leaves) for s in steps] == 2 * [(True, False), (False, False), (False, True)]
-    (single,) = network_named("1-shortcut-relu-mid", 1, 10).steps
-    assert (single.before, single.after, single.enters, single.leaves) == ("identity", "identity", True, True)
+    (single,) = network_named("1-shortcut-relu-pre", 1, 10).steps
+    assert (single.before, single.after, single.enters, single.leaves) == ("relu", "identity", True, True)
 
 
 def test_plain_networks_have_them_where_2_shortcut_networks_have_them() -> None:
@@ -110,3 +111,11 @@ def test_plain_networks_have_them_where_2_shortcut_networks_have_them() -> None:
     assert not any(s.enters or s.leaves for s in plain)
     with pytest.raises(ValueError, match="depth 5 is odd"):
         network_named("orthogonal-relu", 5, 10)
+
+
+@pytest.mark.parametrize(
+    ("name", "why"), [("2-shortcut-relu-tanh", "two activations at one position"), ("1-shortcut-relu", "so no mid")]
+)
+def test_names_that_say_what_cannot_be_are_refused(name: str, why: str) -> None:
+    with pytest.raises(ValueError, match=why):
+        network_named(name, 2, 10)

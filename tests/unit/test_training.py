@@ -149,6 +149,7 @@ def test_a_run_that_can_no_longer_move_is_no_longer_computed_and_keeps_its_value
     assert sizes[:3] == [2, 1, 1]
     assert (together.excess_loss[:, 0] == 0).all()
     assert (together.mean_frobenius_norm[:, 0] == 1).all()
+    assert (together.gradient_norm[:, 0] == 0).all()
     assert (together.snapshots[:, 0, 0] == 1).all()
     alone = descend(OneIsStill(), start[:, 1:], rates[1:], 50, (0, 5, 50))
     np.testing.assert_array_equal(together.excess_loss[:, 1:], alone.excess_loss)
@@ -172,3 +173,20 @@ def test_when_no_run_can_move_training_ends_early_with_a_whole_record(moments: M
     assert (trajectory.excess_loss == trajectory.excess_loss[0]).all()
     assert np.isfinite(trajectory.excess_loss).all()
     assert (trajectory.snapshots == 0).all()
+
+
+def test_a_run_moves_on_while_its_step_still_changes_a_bit() -> None:
+    """Two weights, one so large that the step looks like nothing beside it, one so small that the step moves it."""
+    target = torch.tensor([[1e10, 0.0], [0.0, 0.0]], dtype=torch.float64)
+
+    class Valley:
+        baseline_loss = 0.0
+
+        def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+            gradient = weights - target
+            return (gradient**2).sum(dim=(0, 2, 3)) / 2, gradient
+
+    start = target.clone().reshape(1, 1, 2, 2)
+    start[0, 0, 1, 1] = 1e-7
+    trajectory = descend(Valley(), start, torch.tensor([0.5], dtype=torch.float64), 4)
+    np.testing.assert_allclose(trajectory.gradient_norm[:, 0], 1e-7 * 0.5 ** np.arange(5), rtol=1e-12)

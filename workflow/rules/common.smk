@@ -10,7 +10,7 @@ from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
 from resaudit.programme import Programme, evidence_figures
-from resaudit.workflow import check_installed_from, errors_in_one_line, hold_lock, overrides_from
+from resaudit.workflow import check_installed_from, check_kernels, errors_in_one_line, hold_lock, overrides_from
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -19,6 +19,7 @@ with errors_in_one_line():
     PLAN = PROGRAMME.base
     FILES = Layout(PLAN.config.paths)
     FILES.check_writable()
+    check_kernels(PLAN)
     DATASETS = dataset_files(Path(workflow.basedir) / "config")
 
 PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]

@@ -10,9 +10,9 @@ NAMES_ALLOWED = (
     "-relu-post, likewise by -tanh"
 )
 _NAME = re.compile(
-    r"(?:(?P<n>[1-9][0-9]*)-shortcut|(?P<plain>orthogonal|xavier))(?P<activations>(?:-(?:relu|tanh)(?:-(?:pre|mid|post))?)*)"
+    r"(?:(?P<n>[1-9][0-9]*)-shortcut|(?P<plain>orthogonal|xavier))(?P<activations>(?:-(?:relu|tanh)(?:-(?:pre|post))?)*)"
 )
-_ACTIVATION = re.compile(r"-(relu|tanh)(?:-(pre|mid|post))?")
+_ACTIVATION = re.compile(r"-(relu|tanh)(?:-(pre|post))?")
 _ACTIVATIONS_LAST = re.compile(rf"(?:{_ACTIVATION.pattern})+$")
 
 
@@ -115,7 +115,12 @@ def network_named(name: str, depth: int, width: int) -> Network:
         ValueError: the name is none of those allowed, or not of a network of that depth.
     """
     match = _parsed(name)
-    activations = {position or "mid": activation for activation, position in _ACTIVATION.findall(match["activations"])}
+    named = [(position or "mid", activation) for activation, position in _ACTIVATION.findall(match["activations"])]
+    activations = dict(named)
+    if len(activations) < len(named):
+        raise ValueError(f"network {name!r} has two activations at one position; allowed: one at each")
+    if match["n"] == "1" and "mid" in activations:
+        raise ValueError(f"network {name!r} has units of one layer, so no mid; allowed: -relu-pre, -relu-post")
     return Network(int(match["n"] or 0), depth, width, **activations)
 
 

@@ -15,7 +15,7 @@ from resaudit.plan import Plan, snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
-MAY_BE_REDUCED = frozenset({"depths", "runs", "hessian epochs"})
+MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "otherwise", "hessian epochs"})
 
 
 def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:

@@ -108,7 +108,6 @@ class _Record:
         def infinite(*shape: int) -> torch.Tensor:
             return torch.full(shape, torch.inf, dtype=weights.dtype, device=weights.device)
 
-        self._depth, self._eps = depth, torch.finfo(weights.dtype).eps
         self.loss = infinite(epochs + 1, runs)
         self.gradient_norm = infinite(epochs + 1, runs)
         self.weight_norm = infinite(epochs + 1, runs)

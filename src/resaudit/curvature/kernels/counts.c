@@ -107,6 +107,9 @@ static Space divided(double *memory, int capacity) {
     return space;
 }
 
+/* Of which source this was compiled; see resaudit/extensions.py. */
+const char *resaudit_source(void) { return RESAUDIT_SOURCE; }
+
 /* Counts at every shift. */
 void resaudit_count(const Work *work, int lanes) {
     Space space = divided(work->memory, capacity_of(work->width, work->most_delayed));

@@ -34,7 +34,7 @@ class Work(ctypes.Structure):
 @cache
 def library() -> ctypes.CDLL | None:
     """The extension ``_counts``; None where it was not built, for want of a C compiler."""
-    loaded = extension(Path(__file__).parent, "_counts")
+    loaded = extension(Path(__file__).parent, "counts")
     if loaded:
         loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
         loaded.resaudit_count.restype = None

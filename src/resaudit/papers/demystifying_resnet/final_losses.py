@@ -4,13 +4,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import depth_axis, look, panels
 
 
 def final_losses(evidence: Evidence) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss; every rate, inf where it diverged."""
+    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss; every rate, inf where it diverged.
+
+    ``optimal_loss`` is empty of networks with activations, of which nobody knows it.
+    """
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory = evidence.sweeps[key]
@@ -18,7 +22,7 @@ def final_losses(evidence: Evidence) -> pd.DataFrame:
         return rates.assign(
             run=rates.groupby("learning_rate").cumcount(),
             final_loss=trajectory.loss[-1],
-            optimal_loss=float(trajectory.baseline_loss),
+            optimal_loss=float(trajectory.baseline_loss) if base_name(key[0]) == key[0] else np.nan,
         )
 
     return long_table(evidence.sweeps, rows)

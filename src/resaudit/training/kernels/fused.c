@@ -72,6 +72,9 @@ EXPORTED int resaudit_lanes(void)
     return 4;
 }
 
+/* Of which source this was compiled; see resaudit/extensions.py. */
+EXPORTED const char *resaudit_source(void) { return RESAUDIT_SOURCE; }
+
 EXPORTED int resaudit_width(void) { return WIDTH; }
 EXPORTED int resaudit_block(void) { return BLOCK; }
 

@@ -28,7 +28,7 @@ class Work(ctypes.Structure):
 @cache
 def library() -> ctypes.CDLL | None:
     """The extension ``_fused``; None where it was not built, for want of a C compiler."""
-    loaded = extension(Path(__file__).parent, "_fused")
+    loaded = extension(Path(__file__).parent, "fused")
     if loaded:
         loaded.resaudit_loss_and_gradient.argtypes = (
             ctypes.POINTER(Work), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
