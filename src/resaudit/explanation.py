@@ -33,7 +33,7 @@ def deviations(config: Config, paper: Config, name: str) -> list[str]:
     """Where a figure's settings differ from the paper's protocol, as ``key value (protocol: value)``."""
     here, there = settings_in_words(config, name), settings_in_words(paper, name)
     changed = [key for key in here | there if here.get(key) != there.get(key)]
-    return [f"{key} {here.get(key, 'none')} (protocol: {there.get(key, 'none')})" for key in changed]
+    return [f"{key} {here.get(key, 'none')} (protocol: {there.get(key, 'as the others')})" for key in changed]
 
 
 def about(config: Config, paper: Config, name: str) -> dict[str, Any]:

@@ -51,5 +51,5 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
         depth_axis(axes, sorted(table["depth"].unique()))
     left.set_ylabel(rf"$\log_{{10}}$({meaning})")
     right.set_ylabel(r"$\log_{10}$(optimal learning rate)")
-    right.legend(loc="lower left")
+    right.legend(loc="best")
     return figure
