@@ -26,6 +26,8 @@ SWAPPED = {
     "gradient-peak-at-index-drop": ("2-shortcut", "xavier"),
     "final-loss-near-optimal": ("2-shortcut", "xavier"),
     "higher-learning-rates": ("2-shortcut", "orthogonal"),
+    "relu-final-loss": ("2-shortcut-relu", "xavier-relu"),
+    "relu-plain-stuck": ("xavier-relu", "2-shortcut-relu"),
     "shortcut-1-like-orthogonal": ("orthogonal", "2-shortcut"),
 }
 
@@ -54,9 +56,13 @@ def test_swapped_labels_turn_the_verdict(name: str) -> None:
 def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
     name = "weights-shrink-with-depth-mlp"
     table = reference(name)
-    depths = sorted(table["depth"].unique())
-    sabotaged = table.assign(depth=table["depth"].map(dict(zip(depths, reversed(depths), strict=True))))
-    assert {judged(name, t).verdict.value for t in (table, sabotaged)} == {"supported", "contradicted"}
+    depths = table.groupby("network")["depth"].unique().map(sorted)
+    reverse = {(n, d): e for n, own in depths.items() for d, e in zip(own, reversed(own), strict=True)}
+    keys = zip(table["network"], table["depth"], strict=True)
+    honest, sabotaged = judged(name, table), judged(name, table.assign(depth=[reverse[key] for key in keys]))
+    found = [{f.name: f.verdict.value for f in judgement.findings} for judgement in (honest, sabotaged)]
+    assert [each["shrinks"] for each in found] == ["supported", "contradicted"]
+    assert failures(sabotaged) > failures(honest)
 
 
 @pytest.mark.parametrize("name", [n for n in CAN_BE_RUN if n != "weights-shrink-with-depth-mlp"])
