@@ -83,7 +83,7 @@ def check_kernels(plan: Plan) -> None:
     wanted = config.kernel.value if config.device is Device.cpu else Kernel.auto.value
     said = {words for chosen, words in (kernel_of(network, wanted) for network in networks) if chosen == "torch"}
     for words in sorted(said):
-        slow = "on a CPU networks with ReLUs train some twenty times slower here"
+        slow = "on a CPU networks with ReLUs train some five times slower here"
         print(f"resaudit: warning: {slow}: {words}", file=sys.stderr)
 
 

@@ -72,7 +72,7 @@ def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
     check_kernels(make_plan(load(["figures=[fig08]", "device=cpu"])))
     (said,) = capsys.readouterr().err.splitlines()
     assert said.startswith(
-        "resaudit: warning: on a CPU networks with ReLUs train some twenty times slower here: torch, since"
+        "resaudit: warning: on a CPU networks with ReLUs train some five times slower here: torch, since"
     )
     for quiet in (["figures=[fig07]"], ["figures=[fig08]", "kernel=torch"], ["figures=[fig08]", "device=cuda"]):
         check_kernels(make_plan(load(quiet)))
@@ -98,7 +98,7 @@ def test_the_stage_trains_by_the_kernel_that_is_asked_for(mnist_config: Config, 
 def test_what_training_costs_depends_on_the_kernel() -> None:
     ensemble = next(iter(make_plan(load(["figures=[fig08]"])).trained.values()))
     by_torch = train_cost(ensemble, "torch")
-    assert by_torch.seconds > 5 * train_cost(ensemble, "fused").seconds or library.library() is None
+    assert by_torch.seconds > 3 * train_cost(ensemble, "fused").seconds or library.library() is None
     assert by_torch.megabytes > train_cost(ensemble, "fused").megabytes or library.library() is None
 
 
