@@ -2,12 +2,13 @@
 
 python -m benchmarks.hessian_counts [--threads N] [--depths 16,32,96,1000] [--dense-up-to DEPTH] [--products N]
 
-Three parts, each with time and error:
+Four parts, each with time and error:
 
 - along training at depth 16, Hessians at consecutive epochs, ten runs at once: ours against torch.linalg.eigvalsh;
 - at initial points of every depth, one Hessian: the same, dense up to a depth;
 - curvlinops on the 60 000 samples: products with the Hessian, timed on a few and scaled to what its spectral density
-  needs; and the error that the method itself has, with products as exact and cheap as ours.
+  needs; and the error that the method itself has, with products as exact and cheap as ours;
+- the largest eigenvalue by PyHessian and hessian-eigenthings.
 """
 
 import argparse
@@ -18,6 +19,8 @@ import numpy as np
 import torch
 from benchmarks.common import machine, whitened_mnist
 from curvlinops import HessianLinearOperator
+from hessian_eigenthings import HessianOperator, lanczos, supervised_loss
+from pyhessian import hessian as pyhessian
 from tests.oracle.test_hessians import Residual
 
 from resaudit.curvature.counts import counted_by
@@ -41,7 +44,7 @@ QUADRATURE_VECTORS = 10
 
 
 def main() -> None:
-    """Print all three parts."""
+    """Print all parts."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--depths", default="16,32,96,1000")
@@ -57,6 +60,7 @@ def main() -> None:
         for name in NETWORKS:
             at_the_start(name, depth, moments, depth <= arguments.dense_up_to)
     quadrature(whitened, moments, arguments.products)
+    largest_by_others(whitened, moments)
 
 
 def initial(name: str, depth: int, runs: int) -> tuple[Network, torch.Tensor]:
@@ -136,6 +140,23 @@ def quadrature(whitened: Whitened, moments: Moments, products: int) -> None:
             f"  its method, exact products, {name}: lambda_p10 {tenth:.3g}, right is {dense.lambda_p10.item():.3g}; "
             f"index {shares[values < 0].sum() / shares.sum():.4f}, right is {dense.index.item():.4f}"
         )
+
+
+def largest_by_others(whitened: Whitened, moments: Moments) -> None:
+    """The largest absolute eigenvalue by PyHessian's power iteration and hessian-eigenthings' Lanczos method."""
+    network, weights = initial("2-shortcut", 16, 1)
+    seconds, ours = timed(lambda: structured_spectra_along([weights], network, moments))
+    print(f"largest eigenvalue: ours {ours.lambda_max.item():.6f}, with all other statistics in {seconds:.2f} s")
+    module, mean = Residual(weights[:, 0]), torch.nn.MSELoss()
+    data = (torch.from_numpy(whitened.inputs.T.copy()), torch.from_numpy(whitened.targets.T.copy()))
+    operator = HessianOperator(module, [data], supervised_loss(mean))
+    # Their loss is a mean over the 10 outputs too, and has no 1/2: five times that is ours.
+    start = time.perf_counter()
+    (value,), _ = pyhessian(module, mean, data=data, cuda=False).eigenvalues(maxIter=100, tol=1e-3, top_n=1)
+    print(f"  PyHessian, 100 power iterations at most: {5 * value:.6f} in {time.perf_counter() - start:.1f} s")
+    start = time.perf_counter()
+    found = lanczos(operator, k=1, max_iter=60, tol=1e-8, seed=0)
+    print(f"  hessian-eigenthings: {5 * found.eigenvalues.item():.6f} in {time.perf_counter() - start:.1f} s")
 
 
 def nodes(product: HessianProduct, network: Network) -> tuple[np.ndarray, np.ndarray]:
