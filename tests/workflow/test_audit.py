@@ -14,6 +14,7 @@ import pytest
 
 from resaudit.composition import load
 from resaudit.report.schema import check_audit
+from resaudit.training.kernels.library import lanes
 from tests.conftest import CHECKOUT, Completed, run_command
 from tests.workflow.conftest import smoke
 
@@ -45,8 +46,11 @@ def test_the_run_leaves_an_audit_that_keeps_to_its_schema(smoked: Path) -> None:
         content = (smoked / "figures" / figure["files"]["csv"]).read_bytes()
         assert figure["sha256"] == hashlib.sha256(content).hexdigest()
         assert figure["provenance"]["seconds"] >= 0
-        assert figure["provenance"]["devices"] == ["cpu"]
+        assert all(device.startswith("cpu") for device in figure["provenance"]["devices"])
         assert figure["ensembles"]
+    (with_relus,) = (figure for figure in paper["figures"] if figure["files"]["csv"].endswith("fig08.csv"))
+    kernel = "fused kernel" if lanes() else "torch"
+    assert [device.split(",")[0] for device in with_relus["provenance"]["devices"]] == [f"cpu by {kernel}"]
 
 
 def test_the_page_holds_every_claim(smoked: Path) -> None:

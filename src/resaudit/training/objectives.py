@@ -13,7 +13,7 @@ from resaudit.training.sampled import SampledObjective
 
 def linear_objective(network: Network, moments: Moments, device: torch.device) -> tuple[Objective, str]:
     """The objective of a linear network, and what computes it, in words."""
-    return LinearObjective.of(network, moments, device), "moments of the data, torch"
+    return LinearObjective.of(network, moments, device), "moments of the data in torch"
 
 
 def sampled_objective(network: Network, whitened: Whitened, device: torch.device, kernel: str) -> tuple[Objective, str]:
