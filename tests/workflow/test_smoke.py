@@ -84,9 +84,9 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
 
 def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:
     results = list(smoked.glob("results/*/*/*.npz"))
-    # 2 of the data, 6 sweeps and 2 of 1-shortcut networks, 3 at the best rate, 6 initial spectra, 3 along training,
-    # 4 theorems.
-    assert len(results) == 26
+    # 2 of the data, 6 sweeps, 6 with ReLUs and 2 of 1-shortcut networks, 3 at the best rate, 6 initial spectra, 3 along
+    # training, 4 theorems.
+    assert len(results) == 32
     for result in results:
         assert (result.parent / "settings.json").is_file()
         assert (result.parent / "provenance.json").is_file()
@@ -120,7 +120,7 @@ def test_the_report_holds_figures_and_captions(smoked: Path) -> None:
     report = (smoked / "report.html").read_text(encoding="utf-8")
     assert "does not change with depth" in report
     assert "fig07.png" in report
-    assert "Left panel only" in report
+    assert "with ReLUs at mid" in report
     assert "audit.html" in report
 
 
