@@ -13,10 +13,10 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
+from benchmarks.autograd import peers
 from benchmarks.common import by_turns, machine, whitened_mnist
 
 from resaudit.datasets.whitening import Whitened
-from resaudit.networks.functions import output
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network, network_named
 from resaudit.training.kernels.library import lanes, library
@@ -27,8 +27,6 @@ ROUNDS = 5
 PEAK_ROUNDS = 20_000_000
 DEPTHS = (4, 16, 64)
 SAMPLES_AT_ONCE = (1000, 4000, 15_000)
-
-Gradient = Callable[[torch.Tensor], torch.Tensor]
 
 
 def main() -> None:
@@ -54,7 +52,9 @@ def report(network: Network, whitened: Whitened, arguments: argparse.Namespace) 
         "fused": lambda: fused(weights),
         "peak": lambda: peak(arguments.threads),
     }
-    for name, gradient in peers(network, whitened, compiled=not arguments.no_compile).items():
+    autograd = SampledObjective.of(network, whitened, torch.device("cpu"))
+    compiler = None if arguments.no_compile else torch.compile
+    for name, gradient in peers(autograd, SAMPLES_AT_ONCE, compiler).items():
         error = (gradient(weights) - fused(weights)[1]).norm() / fused(weights)[1].norm()
         assert error < 1e-4, f"{name} must answer the same question; it is {error} off"
         contestants[name] = lambda gradient=gradient: gradient(weights)  # type: ignore[misc]
@@ -76,29 +76,6 @@ def peak(threads: int) -> None:
     assert loaded is not None
     with ThreadPoolExecutor(threads) as pool:
         list(pool.map(lambda _: loaded.resaudit_peak(PEAK_ROUNDS, lanes()), range(threads)))
-
-
-def peers(network: Network, whitened: Whitened, compiled: bool) -> dict[str, Gradient]:
-    """Autograd on the whole ensemble, eager and compiled, by numbers of samples at once."""
-    objective = SampledObjective.of(network, whitened, torch.device("cpu"))
-
-    def summed_loss(weights: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return 0.5 * ((output(weights, network, inputs) - targets) ** 2).sum()
-
-    losses = {"eager": summed_loss} | ({"compiled": torch.compile(summed_loss)} if compiled else {})
-
-    def gradient_of(loss: Callable[..., torch.Tensor], at_once: int) -> Gradient:
-        def gradient(weights: torch.Tensor) -> torch.Tensor:
-            variable, total = weights.float().requires_grad_(), torch.zeros_like(weights)
-            for start in range(0, whitened.inputs.shape[1], at_once):
-                part = slice(start, start + at_once)
-                value = loss(variable, objective.inputs[:, part], objective.targets[:, part])
-                total += torch.autograd.grad(value, variable)[0]
-            return total / whitened.inputs.shape[1]
-
-        return gradient
-
-    return {f"{kind} {n}": gradient_of(loss, n) for kind, loss in losses.items() for n in SAMPLES_AT_ONCE}
 
 
 if __name__ == "__main__":

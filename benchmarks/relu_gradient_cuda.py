@@ -14,15 +14,16 @@ depend on them.
 
 import argparse
 from collections.abc import Callable
+from functools import partial
 from statistics import median
 
 import numpy as np
 import torch
 import triton
 import triton.language as tl
+from benchmarks.autograd import peers
 
 from resaudit.datasets.whitening import Whitened
-from resaudit.networks.functions import output
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network, network_named
 from resaudit.training.ensemble import descend
@@ -38,8 +39,6 @@ EPOCHS_TIMED = 20
 SAMPLES_AT_ONCE = (1000, 4000, 15_000)
 PEAK_ROUNDS = 20_000
 CUDA = torch.device("cuda")
-
-Gradient = Callable[[torch.Tensor], torch.Tensor]
 
 
 def main() -> None:
@@ -78,7 +77,10 @@ def report(network: Network, whitened: Whitened, runs: int, compiled: bool) -> N
     assert error <= 1e-5, f"the kernel is {error:.1e} off"
     again = bool(torch.equal(fused(weights)[1], found))
     contestants: dict[str, Callable[[], object]] = {"fused": lambda: fused(weights), "peak": Peak(), "copy": Copy()}
-    for name, gradient in peers(network, whitened, compiled).items():
+    # Else the programs of the depths before would count against the number that torch keeps.
+    torch.compiler.reset()
+    compiler = partial(torch.compile, dynamic=False) if compiled else None
+    for name, gradient in peers(SampledObjective.of(network, whitened, CUDA), SAMPLES_AT_ONCE, compiler).items():
         off = float((gradient(weights) - found).norm() / found.norm())
         assert off < 1e-4, f"{name} must answer the same question; it is {off:.1e} off"
         contestants[name] = lambda gradient=gradient: gradient(weights)  # type: ignore[misc]
@@ -183,31 +185,6 @@ class Copy:
     def __call__(self) -> None:
         """Copy."""
         self._to.copy_(self._from)
-
-
-def peers(network: Network, whitened: Whitened, compiled: bool) -> dict[str, Gradient]:
-    """Autograd on the whole ensemble, eager and compiled, by numbers of samples at once."""
-    objective = SampledObjective.of(network, whitened, CUDA)
-
-    def summed_loss(weights: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-        return 0.5 * ((output(weights, network, inputs) - targets) ** 2).sum()
-
-    # Else the programs of the depths before would count against the number that torch keeps.
-    torch.compiler.reset()
-    losses = {"eager": summed_loss} | ({"compiled": torch.compile(summed_loss, dynamic=False)} if compiled else {})
-
-    def gradient_of(loss: Callable[..., torch.Tensor], at_once: int) -> Gradient:
-        def gradient(weights: torch.Tensor) -> torch.Tensor:
-            variable, total = weights.float().requires_grad_(), torch.zeros_like(weights)
-            for start in range(0, whitened.inputs.shape[1], at_once):
-                part = slice(start, start + at_once)
-                value = loss(variable, objective.inputs[:, part], objective.targets[:, part])
-                total += torch.autograd.grad(value, variable)[0]
-            return total / whitened.inputs.shape[1]
-
-        return gradient
-
-    return {f"{kind} {n}": gradient_of(loss, n) for kind, loss in losses.items() for n in SAMPLES_AT_ONCE}
 
 
 if __name__ == "__main__":
