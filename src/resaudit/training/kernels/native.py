@@ -44,6 +44,7 @@ class NativeObjective:
         if vector_lanes is not None and vector_lanes > most:
             raise ResauditError(f"this processor's vectors have {most} lanes, not {vector_lanes}")
         self._library, self._lanes, self._threads = loaded, vector_lanes or most, threads
+        self._pool = ThreadPoolExecutor(threads)
         self._count = whitened.inputs.shape[1]
         self._steps = np.frombuffer(step_bits(network), dtype=np.uint8)
         block = int(loaded.resaudit_block())
@@ -70,8 +71,7 @@ class NativeObjective:
         if self._threads == 1:
             failures: Sequence[int] = [self._part(work, 0, items)]
         else:
-            with ThreadPoolExecutor(self._threads) as pool:
-                failures = list(pool.map(lambda first, last: self._part(work, first, last), ends[:-1], ends[1:]))
+            failures = list(self._pool.map(lambda first, last: self._part(work, first, last), ends[:-1], ends[1:]))
         if any(failures):
             raise MemoryError("no memory for the activations of a block of samples")
 
