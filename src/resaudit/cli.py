@@ -4,6 +4,7 @@ Heavy modules are imported by the subcommand that needs them, so that the light 
 """
 
 import os
+import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -11,22 +12,32 @@ from pathlib import Path
 import click
 
 from resaudit.composition import load
-from resaudit.errors import ResauditError
+from resaudit.errors import Interrupted, ResauditError
 from resaudit.files import Layout
 from resaudit.plan import Plan, make_plan
 from resaudit.programme import Programme
 
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
+REQUEUE = 85
+"""Exit status of a job that left a checkpoint on SIGTERM: what a scheduler can be told to queue again."""
 
 
 def main() -> int:
-    """Run one subcommand; the exit status is 0, 1 for an error said in one line, 2 for bad usage, 130 interrupted."""
+    """Run one subcommand.
+
+    Returns:
+        The exit status: 0, 1 for an error said in one line, 2 for bad usage, 130 interrupted, and :data:`REQUEUE` where
+        SIGTERM ended a job whose checkpoint the next run goes on from.
+    """
     try:
         cli.main(standalone_mode=False)
     except ResauditError as error:
         print(f"resaudit: error: {error}", file=sys.stderr)
         return 1
+    except Interrupted as stop:
+        print(f"resaudit: interrupted: {stop}", file=sys.stderr)
+        return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
     except click.exceptions.Abort:
         print("resaudit: interrupted", file=sys.stderr)
         return 130

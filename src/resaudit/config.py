@@ -364,6 +364,7 @@ class Config:
         seed: of all ensembles.
         device: where ensembles train.
         kernel: what computes networks with activations.
+        checkpoint_seconds: of work between two checkpoints of a training, which goes on from the last one.
         dataset, whitening: the data.
         scale: how much of the protocol is run.
         figures: those to draw, by short or full name; empty: all.
@@ -377,6 +378,7 @@ class Config:
     seed: int = bounded(1, at_least=0)
     device: Device = Device.auto
     kernel: Kernel = Kernel.auto
+    checkpoint_seconds: float = bounded(60.0, at_least=0.0)
     dataset: Dataset = field(default_factory=Dataset)
     whitening: Whitening = field(default_factory=Whitening)
     scale: Scale = field(default_factory=Scale)

@@ -1,5 +1,6 @@
 """Where a run's files lie, and writing them so that a name never stands for half a file."""
 
+import hashlib
 import json
 import os
 from collections.abc import Iterator
@@ -39,6 +40,10 @@ class Layout:
         """Folder of what the check of a theorem measured."""
         return self.results / "theory" / verification_id
 
+    def state(self, job_id: str) -> Path:
+        """Folder of what a long job keeps on its way; no rule's output: Snakemake removes those of a failed job."""
+        return self.results / "state" / job_id
+
     def figure(self, name: str, suffix: str) -> Path:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
@@ -71,16 +76,27 @@ def written_whole(path: Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        yield temporary
-        temporary.replace(path)
+        try:
+            yield temporary
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or error
         raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def write_json(path: Path, content: Any) -> None:
     """Write JSON, readable and ending in a newline."""
     with written_whole(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()

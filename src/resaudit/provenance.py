@@ -1,5 +1,6 @@
 """What ran: commit, versions, device and seconds."""
 
+import hashlib
 import platform
 import subprocess
 import sys
@@ -30,6 +31,18 @@ def commit() -> dict[str, Any] | None:
         return {"id": head, "clean": _git("status", "--porcelain", "--untracked-files=no") == ""}
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def source_sha256(*rooms: str) -> str:
+    """SHA-256 of all source files of some of resaudit's packages: changes when any of their code does."""
+    home = Path(__file__).resolve().parent
+    digest = hashlib.sha256()
+    for room in rooms:
+        for file in sorted((home / room).rglob("*")):
+            if file.suffix in (".py", ".c", ".h"):
+                digest.update(f"{file.relative_to(home).as_posix()}\0{file.stat().st_size}\0".encode())
+                digest.update(file.read_bytes())
+    return digest.hexdigest()
 
 
 def _git(*arguments: str) -> str:

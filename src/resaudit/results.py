@@ -9,7 +9,7 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
+from resaudit.files import Layout, sha256_of
 from resaudit.plan import Ensemble, Hessians, Verification, WhitenedData
 from resaudit.theory.records import RECORDS, Record
 from resaudit.training.trajectory import Trajectory
@@ -23,7 +23,7 @@ def load_moments(layout: Layout, data: WhitenedData) -> Moments:
     """
     folder = layout.whitened(data.id)
     _check_settings(folder, data.settings)
-    return load_arrays(folder / "moments.npz", Moments)
+    return load_arrays(_as_written(folder, "moments.npz"), Moments)
 
 
 def load_trajectory(layout: Layout, ensemble: Ensemble, with_snapshots: bool = False) -> Trajectory:
@@ -34,7 +34,7 @@ def load_trajectory(layout: Layout, ensemble: Ensemble, with_snapshots: bool = F
     """
     folder = layout.training(ensemble.id)
     _check_settings(folder, ensemble.settings)
-    return load_arrays(folder / "trajectory.npz", Trajectory, () if with_snapshots else ("snapshots",))
+    return load_arrays(_as_written(folder, "trajectory.npz"), Trajectory, () if with_snapshots else ("snapshots",))
 
 
 def load_spectra(layout: Layout, hessians: Hessians) -> Spectra:
@@ -45,7 +45,7 @@ def load_spectra(layout: Layout, hessians: Hessians) -> Spectra:
     """
     folder = layout.curvature(hessians.id)
     _check_settings(folder, hessians.settings)
-    return load_arrays(folder / "spectra.npz", Spectra)
+    return load_arrays(_as_written(folder, "spectra.npz"), Spectra)
 
 
 def load_whitened(layout: Layout, data: WhitenedData) -> Whitened:
@@ -56,7 +56,7 @@ def load_whitened(layout: Layout, data: WhitenedData) -> Whitened:
     """
     folder = layout.whitened(data.id)
     _check_settings(folder, data.settings)
-    return load_arrays(folder / "samples.npz", Whitened)
+    return load_arrays(_as_written(folder, "samples.npz"), Whitened)
 
 
 def load_measurements(layout: Layout, verification: Verification) -> Record:
@@ -68,7 +68,26 @@ def load_measurements(layout: Layout, verification: Verification) -> Record:
     folder = layout.theory(verification.id)
     _check_settings(folder, verification.settings)
     kind: type[Record] = RECORDS[verification.experiment]
-    return load_arrays(folder / "measurements.npz", kind)
+    return load_arrays(_as_written(folder, "measurements.npz"), kind)
+
+
+def _as_written(folder: Path, name: str) -> Path:
+    """A result's path, its bytes being those that the stage which made it wrote."""
+    path, provenance = folder / name, folder / "provenance.json"
+    try:
+        written = json.loads(provenance.read_text(encoding="utf-8"))["sha256"][name]
+        found = sha256_of(path)
+    except FileNotFoundError as error:
+        raise ResauditError(f"{error.filename} does not exist; remove {folder} and run again") from None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ResauditError(
+            f"{provenance} or {path} cannot be read ({error}); remove {folder} and run again"
+        ) from error
+    if found != written:
+        raise ResauditError(
+            f"{path} is not what was computed: its SHA-256 is not that in {provenance}; remove {folder} and run again"
+        )
+    return path
 
 
 def _check_settings(folder: Path, expected: dict[str, Any]) -> None:

@@ -1,7 +1,7 @@
 """The stages that Snakemake's rules call: each reads files, calls pure functions and writes files."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -10,6 +10,7 @@ import numpy as np
 import torch
 
 from resaudit.arrays import save_arrays
+from resaudit.checkpoints import Checkpoint, heeded_signals
 from resaudit.config import Config, Device
 from resaudit.curvature.counts import counted_by
 from resaudit.curvature.spectrum import spectra_along
@@ -19,15 +20,15 @@ from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import read_verified
 from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, write_json
+from resaudit.files import Layout, sha256_of, write_json
 from resaudit.networks.initialization import initial_weights
 from resaudit.plan import Ensemble, Hessians, Plan, Verification
 from resaudit.progress import with_progress
-from resaudit.provenance import provenance
+from resaudit.provenance import provenance, source_sha256
 from resaudit.results import load_moments, load_trajectory, load_whitened
 from resaudit.theory.checks import RealData, check_theorem_1, check_theorem_2, find_detour, zero_hessians
 from resaudit.theory.records import Record
-from resaudit.training.ensemble import Objective, descend
+from resaudit.training.ensemble import AfterEpoch, Descent, Objective, descend, go_on
 from resaudit.training.objectives import linear_objective, sampled_objective
 from resaudit.training.trajectory import Trajectory, chosen_learning_rate
 
@@ -67,9 +68,30 @@ def run_train(plan: Plan, ensemble: Ensemble) -> None:
     """
     layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
     folder = layout.training(ensemble.id)
-    with _recorded(folder, ensemble.settings, device) as ran:
+    with _recorded(folder, ensemble.settings, device) as ran, heeded_signals() as signalled:
         objective, ran["kernel"] = _objective(plan, ensemble, device)
-        save_arrays(folder / "trajectory.npz", train(ensemble, objective, _learning_rates(plan, ensemble), device))
+        rates = _learning_rates(plan, ensemble)
+        made_by = _made_by(ensemble, rates, ran)
+        seconds = plan.config.checkpoint_seconds
+        checkpoint = Checkpoint(layout.state(ensemble.id), Descent, made_by, seconds)
+        start = checkpoint.read()
+        if start is not None:
+            ran["gone on from epoch"], ran["seconds before"] = int(start.epoch), checkpoint.seconds_before
+        trajectory = train(ensemble, objective, rates, device, start, lambda state: checkpoint.keep(state, signalled()))
+        save_arrays(folder / "trajectory.npz", trajectory)
+    checkpoint.remove()
+
+
+def _made_by(ensemble: Ensemble, learning_rates: Sequence[float], ran: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the bits of a descent depend on."""
+    return {
+        "settings": ensemble.settings,
+        "learning rates": list(learning_rates),
+        "kernel": ran["kernel"],
+        "device": ran["device"],
+        "torch version": torch.__version__,
+        "code version": source_sha256("networks", "training"),
+    }
 
 
 def _objective(plan: Plan, ensemble: Ensemble, device: torch.device) -> tuple[Objective, str]:
@@ -80,9 +102,14 @@ def _objective(plan: Plan, ensemble: Ensemble, device: torch.device) -> tuple[Ob
 
 
 def train(
-    ensemble: Ensemble, objective: Objective, learning_rates: Sequence[float], device: torch.device
+    ensemble: Ensemble,
+    objective: Objective,
+    learning_rates: Sequence[float],
+    device: torch.device,
+    start: Descent | None = None,
+    after_epoch: AfterEpoch = go_on,
 ) -> Trajectory:
-    """Train every seed of the ensemble at every learning rate, rates outermost."""
+    """Train every seed of the ensemble at every learning rate, rates outermost; :func:`descend` says the rest."""
     weights = _initial(ensemble).to(device).repeat(1, len(learning_rates), 1, 1)
     return descend(
         objective,
@@ -91,6 +118,8 @@ def train(
         ensemble.epochs,
         ensemble.snapshot_epochs,
         lambda epochs: with_progress(epochs, f"{ensemble.id} epochs"),
+        start,
+        after_epoch,
     )
 
 
@@ -181,7 +210,7 @@ def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:
 
 @contextmanager
 def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> Iterator[dict[str, Any]]:
-    """Write the resolved settings before a stage's work and, if it succeeds, the provenance after it.
+    """Write the resolved settings before a stage's work and, if it succeeds, the provenance and checksums after it.
 
     Yields:
         The provenance, for what only the stage can say.
@@ -194,4 +223,5 @@ def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> I
     }
     yield ran
     ran["seconds"] = round(time.monotonic() - start, 2)
+    ran["sha256"] = {file.name: sha256_of(file) for file in sorted(folder.glob("*.npz"))}
     write_json(folder / "provenance.json", ran | provenance())

@@ -1,6 +1,7 @@
 """Oracle: hand-made results on disk. Sees results of other settings taken, half files, the wrong rate or data."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, write_json, written_whole
+from resaudit.files import Layout, sha256_of, write_json, written_whole
 from resaudit.plan import Plan, make_plan
 from resaudit.progress import with_progress
 from resaudit.results import load_moments, load_spectra
@@ -23,6 +24,11 @@ from resaudit.training.trajectory import Trajectory
 
 def plan_in(folder: Path, *overrides: str) -> Plan:
     return make_plan(load([f"paths.results={folder}", *overrides]))
+
+
+def record(folder: Path) -> None:
+    """The provenance of what lies in a folder, as a stage writes it."""
+    write_json(folder / "provenance.json", {"sha256": {file.name: sha256_of(file) for file in folder.glob("*.npz")}})
 
 
 def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -> None:
@@ -36,10 +42,32 @@ def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -
     with pytest.raises(ResauditError, match="is not what was asked for here"):
         load_spectra(layout, hessians)
     write_json(folder / "settings.json", hessians.settings)
-    assert load_spectra(layout, hessians).lambda_max.shape == (1, 2)
-    (folder / "spectra.npz").write_bytes(b"PK nonsense")
-    with pytest.raises(ResauditError, match=r"spectra\.npz cannot be read .*; remove it and run again"):
+    with pytest.raises(ResauditError, match=r"provenance\.json does not exist; remove .* and run again"):
         load_spectra(layout, hessians)
+    record(folder)
+    assert load_spectra(layout, hessians).lambda_max.shape == (1, 2)
+
+
+@pytest.mark.parametrize(
+    "edit", [lambda whole: whole[:-1], lambda whole: whole.replace(b"lambda", b"Lambda"), bytes.title]
+)
+def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], bytes], tmp_path: Path) -> None:
+    plan = plan_in(tmp_path, "figures=[fig04]", "scale=smoke")
+    hessians, layout = next(iter(plan.hessians.values())), Layout(plan.config.paths)
+    folder, values = layout.curvature(hessians.id), np.ones((1, 2))
+    path = folder / "spectra.npz"
+    save_arrays(path, Spectra(*[values] * 7, values > 0))
+    write_json(folder / "settings.json", hessians.settings)
+    record(folder)
+    path.write_bytes(edit(path.read_bytes()))
+    with pytest.raises(
+        ResauditError, match=r"spectra\.npz is not what was computed: its SHA-256 .*; remove .* and run"
+    ):
+        load_spectra(layout, hessians)
+    for nonsense in ("", "[]", '{"sha256": 3}'):
+        (folder / "provenance.json").write_text(nonsense)
+        with pytest.raises(ResauditError, match=r"provenance\.json or .* cannot be read .*; remove .* and run again"):
+            load_spectra(layout, hessians)
 
 
 def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:
@@ -71,6 +99,7 @@ def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
         write_json(tmp_path / "train" / sweep.id / "settings.json", sweep.settings)
         made = Trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
         save_arrays(tmp_path / "train" / sweep.id / "trajectory.npz", made)
+        record(tmp_path / "train" / sweep.id)
     followed = [stages._learning_rates(plan, hessians.ensemble) for hessians in part.hessians.values()]
     assert followed == [[0.1], [0.2], [0.3]]
 

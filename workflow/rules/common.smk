@@ -81,20 +81,25 @@ def raw_files_of(wildcards):
     return [FILES.dataset(dataset) / file for file in DATASETS[dataset]]
 
 
+def recorded(folder, *names):
+    """Results with what says whose they are and what they hash to: who reads them reads that too."""
+    return [folder / name for name in (*names, "settings.json", "provenance.json")]
+
+
 def data_of(ensemble):
     """Linear networks need the data's moments alone, the others every sample."""
-    return FILES.whitened(ensemble.data) / ("moments.npz" if ensemble.network.is_linear else "samples.npz")
+    return recorded(FILES.whitened(ensemble.data), "moments.npz" if ensemble.network.is_linear else "samples.npz")
 
 
 def sweep_of(wildcards):
     """The trajectory one of whose learning rates this ensemble trains at, if it is not told its rates."""
     followed = ensemble_of(wildcards).rate_from
-    return [FILES.training(followed) / "trajectory.npz"] if followed else []
+    return recorded(FILES.training(followed), "trajectory.npz") if followed else []
 
 
 def trajectory_of(wildcards):
     ensemble = hessians_of(wildcards).ensemble
-    return [FILES.training(ensemble.id) / "trajectory.npz"] if ensemble.epochs else []
+    return recorded(FILES.training(ensemble.id), "trajectory.npz") if ensemble.epochs else []
 
 
 def plan_of(wildcards):
@@ -108,11 +113,12 @@ def figure_of(wildcards):
 
 def results_of(wildcards):
     part = figure_of(wildcards)
-    return (
-        [FILES.training(e.id) / "trajectory.npz" for e in part.ensembles if e.epochs]
-        + [FILES.curvature(h.id) / "spectra.npz" for h in part.hessians.values()]
-        + [FILES.theory(v.id) / "measurements.npz" for v in [part.verification] if v]
-    )
+    return [
+        *(recorded(FILES.training(e.id), "trajectory.npz") for e in part.ensembles if e.epochs),
+        *(recorded(FILES.curvature(h.id), "spectra.npz") for h in part.hessians.values()),
+        *(recorded(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v),
+        recorded(FILES.whitened(plan_of(wildcards).data.id), "moments.npz") if part.hessians else [],
+    ]
 
 
 def fingerprint_of(wildcards):

@@ -3,9 +3,7 @@
 
 rule verify:
     input:
-        lambda wildcards: [
-            FILES.whitened(verification_of(wildcards).data) / name for name in ("samples.npz", "moments.npz")
-        ],
+        lambda wildcards: recorded(FILES.whitened(verification_of(wildcards).data), "samples.npz", "moments.npz"),
         code=code("networks", "datasets", "curvature", "theory", "arrays", "results", "stages"),
     output:
         FILES.theory("{id}") / "measurements.npz",

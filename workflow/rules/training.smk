@@ -5,7 +5,7 @@ rule train:
     input:
         lambda wildcards: data_of(ensemble_of(wildcards)),
         sweep=sweep_of,
-        code=code("networks", "training", "arrays", "results", "stages"),
+        code=code("networks", "training", "arrays", "checkpoints", "results", "stages"),
     output:
         FILES.training("{id}") / "trajectory.npz",
         FILES.training("{id}") / "settings.json",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Protocol
 
 import numpy as np
@@ -25,6 +26,35 @@ EpochLoop = Callable[[range], Iterable[int]]
 """Wraps the epochs, to show progress."""
 
 
+@dataclass(frozen=True)
+class Descent:
+    """A descent between two epochs: all that the rest of it depends on beside what it was called with.
+
+    Attributes:
+        epoch: the next one, shape ().
+        runs: numbers of those that are still computed, shape (a,).
+        weights: of these before that epoch, shape (depth, a, width, width).
+        loss, gradient_norm, weight_norm: the record of all r runs, shape (epochs + 1, r).
+        snapshots: shape (snapshots, depth, r, width, width).
+    """
+
+    epoch: np.ndarray
+    runs: np.ndarray
+    weights: np.ndarray
+    loss: np.ndarray
+    gradient_norm: np.ndarray
+    weight_norm: np.ndarray
+    snapshots: np.ndarray
+
+
+AfterEpoch = Callable[[Callable[[], Descent]], None]
+"""Told after each epoch, with a function that gives the state; may raise to leave the descent there."""
+
+
+def go_on(_state: Callable[[], Descent]) -> None:
+    """Nothing is kept on the way."""
+
+
 def descend(
     objective: Objective,
     weights: torch.Tensor,
@@ -32,6 +62,8 @@ def descend(
     epochs: int,
     snapshot_epochs: Sequence[int] = (),
     loop: EpochLoop = iter,
+    start: Descent | None = None,
+    after_epoch: AfterEpoch = go_on,
 ) -> Trajectory:
     """Train every run for ``epochs`` steps of gradient descent.
 
@@ -42,28 +74,22 @@ def descend(
         epochs: steps to take; with full batches a step is an epoch.
         snapshot_epochs: epochs whose weights are kept.
         loop: wraps the range of epochs, to show progress.
+        start: where to go on, of a descent that was called with the same arguments; it ends with the same bits.
+        after_epoch: what to do between two epochs.
 
     A run whose loss is no longer finite leaves the batch, so that it costs nothing from then on; so does one whose step
     changes no bit of its weights, which stays where it is for ever.
     """
     record = _Record(weights, epochs, snapshot_epochs)
     active = _Active(torch.arange(weights.shape[1], device=weights.device), weights.clone(), learning_rates.to(weights))
-    for epoch in loop(range(epochs + 1)):
-        loss, gradient = objective(active.weights)
-        finite = torch.isfinite(loss)
-        if not bool(finite.all()):
-            active, loss, gradient = active.only(finite), loss[finite], gradient[:, finite]
-            if not len(active.runs):
-                break
-        record.add(epoch, active, loss, gradient)
-        step = gradient.mul_(active.learning_rates[:, None, None])
-        moving = ~_unmoved(active.weights, step, *record.norms(epoch, active))
-        if not bool(moving.all()):
-            record.stays(epoch, active.only(~moving))
-            active, step = active.only(moving), step[:, moving]
-            if not len(active.runs):
-                break
-        active.weights.sub_(step)
+    if start is not None:
+        record.restore(start)
+        active = active.restored(start)
+    for epoch in loop(range(0 if start is None else int(start.epoch), epochs + 1)):
+        active = _step(objective, record, active, epoch)
+        if not len(active.runs):
+            break
+        after_epoch(partial(_state, epoch + 1, record, active))
     return Trajectory(
         learning_rate=learning_rates.cpu().numpy(),
         baseline_loss=np.asarray(objective.baseline_loss),
@@ -71,6 +97,36 @@ def descend(
         gradient_norm=record.gradient_norm.cpu().numpy(),
         mean_frobenius_norm=record.weight_norm.cpu().numpy(),
         snapshot_epochs=np.asarray(snapshot_epochs, dtype=np.int64),
+        snapshots=record.snapshots.cpu().numpy(),
+    )
+
+
+def _step(objective: Objective, record: "_Record", active: "_Active", epoch: int) -> "_Active":
+    """Record an epoch and step from it; gives the runs that have another one to come."""
+    loss, gradient = objective(active.weights)
+    finite = torch.isfinite(loss)
+    if not bool(finite.all()):
+        active, loss, gradient = active.only(finite), loss[finite], gradient[:, finite]
+        if not len(active.runs):
+            return active
+    record.add(epoch, active, loss, gradient)
+    step = gradient.mul_(active.learning_rates[:, None, None])
+    moving = ~_unmoved(active.weights, step, *record.norms(epoch, active))
+    if not bool(moving.all()):
+        record.stays(epoch, active.only(~moving))
+        active, step = active.only(moving), step[:, moving]
+    active.weights.sub_(step)
+    return active
+
+
+def _state(epoch: int, record: "_Record", active: "_Active") -> Descent:
+    return Descent(
+        epoch=np.asarray(epoch),
+        runs=active.runs.cpu().numpy(),
+        weights=active.weights.cpu().numpy(),
+        loss=record.loss.cpu().numpy(),
+        gradient_norm=record.gradient_norm.cpu().numpy(),
+        weight_norm=record.weight_norm.cpu().numpy(),
         snapshots=record.snapshots.cpu().numpy(),
     )
 
@@ -85,6 +141,11 @@ class _Active:
 
     def only(self, chosen: torch.Tensor) -> "_Active":
         return _Active(self.runs[chosen], self.weights[:, chosen], self.learning_rates[chosen])
+
+    def restored(self, state: Descent) -> "_Active":
+        runs = torch.from_numpy(state.runs).to(self.runs)
+        # A copy, since these are stepped in place.
+        return _Active(runs, torch.tensor(state.weights).to(self.weights), self.learning_rates[runs])
 
 
 def _unmoved(
@@ -112,6 +173,10 @@ class _Record:
         self.gradient_norm = infinite(epochs + 1, runs)
         self.weight_norm = infinite(epochs + 1, runs)
         self.snapshots = infinite(len(snapshot_epochs), depth, runs, width, width)
+
+    def restore(self, state: Descent) -> None:
+        for name in ("loss", "gradient_norm", "weight_norm", "snapshots"):
+            getattr(self, name).copy_(torch.from_numpy(getattr(state, name)))
 
     def add(self, epoch: int, active: _Active, loss: torch.Tensor, gradient: torch.Tensor) -> None:
         self.loss[epoch, active.runs] = loss

@@ -1,0 +1,164 @@
+"""On paper: how long a whole run takes on one machine and on clusters, what it costs, and where its critical path lies.
+
+python benchmarks/programme.py scale=paper
+
+Seconds are those of src/resaudit/cost.py, measured job by job (benchmarks/job_costs.py); the jobs and what waits for
+what are those of the workflow. Each machine is filled greedily, the job with the longest way to the end first.
+"""
+
+import heapq
+import sys
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from resaudit.config import CONTROL
+from resaudit.cost import curvature_cost, train_cost, verify_cost
+from resaudit.plan import Plan
+from resaudit.programme import Programme, evidence_figures
+
+SECONDS_TO_DRAW = 5.0
+SECONDS_TO_WHITEN = 15.0
+SECONDS_TO_REPORT = 10.0
+SECONDS_TO_QUEUE = 15.0
+"""From a job's being ready to its start on a cluster: submission, the scheduler's turn and Snakemake's look at it."""
+# Prices are what large providers ask for on demand, rounded; give your own by --core-hour= and --gpu-hour=.
+PRICES = {"core-hour": 0.05, "gpu-hour": 4.0}
+# No GPU has run this yet: share of its peak in float32 that the fused kernel is taken to reach, as on the CPU at worst.
+GPU_PEAK_FLOPS, GPU_SHARE = 60e12, 0.25
+CPU_FLOPS = 95e9
+"""What one core does with the fused kernel (benchmarks/relu_gradient.py)."""
+
+
+@dataclass
+class Job:
+    """One job of the workflow: seconds on one core, and the ids of those it waits for."""
+
+    seconds: float
+    waits_for: list[str] = field(default_factory=list)
+    relu: bool = False
+
+
+def jobs_of(plans: Iterable[Plan], kernel: str) -> dict[str, Job]:
+    """Every job of some plans, each once, by a name that says its rule."""
+    jobs: dict[str, Job] = {}
+    for plan in plans:
+        data = f"whiten {plan.data.id}"
+        jobs[data] = Job(SECONDS_TO_WHITEN)
+        for e in plan.trained.values():
+            waits = [data, f"train {e.rate_from}"] if e.rate_from else [data]
+            jobs[f"train {e.id}"] = Job(train_cost(e, kernel).seconds, waits, not e.network.is_linear)
+        for h in plan.hessians.values():
+            waits = [f"train {h.ensemble.id}"] if h.ensemble.epochs else [data]
+            jobs[f"curvature {h.id}"] = Job(curvature_cost(h).seconds, waits)
+        for v in plan.verified.values():
+            jobs[f"verify {v.id}"] = Job(verify_cost(v).seconds, [data])
+        for name, part in plan.figures.items():
+            waits = [f"train {e.id}" for e in part.ensembles if e.epochs]
+            waits += [f"curvature {h.id}" for h in part.hessians.values()]
+            waits += [f"verify {part.verification.id}"] if part.verification else []
+            jobs[f"draw {plan.config.variant or ''} {name}"] = Job(SECONDS_TO_DRAW, waits)
+    jobs["report"] = Job(SECONDS_TO_REPORT, [name for name in jobs if name.startswith("draw")])
+    return jobs
+
+
+def ways_to_the_end(jobs: dict[str, Job]) -> dict[str, float]:
+    """Seconds from each job's start to the end of all, were there no other limit."""
+    after: dict[str, list[str]] = defaultdict(list)
+    for name, job in jobs.items():
+        for before in job.waits_for:
+            after[before].append(name)
+    ways: dict[str, float] = {}
+
+    def way(name: str) -> float:
+        if name not in ways:
+            ways[name] = jobs[name].seconds + max(map(way, after[name]), default=0.0)
+        return ways[name]
+
+    for name in jobs:
+        way(name)
+    return ways
+
+
+def makespan(jobs: dict[str, Job], cores: int, delay: float = 0.0) -> float:
+    """Seconds until all jobs are done on so many cores."""
+    ways, missing = ways_to_the_end(jobs), {name: len(job.waits_for) for name, job in jobs.items()}
+    after = {name: [other for other in jobs if name in jobs[other].waits_for] for name in jobs}
+    ready = [(-ways[name], name) for name, count in missing.items() if not count]
+    heapq.heapify(ready)
+    running: list[tuple[float, str]] = []
+    now = 0.0
+    while ready or running:
+        while ready and len(running) < cores:
+            _, name = heapq.heappop(ready)
+            heapq.heappush(running, (now + delay + jobs[name].seconds, name))
+        now, done = heapq.heappop(running)
+        for name in after[done]:
+            missing[name] -= 1
+            if not missing[name]:
+                heapq.heappush(ready, (-ways[name], name))
+    return now
+
+
+def on_gpus(jobs: dict[str, Job], gpus: int, cores: int) -> tuple[float, float]:
+    """Seconds until all is done, and of GPUs at work, with networks with ReLUs on the GPUs, the rest on cores."""
+    speed = GPU_PEAK_FLOPS * GPU_SHARE / CPU_FLOPS
+    quick = {n: Job(j.seconds / speed + 10.0 if j.relu else j.seconds, j.waits_for, j.relu) for n, j in jobs.items()}
+    busy = sum(job.seconds for job in quick.values() if job.relu)
+    # The GPUs' share is one queue beside the cores'; the longer of the two ends the run.
+    on_cores = makespan({n: Job(0.0, j.waits_for) if j.relu else j for n, j in quick.items()}, cores)
+    return max(on_cores, busy / gpus + SECONDS_TO_WHITEN + SECONDS_TO_DRAW + SECONDS_TO_REPORT), busy
+
+
+def critical_path(jobs: dict[str, Job]) -> Iterator[tuple[str, float]]:
+    """The longest chain of jobs that wait for each other, with the seconds of each."""
+    ways = ways_to_the_end(jobs)
+    name: str | None = max(ways, key=lambda n: ways[n])
+    while name is not None:
+        yield name, jobs[name].seconds
+        name = max((n for n in jobs if name in jobs[n].waits_for), key=lambda n: ways[n], default=None)
+
+
+def table(title: str, jobs: dict[str, Job], prices: dict[str, float]) -> Iterator[str]:
+    """The lines about one programme."""
+    total = sum(job.seconds for job in jobs.values())
+    yield f"{title}: {len(jobs)} jobs, {total / 3600:.1f} core-hours; by rule " + ", ".join(
+        f"{rule} {sum(j.seconds for n, j in jobs.items() if n.startswith(rule)) / 3600:.2f} h"
+        for rule in ("train", "curvature", "verify", "draw")
+    )
+    for cores, delay in ((2, 0.0), (16, 0.0), (1000, SECONDS_TO_QUEUE)):
+        seconds = makespan(jobs, cores, delay)
+        cost = total / 3600 * prices["core-hour"]
+        yield f"  {cores:5} cores: {seconds / 60:7.1f} min, {cost:.2f} for the core-hours used"
+    for gpus, cores in ((1, 16), (8, 128)):
+        seconds, busy = on_gpus(jobs, gpus, cores)
+        cost = gpus * seconds / 3600 * prices["gpu-hour"]
+        yield (
+            f"  {gpus} GPU(s), {cores} cores (reckoned at {GPU_SHARE:.0%} of peak, not measured): "
+            f"{seconds / 60:.1f} min, GPUs busy {busy / gpus / seconds:.0%}, {cost:.2f} for the GPUs"
+        )
+    yield "  critical path: " + " -> ".join(f"{name} ({seconds:.0f} s)" for name, seconds in critical_path(jobs))
+
+
+def main(arguments: list[str]) -> None:
+    """Print the tables for the figures, and for these with every variant."""
+    given = dict(a[2:].split("=") for a in arguments if a.startswith("--"))
+    prices = PRICES | {key: float(value) for key, value in given.items()}
+    programme = Programme([a for a in arguments if not a.startswith("--")] or ["scale=paper"])
+    kernel = programme.base.config.kernel.value
+    print("\n".join(table("figures", jobs_of([programme.base], kernel), prices)))
+    every = [programme.base, *_varied(programme)]
+    print("\n".join(table("figures and robustness", jobs_of(every, kernel), prices)))
+
+
+def _varied(programme: Programme) -> Iterator[Plan]:
+    """Each variant's plan, reduced to the figures that differ from those of the plans before it."""
+    for variant in (CONTROL, *programme.variants):
+        plan = programme.under(variant)
+        names = {n for paper in plan.config.claims for n in evidence_figures(programme.base, paper)}
+        own = {n: f for n, f in plan.figures.items() if n in names and programme.home(variant, n) is plan}
+        yield Plan(plan.config, plan.data, own)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

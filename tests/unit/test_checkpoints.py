@@ -1,0 +1,203 @@
+"""Oracle: the same descent left alone. Sees a state that lacks something, and one that is used where it must not be."""
+
+import dataclasses
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from resaudit.checkpoints import Checkpoint, heeded_signals
+from resaudit.datasets.moments import Moments
+from resaudit.datasets.whitening import Whitened
+from resaudit.errors import Interrupted, ResauditError
+from resaudit.networks.initialization import initial_weights
+from resaudit.networks.network import Network, network_named
+from resaudit.training.ensemble import Descent, Objective, descend
+from resaudit.training.linear import LinearObjective
+from resaudit.training.sampled import SampledObjective
+from resaudit.training.trajectory import Trajectory
+
+CPU = torch.device("cpu")
+MADE_BY = {"settings": {"seed": 1}, "code version": "a"}
+EPOCHS, SNAPSHOTS = 30, (0, 7, 30)
+# One that diverges soon, one that never moves, and others.
+RATES = torch.tensor([0.01, 1.5, 0.05, 1e-30], dtype=torch.float64)
+
+
+def checkpoint(folder: Path, seconds: float = 0.0, **made_by: object) -> Checkpoint[Descent]:
+    return Checkpoint(folder, Descent, MADE_BY | made_by, seconds)
+
+
+class Stop(Exception):
+    """Leaves a descent, as a killed process does."""
+
+
+def until(epoch: int, kept: Checkpoint[Descent]) -> Callable[[Callable[[], Descent]], None]:
+    def after(state: Callable[[], Descent]) -> None:
+        kept.keep(state)
+        if int(state().epoch) >= epoch:
+            raise Stop
+
+    return after
+
+
+def run(objective: Objective, weights: torch.Tensor, *more: object) -> Trajectory:
+    return descend(objective, weights, RATES, EPOCHS, SNAPSHOTS, iter, *more)  # type: ignore[arg-type]
+
+
+def assert_same(a: Trajectory, b: Trajectory) -> None:
+    for field in dataclasses.fields(Trajectory):
+        np.testing.assert_array_equal(getattr(a, field.name), getattr(b, field.name))
+
+
+def weights_of(network: Network) -> torch.Tensor:
+    return initial_weights(network, "xavier", 1.0, 1, len(RATES))
+
+
+@settings(max_examples=10)
+@given(st.sets(st.integers(1, EPOCHS), min_size=1, max_size=3).map(sorted))
+def test_left_at_any_epochs_and_gone_on_with_it_ends_with_the_same_bits(
+    moments: Moments, tmp_path_factory: pytest.TempPathFactory, left_at: list[int]
+) -> None:
+    network, folder = Network(2, 4, 10), tmp_path_factory.mktemp("state")
+    objective, weights = LinearObjective.of(network, moments, CPU), weights_of(network)
+    alone = run(objective, weights)
+    assert np.isinf(alone.excess_loss[-1]).sum() == 1
+    for epoch in left_at:
+        kept = checkpoint(folder)
+        start = kept.read()
+        with pytest.raises(Stop):
+            run(objective, weights, start, until(epoch, kept))
+    start = checkpoint(folder).read()
+    assert start is not None
+    assert int(start.epoch) == left_at[-1]
+    assert_same(run(objective, weights, start), alone)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_so_it_does_with_relus(whitened: Whitened, tmp_path: Path, compiled: bool) -> None:
+    network = network_named("2-shortcut-relu", 4, 10)
+    few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :640], labels=whitened.labels[:640])
+    objective: Objective = SampledObjective.of(network, few, CPU)
+    if compiled:
+        native = pytest.importorskip("resaudit.training.kernels.native")
+        try:
+            objective = native.NativeObjective(network, few)
+        except ResauditError as error:
+            pytest.skip(str(error))
+    kept, weights = checkpoint(tmp_path), weights_of(network)
+    with pytest.raises(Stop):
+        run(objective, weights, None, until(11, kept))
+    assert_same(run(objective, weights, kept.read()), run(objective, weights))
+
+
+def kept_state(folder: Path, moments: Moments) -> bytes:
+    network = Network(2, 4, 10)
+    with pytest.raises(Stop):
+        run(LinearObjective.of(network, moments, CPU), weights_of(network), None, until(5, checkpoint(folder)))
+    return (folder / "checkpoint").read_bytes()
+
+
+@settings(max_examples=40)
+@given(st.data())
+def test_a_damaged_checkpoint_is_refused_and_said(
+    moments: Moments, tmp_path_factory: pytest.TempPathFactory, data: st.DataObject
+) -> None:
+    share = data.draw(st.floats(0, 1, exclude_max=True))
+    folder = tmp_path_factory.mktemp("state")
+    whole = kept_state(folder, moments)
+    place = int(share * len(whole))
+    change = data.draw(st.sampled_from(["cut", "bit", "more", "nonsense"]))
+    damaged = {
+        "cut": whole[:place],
+        "bit": whole[:place] + bytes([whole[place] ^ 1 << data.draw(st.integers(0, 7))]) + whole[place + 1 :],
+        "more": whole + b"\0",
+        "nonsense": data.draw(st.binary(max_size=200)),
+    }[change]
+    (folder / "checkpoint").write_bytes(damaged)
+    assert checkpoint(folder).read() is None
+
+
+@pytest.mark.parametrize(
+    ("made_by", "said"),
+    [
+        ({"settings": {"seed": 2}}, "it is of another settings"),
+        ({"code version": "b"}, "it is of another code version"),
+        ({"torch version": "2"}, "it is of another torch version"),
+    ],
+)
+def test_a_checkpoint_of_something_else_is_refused_and_said(
+    made_by: dict[str, object], said: str, moments: Moments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    kept_state(tmp_path, moments)
+    assert checkpoint(tmp_path).read() is not None
+    assert "goes on from" in capsys.readouterr().err
+    assert checkpoint(tmp_path, **made_by).read() is None
+    assert f"{said}; starting afresh" in capsys.readouterr().err
+
+
+def test_a_truncated_one_says_so(moments: Moments, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = kept_state(tmp_path, moments)
+    (tmp_path / "checkpoint").write_bytes(whole[: len(whole) // 2])
+    assert checkpoint(tmp_path).read() is None
+    assert "its bytes are not those that were written; starting afresh" in capsys.readouterr().err
+
+
+def test_it_is_one_file_no_larger_than_its_state_and_gone_at_the_end(moments: Moments, tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    whole = kept_state(folder, moments)
+    state = checkpoint(folder).read()
+    assert state is not None
+    assert [file.name for file in folder.iterdir()] == ["checkpoint"]
+    assert len(whole) < sum(np.asarray(getattr(state, f.name)).nbytes for f in dataclasses.fields(state)) + 10_000
+    checkpoint(folder).remove()
+    assert not folder.exists()
+
+
+def test_checkpoints_are_as_far_apart_as_is_said(moments: Moments, tmp_path: Path) -> None:
+    network = Network(2, 4, 10)
+    kept = checkpoint(tmp_path / "never", seconds=3600.0)
+    run(LinearObjective.of(network, moments, CPU), weights_of(network), None, kept.keep)
+    assert not (tmp_path / "never").exists()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
+    number: signal.Signals, moments: Moments, tmp_path: Path
+) -> None:
+    network, kept = Network(2, 4, 10), checkpoint(tmp_path, seconds=3600.0)
+    objective, weights, before = (
+        LinearObjective.of(network, moments, CPU),
+        weights_of(network),
+        signal.getsignal(number),
+    )
+
+    def after(state: Callable[[], Descent]) -> None:
+        if int(state().epoch) == 9:
+            os.kill(os.getpid(), number)
+        kept.keep(state, signalled())
+
+    with heeded_signals() as signalled, pytest.raises(Interrupted, match="the next run goes on from there") as stopped:
+        run(objective, weights, None, after)
+    assert stopped.value.signal == number
+    assert signal.getsignal(number) is before
+    start = kept.read()
+    assert start is not None
+    assert int(start.epoch) == 9
+    assert_same(run(objective, weights, start), run(objective, weights))
+
+
+def test_where_no_checkpoint_can_be_written_the_work_goes_on(
+    moments: Moments, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    network, kept = Network(2, 4, 10), checkpoint(tmp_path / "file")
+    objective, weights = LinearObjective.of(network, moments, CPU), weights_of(network)
+    assert_same(run(objective, weights, None, kept.keep), run(objective, weights))
+    assert "no checkpoint: cannot write" in capsys.readouterr().err
