@@ -69,6 +69,8 @@ def _stage(command: Command) -> Command:
     def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
         for library in ("OMP", "MKL", "OPENBLAS"):
             os.environ[f"{library}_NUM_THREADS"] = str(threads)
+        # Threads that wait shall sleep: those of torch would else take the cores from the fused kernel's.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
     option = click.option(
         "--threads",

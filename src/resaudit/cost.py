@@ -23,6 +23,8 @@ SECONDS_PER_UNIT_BUILT = 1e-4
 HESSIAN_COPIES = 2.6
 # From this many on, two jobs at once would want more memory than a laptop likes to give.
 MEGABYTES_FOR_TWO_THREADS = 1500.0
+# A training longer than this would at the end of a run leave the other core without work.
+SECONDS_FOR_TWO_THREADS = 120.0
 
 
 @dataclass(frozen=True)
@@ -42,12 +44,22 @@ def train_cost(ensemble: Ensemble, kernel: str) -> Cost:
     if network.is_linear:
         step = SECONDS_PER_LAYER_STEP + SECONDS_PER_LAYER_STEP_AND_RUN * runs
         return Cost(SECONDS_TO_START + step * network.depth * ensemble.epochs, megabytes)
-    chosen = "torch" if kernel == "torch" or why_not(network) else "fused"
+    chosen = _chosen(ensemble, kernel)
     each = SECONDS_PER_SAMPLE_AND_PARAMETER[chosen]
     return Cost(
         SECONDS_TO_START + each * SAMPLES * network.parameters * runs * ensemble.epochs,
         megabytes + MEGABYTES_OF_SAMPLES[chosen] + 6 * weights,
     )
+
+
+def train_threads(ensemble: Ensemble, kernel: str) -> int:
+    """Two for long trainings by the fused kernel, whose bits do not depend on threads; else one."""
+    fused = not ensemble.network.is_linear and _chosen(ensemble, kernel) == "fused"
+    return 2 if fused and train_cost(ensemble, kernel).seconds > SECONDS_FOR_TWO_THREADS else 1
+
+
+def _chosen(ensemble: Ensemble, kernel: str) -> str:
+    return "torch" if kernel == "torch" or why_not(ensemble.network) else "fused"
 
 
 def curvature_cost(job: Hessians) -> Cost:

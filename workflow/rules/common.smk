@@ -5,7 +5,7 @@ from pathlib import Path
 
 from resaudit.composition import dataset_files
 from resaudit.config import CONTROL
-from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
+from resaudit.cost import curvature_cost, curvature_threads, train_cost, train_threads, verify_cost
 from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS

@@ -14,7 +14,7 @@ rule train:
         LOGS / "train" / "{id}.log",
     benchmark:
         BENCHMARKS / "train" / "{id}.tsv"
-    threads: 1
+    threads: lambda wildcards: train_threads(ensemble_of(wildcards), PLAN.config.kernel.value)
     resources:
         mem_mb=lambda wildcards: int(train_cost(ensemble_of(wildcards), PLAN.config.kernel.value).megabytes),
         runtime=lambda wildcards: 5 + int(train_cost(ensemble_of(wildcards), PLAN.config.kernel.value).seconds / 10),
