@@ -1,4 +1,4 @@
-"""How far the final losses of networks with ReLUs travel: trained again with narrower vectors, against those drawn here.
+"""How far final losses of networks with ReLUs travel: trained again with narrower vectors, against those drawn here.
 
 python benchmarks/vector_widths.py 8 4 16      # 8 lanes, depths 4 and 16; after `snakemake --cores all`
 

@@ -1,10 +1,17 @@
 """Shared fixtures: real MNIST, fetched once into the checkout's data folder as any run does."""
 
+import fcntl
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+# Before torch is loaded: where tests run side by side, each process keeps to one core.
+if "PYTEST_XDIST_WORKER" in os.environ:
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import hypothesis
 import numpy as np
@@ -26,10 +33,35 @@ Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]
 
 
+@contextmanager
+def one_at_a_time(factory: pytest.TempPathFactory, name: str) -> Iterator[Path]:
+    """A folder that all of pytest's processes share, held by one of them."""
+    shared = factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        shared = shared.parent
+    with (shared / f"{name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield shared
+
+
+def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path], None]) -> Path:
+    """A copy of a folder that is made by whichever process comes first."""
+    with one_at_a_time(factory, name) as shared:
+        made = shared / name
+        if not made.exists():
+            half = shared / f"{name}.half"
+            shutil.rmtree(half, ignore_errors=True)
+            half.mkdir()
+            make(half)
+            half.rename(made)
+        return Path(shutil.copytree(made, factory.mktemp("copy") / name))
+
+
 @pytest.fixture(scope="session")
-def mnist_config() -> Config:
+def mnist_config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     config = load([f"paths.data={CHECKOUT / 'data'}"])
-    fetch(config.dataset, CHECKOUT / "data" / "mnist")
+    with one_at_a_time(tmp_path_factory, "fetch"):
+        fetch(config.dataset, CHECKOUT / "data" / "mnist")
     return config
 
 
@@ -80,3 +112,24 @@ def snakemake_command(*arguments: str, cores: str = "all") -> list[str]:
 def snakemake(tmp_path: Path) -> Command:
     """``snakemake …`` in an empty folder."""
     return lambda *arguments: run_command(*snakemake_command(*arguments), cwd=tmp_path)
+
+
+def smoke_command(*arguments: str, config: tuple[str, ...] = (), cores: str = "all") -> list[str]:
+    data = f"overrides=[paths.data={CHECKOUT / 'data'}]"
+    return snakemake_command(*arguments, "--config", "scale=smoke", data, *config, cores=cores)
+
+
+def smoke(folder: Path, *arguments: str, config: tuple[str, ...] = (), cores: str = "all") -> Completed:
+    return run_command(*smoke_command(*arguments, config=config, cores=cores), cwd=folder, timeout=900)
+
+
+@pytest.fixture(scope="session")
+def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which every figure has been drawn at scale smoke, without interruption."""
+    assert mnist_config
+
+    def draw(folder: Path) -> None:
+        run = smoke(folder)
+        assert run.returncode == 0, run.stderr[-3000:]
+
+    return made_once(tmp_path_factory, "smoke", draw)

@@ -15,8 +15,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes
-from tests.conftest import CHECKOUT, Completed, run_command
-from tests.workflow.conftest import smoke
+from tests.conftest import CHECKOUT, Completed, run_command, smoke
 
 PAPER = "demystifying_resnet"
 SMOKE = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")

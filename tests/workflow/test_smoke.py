@@ -19,8 +19,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.papers.comparison import disagreements
-from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
-from tests.workflow.conftest import smoke, smoke_command
+from tests.conftest import CHECKOUT, Completed, run_command, smoke, smoke_command, snakemake_command
 
 FIGURES = [name for name, _ in load().every_figure()]
 

@@ -112,12 +112,12 @@ def figure_of(wildcards):
 
 
 def results_of(wildcards):
-    part = figure_of(wildcards)
+    part, moments = figure_of(wildcards), FILES.whitened(plan_of(wildcards).data.id)
     return [
-        *(recorded(FILES.training(e.id), "trajectory.npz") for e in part.ensembles if e.epochs),
-        *(recorded(FILES.curvature(h.id), "spectra.npz") for h in part.hessians.values()),
-        *(recorded(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v),
-        recorded(FILES.whitened(plan_of(wildcards).data.id), "moments.npz") if part.hessians else [],
+        *(f for e in part.ensembles if e.epochs for f in recorded(FILES.training(e.id), "trajectory.npz")),
+        *(f for h in part.hessians.values() for f in recorded(FILES.curvature(h.id), "spectra.npz")),
+        *(f for v in [part.verification] if v for f in recorded(FILES.theory(v.id), "measurements.npz")),
+        *(recorded(moments, "moments.npz") if part.hessians else []),
     ]
 
 
