@@ -55,7 +55,10 @@ class Layout:
         """
         for key in ("data", "results", "figures"):
             folder: Path = getattr(self, key)
-            there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            try:
+                there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            except OSError as error:
+                raise ResauditError(f"cannot write into paths.{key}: {error.strerror}; choose another") from error
             if not there.is_dir() or not os.access(there, os.W_OK):
                 reason = "not writable" if there.is_dir() else "not a folder"
                 raise ResauditError(f"cannot write into {folder}: {there} is {reason}; choose another paths.{key}")
