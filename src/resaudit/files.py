@@ -87,3 +87,16 @@ def write_json(path: Path, content: Any) -> None:
     """Write JSON, readable and ending in a newline."""
     with written_whole(path) as temporary:
         temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        OSError: it is missing or may not be read.
+        ValueError: it is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
