@@ -214,6 +214,8 @@ def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
                 f"override {said!r}: name a setting, as in figure.<paper>.<figure>.protocol.runs=3, "
                 "or choose with figures=[…]"
             )
+        if key.split(".")[0] == "claims" and key.count(".") < 3:
+            raise ResauditError(f"override {said!r}: name a setting, as in claims.<paper>.<claim>.needs.runs=3")
         if key.startswith("scale."):
             raise ResauditError(f"override {said!r}: a scale is chosen as a whole, with scale=NAME")
         if key == "dataset.name" or key.startswith("dataset.files"):

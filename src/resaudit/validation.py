@@ -174,11 +174,11 @@ def _check_figure(where: str, figure: Figure, most: int) -> None:
     names = [other.network for other in protocol.otherwise]
     for name in names:
         _check_name(f"{where}.protocol.otherwise", name)
+        if names.count(name) > 1:
+            raise ResauditError(f"{where}.protocol.otherwise names {name!r} twice; say all of it in one place")
         if name not in protocol.networks:
             drawn = ", ".join(protocol.networks)
             raise ResauditError(f"{where}.protocol.otherwise is of {name}, which is not drawn; allowed: {drawn}")
-        if names.count(name) > 1:
-            raise ResauditError(f"{where}.protocol.otherwise names {name!r} twice; say all of it in one place")
     if names and figure.experiment is not Experiment.rate_sweep:
         raise ResauditError(f"{where}.protocol.otherwise is of {names[0]}; allowed in sweeps of learning rates only")
     for other in protocol.otherwise:
