@@ -70,6 +70,7 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     """Walk the dataclasses and hold every number against the bounds in its field's metadata."""
     if dataclasses.is_dataclass(value):
         for f in dataclasses.fields(value):
+            _check_items(getattr(value, f.name), f"{where}.{f.name}".lstrip("."))
             _check_bounds(getattr(value, f.name), f"{where}.{f.name}".lstrip("."), f.metadata)
     elif isinstance(value, dict):
         for key, item in value.items():
@@ -81,6 +82,12 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     else:
         _check_text(value, where)
         _check_number(value, where, bounds)
+
+
+def _check_items(value: Any, where: str) -> None:
+    """OmegaConf lets a list of texts hold sections and lists, though nothing else that it is not of."""
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        raise ResauditError(f"{where} holds a list or a section; allowed: single values")
 
 
 def _check_text(value: Any, where: str) -> None:

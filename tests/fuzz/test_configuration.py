@@ -127,16 +127,19 @@ PREFIXES = st.sampled_from([*[""] * 12, "+", "++", "~", " ", "-"])
 SUFFIXES = st.sampled_from([*[""] * 14, ".x", "@x", "[0]", ".0", ":a"])
 
 
+def near(value: Any) -> st.SearchStrategy[str]:
+    """Values of the kind that a key has."""
+    if isinstance(value, list):
+        return bracketed(NUMBERS if value and isinstance(value[0], int | float) else SCALARS)
+    return NUMBERS if isinstance(value, int | float) else TEXTS if isinstance(value, str) else SCALARS
+
+
 @st.composite
 def one_override(draw: st.DrawFn, keys: dict[str, Any]) -> str:
     """A key of the configuration, a little wrong at times, set to its own value, to another key's, or to anything."""
     key = draw(st.sampled_from(sorted(keys)))
-    own = st.just(in_hydra(keys[key]))
-    like = draw(
-        st.one_of(
-            own, st.sampled_from(sorted(keys)).map(lambda other: in_hydra(keys[other])), VALUES, VALUES, VALUES, VALUES
-        )
-    )
+    own, others = st.just(in_hydra(keys[key])), st.sampled_from(sorted(keys)).map(lambda name: in_hydra(keys[name]))
+    like = draw(st.one_of(own, others, near(keys[key]), near(keys[key]), VALUES, VALUES))
     spelt = draw(PREFIXES) + key + draw(SUFFIXES)
     return draw(st.sampled_from([*[f"{spelt}={like}"] * 12, spelt, f"{spelt}=", f"={like}", f"{spelt} = {like}"]))
 
@@ -182,16 +185,15 @@ def test_every_key_can_be_set_to_what_it_is(
     figure: str, folders: dict[str, Path], keys: dict[str, dict[str, Any]]
 ) -> None:
     """Else the fuzz below would see refusals only."""
-    as_it_is = load(folder=folders[figure])
     leaves = [key for key, value in keys[figure].items() if isinstance(value, int | float | str)]
     chosen = [key for key in leaves if not key.startswith(("scale.", "dataset.name", "dataset.files", "paths."))]
     plain = [
         f"{key}={in_hydra(keys[figure][key])}"
         for key in chosen
-        if ".scales." not in key and "variant_scales" not in key
+        if not any(part in key for part in (".scales.", "variant_scales", ".checks."))
     ]
     assert len(plain) > 20
-    assert load(plain, folders[figure]) == as_it_is
+    assert planned(plain, folders[figure])
 
 
 @fuzzed(400)

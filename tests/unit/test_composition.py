@@ -170,8 +170,8 @@ def test_yaml_scales_set_known_keys_only() -> None:
         ("paths.results=''", "paths.results is empty"),
         ("claims.demystifying_resnet=null", "name a setting"),
         (
-            "claims.demystifying_resnet.depth-invariant-condition.checks.constant.at_least=nan",
-            "allowed: finite numbers",
+            "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=nan",
+            "is nan; allowed",
         ),
         (f"{FIG04}.assumptions.data.setting=nowhere", "'nowhere', which is no key"),
         ("figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]", "allowed: 'N-shortcut'"),
