@@ -218,22 +218,24 @@ def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
             raise ResauditError(f"override {said!r}: name a setting, as in claims.<paper>.<claim>.needs.runs=3")
         if key.startswith("scale."):
             raise ResauditError(f"override {said!r}: a scale is chosen as a whole, with scale=NAME")
+        if key in ("scale", "dataset") and isinstance(override.value(), list | dict):
+            raise ResauditError(f"override {said!r}: one is chosen by its name, as in {key}=NAME")
         if key == "dataset.name" or key.startswith("dataset.files"):
             raise ResauditError(f"override {said!r}: a data set is chosen as a whole, with dataset=NAME")
         parent, leaf = _deepest_known(key, defaults)
-        if leaf:
+        if leaf is not None:
             allowed = ", ".join(sorted(str(k) for k in parent)) if isinstance(parent, DictConfig) else "none"
             raise ResauditError(f"unknown configuration key {key!r}; allowed in place of {leaf!r}: {allowed}")
 
 
-def _deepest_known(key: str, config: DictConfig) -> tuple[object, str]:
+def _deepest_known(key: str, config: DictConfig) -> tuple[object, str | None]:
     """The deepest section on the way to ``key``, and the first part of the key that it does not have, if any."""
     node: object = config
     for part in key.split("."):
         if not isinstance(node, DictConfig) or part not in node.keys():  # noqa: SIM118  (missing values count)
             return node, part
         node = node._get_node(part)
-    return node, ""
+    return node, None
 
 
 @contextmanager
