@@ -1,5 +1,6 @@
 """Dataclasses of arrays as files."""
 
+import zipfile
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,8 +26,15 @@ def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -
         ResauditError: the file is missing or damaged.
     """
     try:
+        with zipfile.ZipFile(path) as archive:
+            if any(entry.compress_type != zipfile.ZIP_STORED for entry in archive.infolist()):
+                raise ValueError("it is packed, so that it may be larger than it looks")
         with np.load(path, allow_pickle=False) as file:
             names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
-            return kind(**{name: np.empty(0) if name in without else file[name] for name in names})
-    except (OSError, ValueError, KeyError, EOFError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove it and run again") from error
+            arrays = {name: np.empty(0) if name in without else np.asarray(file[name]) for name in names}
+    # zipfile, zlib, struct, tokenize and NumPy each raise exceptions of their own where bytes are damaged.
+    except Exception as error:
+        raise ResauditError(
+            f"{path} cannot be read ({error or type(error).__name__}); remove it and run again"
+        ) from error
+    return kind(**arrays)

@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import fields
 from functools import lru_cache
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +19,16 @@ from omegaconf import DictConfig, OmegaConf
 from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
+from resaudit import config as configuration
 from resaudit.config import CONTROL, Config, Figure, Protocol
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
 from resaudit.ledger import CHECKS, Claim
 from resaudit.validation import check
+
+LARGEST_POWER = 300
+"""Of ten; double precision ends at 308."""
+MOST_POWERS = 1000
 
 # figures=fig04,fig05 is what one types; a list needs its brackets in Hydra.
 _ONE_FIGURE = re.compile(r"^figures=([^\[].*)$")
@@ -135,6 +141,11 @@ def powers_of_ten(first: float, last: float, step: float) -> list[float]:
     >>> powers_of_ten(-1, 0, 0.5)
     [0.1, 0.316227766017, 1.0]
     """
+    if not (0 < step < inf and -LARGEST_POWER <= first <= last <= LARGEST_POWER and last - first <= MOST_POWERS * step):
+        raise ValueError(
+            f"powers_of_ten:{first},{last},{step} takes first <= last within ±{LARGEST_POWER} and a step that gives at "
+            f"most {MOST_POWERS} of them"
+        )
     count = round((last - first) / step) + 1
     return [float(f"{10 ** (first + i * step):.12g}") for i in range(count)]
 
@@ -145,17 +156,25 @@ def _apply_scale(composed: DictConfig, overridden: set[str]) -> None:
         for name, figure in figures.items():
             prefix = f"figure.{paper}.{name}.protocol"
             set_by_user = {k[len(prefix) + 1 :].split(".")[0] for k in overridden if k.startswith(prefix)}
-            reduced = dict(figure.scales.get(composed.scale.name, {}))
+            reduced = dict(figure.scales.get(composed.scale.name) or {})
             if composed.variant is not None:
-                reduced |= figure.variant_scales.get(composed.scale.name, {})
+                reduced |= figure.variant_scales.get(composed.scale.name) or {}
             changes = {key: value for key, value in reduced.items() if key not in set_by_user}
             if "otherwise" in changes:
-                others = OmegaConf.to_container(changes["otherwise"], resolve=True)
-                assert isinstance(others, list)
-                changes["otherwise"] = [
-                    {key: value for key, value in other.items() if key not in set_by_user} for other in others
-                ]
+                changes["otherwise"] = _others(changes["otherwise"], set_by_user)
             figure.protocol = OmegaConf.merge(OmegaConf.structured(Protocol), figure.protocol, changes)
+            if "networks" in set_by_user and "otherwise" not in set_by_user:
+                # A user may draw fewer networks than those that the files speak of.
+                drawn = figure.protocol.networks
+                figure.protocol.otherwise = [o for o in figure.protocol.otherwise if o.network in drawn]
+
+
+def _others(given: Any, set_by_user: set[str]) -> list[dict[Any, Any]]:
+    """What a scale says of single networks, less what the user has set."""
+    others = OmegaConf.to_container(given, resolve=True) if OmegaConf.is_config(given) else given
+    if not isinstance(others, list) or not all(isinstance(other, dict) for other in others):
+        raise ResauditError(f"otherwise is {others!r}; allowed: a list of {{network: NAME, …}}")
+    return [{key: value for key, value in other.items() if key not in set_by_user} for other in others]
 
 
 def _type_claims(composed: DictConfig, scales: list[str]) -> None:
@@ -195,22 +214,28 @@ def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
                 f"override {said!r}: name a setting, as in figure.<paper>.<figure>.protocol.runs=3, "
                 "or choose with figures=[…]"
             )
+        if key.split(".")[0] == "claims" and key.count(".") < 3:
+            raise ResauditError(f"override {said!r}: name a setting, as in claims.<paper>.<claim>.needs.runs=3")
         if key.startswith("scale."):
             raise ResauditError(f"override {said!r}: a scale is chosen as a whole, with scale=NAME")
+        if key in ("scale", "dataset") and isinstance(override.value(), list | dict):
+            raise ResauditError(f"override {said!r}: one is chosen by its name, as in {key}=NAME")
+        if key == "dataset.name" or key.startswith("dataset.files"):
+            raise ResauditError(f"override {said!r}: a data set is chosen as a whole, with dataset=NAME")
         parent, leaf = _deepest_known(key, defaults)
-        if leaf:
+        if leaf is not None:
             allowed = ", ".join(sorted(str(k) for k in parent)) if isinstance(parent, DictConfig) else "none"
             raise ResauditError(f"unknown configuration key {key!r}; allowed in place of {leaf!r}: {allowed}")
 
 
-def _deepest_known(key: str, config: DictConfig) -> tuple[object, str]:
+def _deepest_known(key: str, config: DictConfig) -> tuple[object, str | None]:
     """The deepest section on the way to ``key``, and the first part of the key that it does not have, if any."""
     node: object = config
     for part in key.split("."):
         if not isinstance(node, DictConfig) or part not in node.keys():  # noqa: SIM118  (missing values count)
             return node, part
         node = node._get_node(part)
-    return node, ""
+    return node, None
 
 
 @contextmanager
@@ -218,7 +243,18 @@ def _one_line_errors() -> Iterator[None]:
     try:
         yield
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError) as error:
-        raise ResauditError(_in_one_line(error)) from error
+        raise ResauditError(_unknown_key(error) or _in_one_line(error)) from error
+
+
+def _unknown_key(error: BaseException) -> str | None:
+    """Our own line for a key within a value, as in ``otherwise=[{network:xavier,runz:3}]``, that its schema lacks."""
+    text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
+    found, override = re.search(r"Key '(.*)' not in '(\w+)'", text), re.search(r"Could not override '(.+)'\.", text)
+    schema = found and getattr(configuration, found[2], None)
+    if not (found and schema):
+        return None
+    where = override[1] if override else found[2]
+    return f"unknown key {found[1]!r} in {where}; allowed: {', '.join(f.name for f in fields(schema))}"
 
 
 def _in_one_line(error: BaseException) -> str:
@@ -229,6 +265,10 @@ def _in_one_line(error: BaseException) -> str:
     if missing and options:
         return f"unknown {options[1]} {missing[1].split('/')[-1]!r}; allowed: {', '.join(options[2].split())}"
     lines = [line.strip() for line in text.splitlines()]
-    said = [line for line in lines if line and not re.match(r"(full_key:|object_type|reference_type|See https)", line)]
+    said = [
+        line
+        for line in lines
+        if line and not re.match(r"(full_key:|object_type|reference_type|See https|To append to your)", line)
+    ]
     key = re.search(r"full_key: (\S+)", text)
     return "; ".join(dict.fromkeys(said)) + (f" (at {key[1]})" if key else "")

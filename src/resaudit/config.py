@@ -18,6 +18,25 @@ CONTROL = "control"
 """Not a variant: the reading configured, reduced as far as the variants are, to be compared with them."""
 
 
+# Upper bounds keep a slip of the keyboard from planning what no machine can hold.
+LARGEST_DEPTH = 10_000
+"""Weight matrices: ten times the deepest network that is drawn."""
+LARGEST_RUNS = 10_000
+"""Seeds, or draws of a theorem's check: twenty times the most that are drawn."""
+LARGEST_EPOCHS = 100_000
+"""Steps of gradient descent: a hundred times the paper's. Every epoch that is kept is a number in the plan."""
+LARGEST_SEED = 2**63 - 1
+"""What a signed integer of 64 bits holds."""
+LARGEST_FILE = 2**31
+"""Bytes of an unpacked IDX file, which is read as a whole: forty times MNIST's."""
+LARGEST_CLASSES = 256
+"""Labels are bytes."""
+LARGEST_UNITS = 1000
+"""Of a theorem's network, or to move one column of X; samples of a class likewise. The most that is drawn is 400."""
+LARGEST_DISTANCE = 2.0
+"""Between points on the unit sphere."""
+
+
 class Device(Enum):
     """Where ensembles train and Hessians are computed; ``auto`` takes CUDA where there is one."""
 
@@ -123,7 +142,7 @@ class DataFile:
     """One raw IDX file: its canonical name, size in bytes and SHA-256."""
 
     name: str = MISSING
-    size: int = bounded(at_least=1)
+    size: int = bounded(at_least=1, at_most=LARGEST_FILE)
     sha256: str = MISSING
 
 
@@ -152,7 +171,7 @@ class Dataset:
     title: str = MISSING
     citation: str = MISSING
     licence: str = MISSING
-    classes: int = bounded(at_least=2)
+    classes: int = bounded(at_least=2, at_most=LARGEST_CLASSES)
     files: dict[str, DataFile] = field(default_factory=dict)
     sources: list[Source] = field(default_factory=list)
     folder: str | None = None
@@ -165,7 +184,7 @@ class Dataset:
 class Whitening:
     """Principal components kept and scaled to unit variance; whether the mean is taken off first."""
 
-    components: int = bounded(10, at_least=1)
+    components: int = bounded(10, at_least=1, at_most=LARGEST_CLASSES)
     centered: bool = True
 
 
@@ -181,8 +200,8 @@ class Scale:
 class RunsAt:
     """Fewer runs at one depth, where a run is dear."""
 
-    depth: int = bounded(at_least=1)
-    runs: int = bounded(at_least=1)
+    depth: int = bounded(at_least=1, at_most=LARGEST_DEPTH)
+    runs: int = bounded(at_least=1, at_most=LARGEST_RUNS)
 
 
 @dataclass
@@ -190,8 +209,8 @@ class Otherwise:
     """What is otherwise for one network of a figure than for the others; what is left empty is the same."""
 
     network: str = MISSING
-    depths: list[int] = bounded([], at_least=1)
-    runs: int | None = bounded(None, at_least=1)
+    depths: list[int] = bounded([], at_least=1, at_most=LARGEST_DEPTH)
+    runs: int | None = bounded(None, at_least=1, at_most=LARGEST_RUNS)
     learning_rates: list[float] = bounded([], above=0)
 
 
@@ -236,26 +255,26 @@ class Protocol:
     """
 
     networks: list[str] = field(default_factory=list)
-    depths: list[int] = bounded([], at_least=1)
-    runs: int = bounded(at_least=1)
+    depths: list[int] = bounded([], at_least=1, at_most=LARGEST_DEPTH)
+    runs: int = bounded(at_least=1, at_most=LARGEST_RUNS)
     runs_at: list[RunsAt] = field(default_factory=list)
     otherwise: list[Otherwise] = field(default_factory=list)
-    epochs: int = bounded(0, at_least=0)
+    epochs: int = bounded(0, at_least=0, at_most=LARGEST_EPOCHS)
     learning_rates: list[float] = bounded([], above=0)
     rate: RateChoice = RateChoice.best
-    hessian_epochs: int | None = bounded(None, at_least=2)
+    hessian_epochs: int | None = bounded(None, at_least=2, at_most=LARGEST_EPOCHS)
     hessian_precision: Precision = Precision.float64
     hessian_method: HessianMethod = HessianMethod.counts
     negative_eigenvalues: NegativeEigenvalues = NegativeEigenvalues.beyond_noise
     zero_scale: float = bounded(0.01, at_least=0)
     xavier: XavierLaw = XavierLaw.gaussian
-    widths: list[int] = bounded([], at_least=1)
-    units: list[int] = bounded([], at_least=1)
+    widths: list[int] = bounded([], at_least=1, at_most=LARGEST_CLASSES)
+    units: list[int] = bounded([], at_least=1, at_most=LARGEST_UNITS)
     activations: list[Activations] = field(default_factory=list)
-    steps: list[int] = bounded([], at_least=1)
-    samples_per_class: list[int] = bounded([], at_least=1)
-    min_distance: float = bounded(0.4, above=0)
-    label_noise: float = bounded(0.5, above=0)
+    steps: list[int] = bounded([], at_least=1, at_most=LARGEST_UNITS)
+    samples_per_class: list[int] = bounded([], at_least=1, at_most=LARGEST_UNITS)
+    min_distance: float = bounded(0.4, above=0, at_most=LARGEST_DISTANCE)
+    label_noise: float = bounded(0.5, above=0, at_most=LARGEST_DISTANCE)
 
     def depths_of(self, network: str) -> list[int]:
         """The depths of a network."""
@@ -309,7 +328,7 @@ class Tolerance:
 
     relative: float = bounded(0.0, at_least=0)
     absolute: float = bounded(0.0, at_least=0)
-    share: float = bounded(1.0, at_least=0)
+    share: float = bounded(1.0, at_least=0, at_most=1)
 
 
 @dataclass
@@ -375,7 +394,7 @@ class Config:
         paths: folders.
     """
 
-    seed: int = bounded(1, at_least=0)
+    seed: int = bounded(1, at_least=0, at_most=LARGEST_SEED)
     device: Device = Device.auto
     kernel: Kernel = Kernel.auto
     checkpoint_seconds: float = bounded(60.0, at_least=0.0)

@@ -60,7 +60,10 @@ class Layout:
         """
         for key in ("data", "results", "figures"):
             folder: Path = getattr(self, key)
-            there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            try:
+                there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            except OSError as error:
+                raise ResauditError(f"cannot write into paths.{key}: {error.strerror}; choose another") from error
             if not there.is_dir() or not os.access(there, os.W_OK):
                 reason = "not writable" if there.is_dir() else "not a folder"
                 raise ResauditError(f"cannot write into {folder}: {there} is {reason}; choose another paths.{key}")
@@ -100,3 +103,16 @@ def sha256_of(path: Path) -> str:
     """
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        OSError: it is missing or may not be read.
+        ValueError: it is no JSON.
+    """
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error

@@ -93,7 +93,7 @@ class RatioAcrossDepths(Check):
     networks: list[str] = field(default_factory=list)
     column: str = MISSING
     reference: Reference = Reference.first
-    epochs: list[float] = bounded([], at_least=0)
+    epochs: list[float] = bounded([], at_least=0, at_most=1)
     depths: list[int] = bounded([], at_least=1)
 
 
@@ -130,7 +130,7 @@ class AtEveryLoss(Check):
     others: list[str] = field(default_factory=list)
     column: str = MISSING
     compare: Comparison = Comparison.ratio
-    losses: int = bounded(20, at_least=2)
+    losses: int = bounded(20, at_least=2, at_most=1000)
 
 
 @dataclass
@@ -160,7 +160,7 @@ class EarlyFall(Check):
 
     network: str = MISSING
     column: str = MISSING
-    within: float = bounded(0.01, above=0)
+    within: float = bounded(0.01, above=0, at_most=1)
     of_whole: bool = False
 
 
@@ -236,7 +236,7 @@ class CurveRatio(Check):
 
     network: str = MISSING
     other: str = MISSING
-    epochs: list[float] = bounded([0.01, 0.1, 1.0], at_least=0)
+    epochs: list[float] = bounded([0.01, 0.1, 1.0], at_least=0, at_most=1)
 
 
 @dataclass

@@ -9,7 +9,7 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, sha256_of
+from resaudit.files import Layout, read_json, sha256_of
 from resaudit.plan import Ensemble, Hessians, Verification, WhitenedData
 from resaudit.theory.records import RECORDS, Record
 from resaudit.training.trajectory import Trajectory
@@ -75,7 +75,7 @@ def _as_written(folder: Path, name: str) -> Path:
     """A result's path, its bytes being those that the stage which made it wrote."""
     path, provenance = folder / name, folder / "provenance.json"
     try:
-        written = json.loads(provenance.read_text(encoding="utf-8"))["sha256"][name]
+        written = read_json(provenance)["sha256"][name]
         found = sha256_of(path)
     except FileNotFoundError as error:
         raise ResauditError(f"{error.filename} does not exist; remove {folder} and run again") from None
@@ -93,7 +93,7 @@ def _as_written(folder: Path, name: str) -> Path:
 def _check_settings(folder: Path, expected: dict[str, Any]) -> None:
     path = folder / "settings.json"
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = read_json(path)
     except FileNotFoundError:
         raise ResauditError(f"{path} does not exist; compute it first (snakemake --cores all)") from None
     except (OSError, ValueError) as error:

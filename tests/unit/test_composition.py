@@ -140,6 +140,43 @@ def test_yaml_scales_set_known_keys_only() -> None:
         ("figure.demystifying_resnet.fig05.protocol.otherwise=[{network:xavier}]", "in sweeps of learning rates only"),
         (f"{FIG08}.protocol.networks=[2-shortcut-relu-tanh]", "two activations at one position"),
         (f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,runs:0}}]", "runs is 0; allowed"),
+        (
+            f"{FIG08}.protocol.otherwise=[{{network:2-shortcut}}]",
+            "is of 2-shortcut, which is not drawn; allowed: 2-sho",
+        ),
+        (
+            f"{FIG08}.protocol.otherwise=[{{network:xavier-relu,runz:3}}]",
+            f"unknown key 'runz' in {FIG08}.protocol.otherwise; allowed: network, depths, runs, learning_rates",
+        ),
+        (
+            f"{FIG04}.protocol.depths=[1000000000]",
+            "is 1000000000; allowed: finite numbers of at least 1 and at most 10000",
+        ),
+        (f"{FIG04}.protocol.runs=1000000000", "runs is 1000000000; allowed"),
+        (f"{FIG08}.protocol.epochs=1000000000", "epochs is 1000000000; allowed"),
+        (f"{FIG04}.protocol.networks=[{'9' * 30}-shortcut]", "unknown network"),
+        ("figure.demystifying_resnet.theorem2.protocol.networks=[99-shortcut]", "and at most 10"),
+        (f"{FIG08}.protocol.learning_rates=${{powers_of_ten:-4,9,1e-9}}", "a step that gives at most 1000 of them"),
+        (f"{FIG08}.protocol.learning_rates=${{powers_of_ten:0,1,0}}", "a step that gives at most 1000 of them"),
+        ("seed=9223372036854775808", "seed is 9223372036854775808; allowed"),
+        ("=1", "unknown configuration key ''"),
+        ("seed.=1", "does not parse"),
+        ("scale=[{a:1}]", "one is chosen by its name"),
+        ("dataset.name=other", "a data set is chosen as a whole"),
+        ("dataset.files.train_images.name=../../x", "a data set is chosen as a whole"),
+        ("dataset.torchvision=FakeData", "allowed: MNIST, FashionMNIST, KMNIST"),
+        ("dataset.wheel.requirement='--index-url=http://here'", "wheel.requirement is '--index-url"),
+        ("dataset.wheel.requirement='git+https://here/x'", "allowed: what matches"),
+        ("dataset.folder='~nosuchuser/x'", "is not a folder"),
+        (f"dataset.folder={'x' * 5000}", "is not a folder"),
+        ("paths.results='a\nb'", "allowed: text in one line"),
+        ("paths.results=''", "paths.results is empty"),
+        ("claims.demystifying_resnet=null", "name a setting"),
+        (
+            "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=nan",
+            "is nan; allowed",
+        ),
+        (f"{FIG04}.assumptions.data.setting=nowhere", "'nowhere', which is no key"),
         ("figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]", "allowed: 'N-shortcut'"),
         ("figure.demystifying_resnet.fig05.protocol.depths=[2,4]", "depths is [2, 4]; allowed: one depth"),
     ],
@@ -165,6 +202,13 @@ def test_figures_are_found_by_short_and_full_name() -> None:
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
     assert [protocol("fig04_deep").runs_of("orthogonal", depth) for depth in (256, 1000)] == [10, 3]
     assert [protocol("fig08").runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "xavier")] == [5, 3]
+
+
+def test_what_is_otherwise_for_a_network_goes_with_it() -> None:
+    fig03 = "figure.demystifying_resnet.fig03.protocol.networks=[2-shortcut]"
+    assert protocol("fig03", fig03).otherwise == []
+    assert protocol("fig08", f"{FIG08}.protocol.networks=[xavier-relu]").otherwise == []
+    assert [other.network for other in protocol("fig08").otherwise] == ["2-shortcut-relu"]
 
 
 def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:

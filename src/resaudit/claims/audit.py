@@ -1,6 +1,5 @@
 """The audit: every claim with its verdict and all that it rests on, as one JSON-able dictionary (docs/audit.md)."""
 
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
@@ -9,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.claims.robustness import Robustness, read_robustness
-from resaudit.claims.tables import Drawn, drawn
+from resaudit.claims.tables import Drawn, drawn, said_of
 from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
 from resaudit.config import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
-from resaudit.files import Layout
+from resaudit.files import Layout, read_json
 from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
 from resaudit.plan import FigurePlan, Plan, make_plan
@@ -69,10 +68,8 @@ def judge_by(claim: Claim, evidence: Drawn | None, scale: str) -> Judgement:
     Raises:
         ResauditError: its table lacks something.
     """
-    try:
+    with said_of(f"table of {claim.evidence}"):
         return judge(claim, evidence.table if evidence else None, scale)
-    except ResauditError as error:
-        raise ResauditError(f"table of {claim.evidence}: {error}; draw the figure again") from error
 
 
 def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
@@ -238,11 +235,21 @@ def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
 
 
 def _ran(folder: Path) -> Json:
-    """A job's provenance; nothing where its results have been cleared away since."""
+    """A job's provenance; nothing where its results have been cleared away since.
+
+    Raises:
+        ResauditError: it is damaged.
+    """
     path = folder / "provenance.json"
     if not path.is_file():
         return {}
-    ran: Json = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        ran: Json = read_json(path)
+        words = [ran[key] for key in ("device", "kernel") if key in ran]
+        if not math.isfinite(ran["seconds"]) or not words or not all(isinstance(word, str) for word in words):
+            raise ValueError("device, kernel or seconds are of another kind")
+    except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); remove {folder} and run again") from error
     return ran
 
 

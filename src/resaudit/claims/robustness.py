@@ -1,6 +1,5 @@
 """The same claims under other readings of what the paper leaves unsaid: the matrix claim x variant."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -9,13 +8,13 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
-from resaudit.claims.tables import drawn
+from resaudit.claims.tables import drawn, said_of
 from resaudit.claims.verdicts import Finding, Judgement, judge
 from resaudit.composition import load
 from resaudit.config import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, ledger_sha256
-from resaudit.files import Layout, write_json
+from resaudit.files import Layout, read_json, write_json
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
 from resaudit.programme import Programme
@@ -66,9 +65,26 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        return Robustness(**json.loads(path.read_text(encoding="utf-8")))
+        found = Robustness(**read_json(path))
+        _check_kinds(found)
+        return found
     except (OSError, ValueError, TypeError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
+
+
+def _check_kinds(found: Robustness) -> None:
+    said = [verdict for verdicts in _values(found.verdicts) for verdict in _values(verdicts)]
+    texts = [found.paper, found.finished, found.ledger, *_values(found.tables)]
+    if not all(isinstance(text, str) for text in texts) or not isinstance(found.variants, list):
+        raise TypeError("it holds values of other kinds than it should")
+    if not all(isinstance(one, dict) and {"verdict", "why"} <= one.keys() for one in said):
+        raise TypeError("a verdict in it is none")
+
+
+def _values(found: Any) -> list[Any]:
+    if not isinstance(found, dict):
+        raise TypeError("it holds something else where names with values should stand")
+    return list(found.values())
 
 
 def run_vary(programme: Programme, paper: str) -> None:
@@ -129,10 +145,8 @@ def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> 
     evidence, csv = drawn(home, figure), Layout(home.config.paths).figure(figure, "csv")
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
-    try:
+    with said_of(str(csv)):
         return judge(claim, evidence.table, home.config.scale.name)
-    except ResauditError as error:
-        raise ResauditError(f"{csv}: {error}; draw it again") from error
 
 
 def _chosen(programme: Programme, paper: str, name: str) -> bool:

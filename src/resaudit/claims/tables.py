@@ -1,6 +1,8 @@
 """The tables that claims are held against, each only if it is what it says it is."""
 
 import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,7 +11,7 @@ import pandas as pd
 from resaudit.errors import ResauditError
 from resaudit.explanation import settings_in_words
 from resaudit.files import Layout
-from resaudit.papers.drawing import read_about, read_csv
+from resaudit.papers.drawing import SAID, read_about, read_csv
 from resaudit.plan import Plan
 
 
@@ -32,7 +34,11 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
     csv = Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
         return None
-    said, content = read_about(csv), csv.read_bytes()
+    said = read_about(csv)
+    try:
+        content = csv.read_bytes()
+    except OSError as error:
+        raise ResauditError(f"{csv} cannot be read ({error.strerror}); allow it") from error
     again = f"remove it and run again (snakemake --cores all --config figures=[{name}])"
     digest = hashlib.sha256(content).hexdigest()
     if said.get("sha256") != digest:
@@ -45,7 +51,26 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
     if said.get("evidence") != plan.figures[name].evidence:
         raise ResauditError(f"{csv} was drawn from other ensembles than those asked for; {again}")
+    lacking = [key for key in SAID if key not in said]
+    if lacking:
+        raise ResauditError(f"the .json of {csv} does not say {', '.join(lacking)}; {again}")
     table, keys = read_csv(csv), plan.figures[name].figure.keys
     if set(keys) <= set(table) and table.duplicated(keys).any():
         raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")
     return Drawn(name, table, digest, said)
+
+
+@contextmanager
+def said_of(table: str) -> Iterator[None]:
+    """Whatever goes wrong with a table's content is said of the table.
+
+    Raises:
+        ResauditError: it lacks something, or holds values of a kind that its figure does not have.
+    """
+    try:
+        yield
+    except ResauditError as error:
+        raise ResauditError(f"{table}: {error}; draw the figure again") from error
+    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise ResauditError(f"{table}: it holds what it should not ({told}); draw the figure again") from error

@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ _SINGLE = ("Snakefile", "pyproject.toml", "environment.yml", "README.md", "LICEN
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
 _STAGES = ("train", "curvature", "theory")
 _RECORDS = ("settings.json", "provenance.json")
+_ID = re.compile(r"[a-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -54,7 +57,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     records = {f"results/{name}": layout.results / name for name in _records(audit, layout)}
     files = {name: _read(path) for name, path in ({**_workflow(checkout), **results, **records}).items()}
     _check_tables(audit, files)
-    jobs = [json.loads(files[name]) for name in records if name.endswith("/provenance.json")]
+    jobs = [_job(path, files[name]) for name, path in records.items() if path.name == "provenance.json"]
     return Contents(audit, files, jobs)
 
 
@@ -106,9 +109,41 @@ def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
                 f"{layout.training(ensemble)} does not exist, but a figure is drawn from it; "
                 "run again (snakemake --cores all)"
             )
-        settings = json.loads(_read(layout.results / found[0] / "settings.json"))
-        folders |= {*found, f"whiten/{settings['data']}"}
+        folders |= {*found, f"whiten/{_data_of(layout.results / found[0] / 'settings.json')}"}
     return [f"{folder}/{name}" for folder in sorted(folders) for name in _RECORDS]
+
+
+def _data_of(path: Path) -> str:
+    """The id of the whitened data that a job saw, which becomes the name of a folder in the crate."""
+    data = _object(path, _read(path)).get("data")
+    if not isinstance(data, str) or not _ID.fullmatch(data):
+        raise ResauditError(f"{path} names no data; remove {path.parent} and run again")
+    return data
+
+
+def _job(path: Path, content: bytes) -> dict[str, Any]:
+    """The provenance of a job."""
+    job = _object(path, content)
+    try:
+        datetime.fromisoformat(job["finished"])
+        timedelta(seconds=job["seconds"])
+        texts = [job["device"], job["python"], *job["packages"]]
+        versions = list(job["packages"].values())
+    except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
+        raise ResauditError(f"{path} is no provenance ({error}); remove {path.parent} and run again") from error
+    if not all(isinstance(text, str) for text in [*texts, *(v for v in versions if v is not None)]):
+        raise ResauditError(f"{path} is no provenance; remove {path.parent} and run again")
+    return job
+
+
+def _object(path: Path, content: bytes) -> dict[str, Any]:
+    try:
+        found = json.loads(content)
+    except (ValueError, RecursionError) as error:
+        raise ResauditError(f"{path} is no JSON ({error}); remove {path.parent} and run again") from error
+    if not isinstance(found, dict):
+        raise ResauditError(f"{path} holds no object; remove {path.parent} and run again")
+    return found
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:

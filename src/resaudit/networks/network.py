@@ -6,11 +6,12 @@ from dataclasses import dataclass
 PLAIN_PERIOD = 2
 """Layers after which activations come again in a plain network: as in a 2-shortcut one (Appendix B)."""
 NAMES_ALLOWED = (
-    "'N-shortcut' with N >= 1, 'orthogonal' or 'xavier', with ReLUs followed by -relu (at mid), -relu-pre or "
-    "-relu-post, likewise by -tanh"
+    "'N-shortcut' with N >= 1 of at most five digits, 'orthogonal' or 'xavier', with ReLUs followed by -relu (at mid), "
+    "-relu-pre or -relu-post, likewise by -tanh"
 )
 _NAME = re.compile(
-    r"(?:(?P<n>[1-9][0-9]*)-shortcut|(?P<plain>orthogonal|xavier))(?P<activations>(?:-(?:relu|tanh)(?:-(?:pre|post))?)*)"
+    r"(?:(?P<n>[1-9][0-9]{0,4})-shortcut|(?P<plain>orthogonal|xavier))"
+    r"(?P<activations>(?:-(?:relu|tanh)(?:-(?:pre|post))?)*)"
 )
 _ACTIVATION = re.compile(r"-(relu|tanh)(?:-(pre|post))?")
 _ACTIVATIONS_LAST = re.compile(rf"(?:{_ACTIVATION.pattern})+$")

@@ -40,11 +40,15 @@ def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> lis
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
     drawn_of, reference_of = (read_about(file)["settings"] for file in (_drawn(fresh), reference))
     others = [
-        f"{key} is {drawn_of[key]}, in the reference {reference_of[key]}"
+        f"{key} is {drawn_of.get(key)}, in the reference {reference_of[key]}"
         for key in reference_of
         if key not in MAY_BE_REDUCED and drawn_of.get(key) != reference_of[key]
     ]
-    return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
+    try:
+        return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
+    except (TypeError, ValueError, LookupError) as error:
+        told = f"{type(error).__name__}: {error}"
+        raise ResauditError(f"{fresh} cannot be compared with its reference ({told}); draw the figure again") from error
 
 
 def _drawn(table: Path) -> Path:
@@ -62,7 +66,9 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
     if set(fresh.columns) != set(reference.columns):
         yield f"columns are {sorted(fresh.columns)}, the reference has {sorted(reference.columns)}"
         return
-    joined = reference.merge(fresh, on=figure.keys, suffixes=("_reference", ""), how="left", indicator=True)
+    joined = reference.merge(
+        fresh, on=figure.keys, suffixes=("_reference", ""), how="left", indicator=True, validate="1:1"
+    )
     both = joined[joined["_merge"] == "both"]
     if len(both) < len(reference):
         yield f"{len(reference) - len(both)} of the reference's {len(reference)} rows are missing (a smaller scale?)"

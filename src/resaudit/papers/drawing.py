@@ -2,10 +2,9 @@
 
 import hashlib
 import importlib
-import json
 import textwrap
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, NoneType
 from typing import Any
 
 import pandas as pd
@@ -15,7 +14,7 @@ from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
-from resaudit.files import Layout, write_json, written_whole
+from resaudit.files import Layout, read_json, write_json, written_whole
 from resaudit.papers.evidence import gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
@@ -23,6 +22,12 @@ from resaudit.plan import Plan
 from resaudit.provenance import provenance
 
 _FOOTER_POINTS = 5.0
+SAID: dict[str, type | tuple[type, ...]] = {
+    "figure": str, "scale": str, "settings": dict, "differs from the protocol in": list, "sha256": str,
+    "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
+    "packages": dict,
+}  # fmt: skip
+"""What stands in the file beside a table, and of which kind it is."""
 
 
 def run_draw(plan: Plan, name: str) -> None:
@@ -70,8 +75,15 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a table back to the same bits."""
-    return pd.read_csv(path)
+    """Read a table back to the same bits.
+
+    Raises:
+        ResauditError: it is missing or no table.
+    """
+    try:
+        return pd.read_csv(path)
+    except (OSError, ValueError, OverflowError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); draw the figure again") from error
 
 
 def read_about(csv: Path) -> dict[str, Any]:
@@ -82,9 +94,11 @@ def read_about(csv: Path) -> dict[str, Any]:
     """
     path = csv.with_suffix(".json")
     try:
-        said: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        _ = said["settings"].items()
-    except (OSError, ValueError, LookupError, AttributeError, TypeError) as error:
+        said: dict[str, Any] = read_json(path)
+        wrong = [key for key, kind in SAID.items() if key in said and not isinstance(said[key], kind)]
+        if wrong or "settings" not in said:
+            raise ValueError(f"{', '.join(wrong) or 'settings'} missing or of another kind")
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise ResauditError(
             f"{path}, which says what the table is of, cannot be read ({error}); draw the figure again"
         ) from error

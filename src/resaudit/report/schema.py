@@ -32,7 +32,7 @@ def read_audit(file: Path) -> dict[str, Any]:
         audit = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise ResauditError(f"cannot read {file} ({error.strerror}); make the audit first (resaudit report)") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ResauditError(f"{file} is no JSON ({error}); make the audit again (resaudit report)") from error
     check_audit(audit, str(file))
     checked: dict[str, Any] = audit
