@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.config import Config
-from tests.conftest import Completed, run_command
-from tests.workflow.conftest import smoke_command
+from tests.conftest import Completed, run_command, smoke_command
 
 REACH = (
     "import socket\n"
