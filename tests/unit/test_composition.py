@@ -87,7 +87,7 @@ def test_yaml_scales_set_known_keys_only() -> None:
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("sede=1", "unknown configuration key 'sede'; allowed in place of 'sede': claims, dataset, device"),
+        ("sede=1", "unknown configuration key 'sede'; allowed in place of 'sede': checkpoint_seconds, claims, dataset"),
         (f"{FIG04}.protocol.runz=1", "allowed in place of 'runz': activations, depths, epochs"),
         ("seed=abc", "could not be converted to Integer"),
         ("seed=-1", "seed is -1; allowed"),
