@@ -29,4 +29,4 @@ def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -
             names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
             return kind(**{name: np.empty(0) if name in without else file[name] for name in names})
     except (OSError, ValueError, KeyError, EOFError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove it and run again") from error
+        raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error

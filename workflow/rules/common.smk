@@ -10,7 +10,7 @@ from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout
 from resaudit.papers.formats import FORMATS
 from resaudit.programme import Programme, evidence_figures
-from resaudit.workflow import check_installed_from, check_kernels, errors_in_one_line, hold_lock, overrides_from
+from resaudit.workflow import check_files, check_installed_from, check_kernels, errors_in_one_line, hold_lock, overrides_from
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -21,8 +21,10 @@ with errors_in_one_line():
     FILES.check_writable()
     check_kernels(PLAN)
     DATASETS = dataset_files(Path(workflow.basedir) / "config")
+    PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
+    if workflow.is_main_process:
+        check_files(FILES, [*PLAN.figures, *(f"{paper}/robustness" for paper in PAPERS)])
 
-PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 LOGS = FILES.results / "logs"
 BENCHMARKS = FILES.results / "benchmarks"
 # Jobs get the overrides as a global and not as params: an ensemble's id says all that its result depends on,

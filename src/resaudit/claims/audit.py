@@ -15,6 +15,7 @@ from resaudit.config import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
 from resaudit.files import Layout
+from resaudit.integrity import unsealed
 from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
 from resaudit.plan import FigurePlan, Plan, make_plan
@@ -201,6 +202,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "experiment": part.figure.experiment.value,
         "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": figure.sha256,
+        "drawings": figure.about.get("drawings", {}),
         "rows": len(figure.table),
         "scale": figure.about["scale"],
         "settings": figure.about["settings"],
@@ -242,13 +244,16 @@ def _ran(folder: Path) -> Json:
     path = folder / "provenance.json"
     if not path.is_file():
         return {}
-    ran: Json = json.loads(path.read_text(encoding="utf-8"))
-    return ran
+    try:
+        return unsealed(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); remove {folder} and run again") from error
 
 
 def _robustness(robustness: Robustness, ledger: str, figures: Mapping[str, Drawn]) -> Json:
     return {
         "files": {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)},
+        "drawings": robustness.drawings,
         "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
         "finished": robustness.finished,
         "variants": robustness.variants,

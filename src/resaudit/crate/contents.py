@@ -11,6 +11,7 @@ from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.files import Layout
+from resaudit.integrity import unsealed
 from resaudit.plan import Plan
 from resaudit.report.schema import read_audit
 
@@ -54,7 +55,8 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     records = {f"results/{name}": layout.results / name for name in _records(audit, layout)}
     files = {name: _read(path) for name, path in ({**_workflow(checkout), **results, **records}).items()}
     _check_tables(audit, files)
-    jobs = [json.loads(files[name]) for name in records if name.endswith("/provenance.json")]
+    _check_drawings(audit, files)
+    jobs = [_job(name, files[name]) for name in records if name.endswith("/provenance.json")]
     return Contents(audit, files, jobs)
 
 
@@ -84,6 +86,22 @@ def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
         table = f"figures/{figure['files']['csv']}"
         if hashlib.sha256(files[table]).hexdigest() != figure["sha256"]:
             raise ResauditError(f"{table} is not the table that the audit judged; make the audit again")
+
+
+def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
+    matrices = [paper["robustness"] for paper in audit["papers"] if paper["robustness"]]
+    for part in [*figures_of(audit), *matrices]:
+        for suffix, digest in part.get("drawings", {}).items():
+            drawing = f"figures/{part['files'][suffix]}"
+            if hashlib.sha256(files[drawing]).hexdigest() != digest:
+                raise ResauditError(f"{drawing} is not what was drawn; remove {drawing} and run again")
+
+
+def _job(name: str, content: bytes) -> dict[str, Any]:
+    try:
+        return unsealed(json.loads(content))
+    except ValueError as error:
+        raise ResauditError(f"{name} cannot be read ({error}); remove {Path(name).parent} and run again") from error
 
 
 def _drawn(audit: dict[str, Any]) -> set[str]:
