@@ -50,4 +50,4 @@ def leave_unsaid() -> None:
     try:
         sys.stderr.flush()
     except OSError:
-        sys.stderr = None  # type: ignore[assignment]
+        sys.stderr = None

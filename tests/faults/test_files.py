@@ -113,7 +113,7 @@ def test_a_drawing_that_is_not_what_was_drawn_is_said(
     layout.figures = tmp_path / "figures"
     check_untouched(layout, NAMES)
     WAYS[way](layout.figures / file)
-    with pytest.raises(ResauditError, match=r"not what was written, .*; remove \S+ and run again"):
+    with pytest.raises(ResauditError, match=r"not what was written, .*; remove .* and run again"):
         check_untouched(layout, NAMES)
 
 
@@ -145,8 +145,8 @@ SOME = [
     (f"figures/{PAPER}/fig05.json", "cut", False),
 ]
 ALL = [
-    *((f"results/{pattern}", way, redrawn) for pattern in RESULTS for way in WAYS for redrawn in (True, False)),
-    *((f"figures/{name}", way, False) for name in [*DRAWN, *AUDIT] for way in WAYS),
+    *((f"results/{pattern}", way, "kept" in way) for pattern in RESULTS for way in WAYS if way != "cut, date kept"),
+    *((f"figures/{name}", way, False) for name in [*DRAWN, *AUDIT] for way in WAYS if way != "cut"),
 ]
 
 

@@ -7,10 +7,17 @@ from resaudit.composition import dataset_files
 from resaudit.config import CONTROL
 from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import fingerprint, ledger_sha256
-from resaudit.files import Layout
+from resaudit.files import Layout, sweep
 from resaudit.papers.formats import FORMATS
 from resaudit.programme import Programme, evidence_figures
-from resaudit.workflow import check_files, check_installed_from, check_kernels, errors_in_one_line, hold_lock, overrides_from
+from resaudit.workflow import (
+    check_files,
+    check_installed_from,
+    check_kernels,
+    errors_in_one_line,
+    hold_lock,
+    overrides_from,
+)
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -44,6 +51,7 @@ wildcard_constraints:
 onstart:
     with errors_in_one_line():
         hold_lock(FILES.results)
+        sweep(FILES.results, FILES.figures)
 
 
 def code(*names):
@@ -115,12 +123,11 @@ def figure_of(wildcards):
 
 def results_of(wildcards):
     part = figure_of(wildcards)
-    return [
-        *(recorded(FILES.training(e.id), "trajectory.npz") for e in part.ensembles if e.epochs),
-        *(recorded(FILES.curvature(h.id), "spectra.npz") for h in part.hessians.values()),
-        *(recorded(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v),
-        recorded(FILES.whitened(plan_of(wildcards).data.id), "moments.npz") if part.hessians else [],
-    ]
+    results = [(FILES.training(e.id), "trajectory.npz") for e in part.ensembles if e.epochs]
+    results += [(FILES.curvature(h.id), "spectra.npz") for h in part.hessians.values()]
+    results += [(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v]
+    results += [(FILES.whitened(plan_of(wildcards).data.id), "moments.npz")] if part.hessians else []
+    return [path for folder, name in results for path in recorded(folder, name)]
 
 
 def fingerprint_of(wildcards):
