@@ -44,9 +44,9 @@ def started(command: list[str], folder: Path, environment: dict[str, str] | None
     )  # fmt: skip
 
 
-def drawn(folder: Path, *kinds: str) -> dict[str, bytes]:
+def drawn(folder: Path, *kinds: str, figures: str = "figures") -> dict[str, bytes]:
     """The bytes of all tables and drawings, by name."""
-    files = [f for kind in kinds or KINDS for f in sorted((folder / "figures").glob(f"{PAPER}/*.{kind}"))]
+    files = [f for kind in kinds or KINDS for f in sorted((folder / figures).glob(f"{PAPER}/*.{kind}"))]
     return {file.name: file.read_bytes() for file in files}
 
 

@@ -8,6 +8,8 @@ import shutil
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.faults.conftest import done_as_told, drawn, error_of, few
 
 YEAR = 365 * 86400.0
@@ -24,6 +26,7 @@ def second_half_is_left(folder: Path) -> None:
     shutil.rmtree(folder / "results" / "curvature")
 
 
+@pytest.mark.slow
 def test_results_of_a_clock_that_was_a_year_behind_are_gone_on_with(copy: Path, undisturbed: Path) -> None:
     second_half_is_left(copy)
     dated(copy / "results", -YEAR)

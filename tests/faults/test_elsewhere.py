@@ -10,11 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Completed, run_command
+from tests.conftest import Completed
 from tests.faults.conftest import drawn, error_of, few, few_command, started, wait_for
 
 Elsewhere = tuple[Path, Completed]
-OTHER = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "7", "LC_ALL": "C", "PYTHONUTF8": "0"}
+NAMES = ["paths.results='my results'", "paths.figures='Bilder für später'"]
+OTHER = {"TZ": "Pacific/Kiritimati", "PYTHONHASHSEED": "7", "LC_ALL": "C"}
 
 
 def locales() -> list[str]:
@@ -30,11 +31,11 @@ def elsewhere(undisturbed: Path, tmp_path_factory: pytest.TempPathFactory) -> El
     folder = tmp_path_factory.mktemp("there") / "Größe, 'x' und Ωmega (2)"
     folder.mkdir()
     before = os.umask(0o077)
-    first = started(few_command(cores="1"), folder, OTHER)
+    first = started(few_command(cores="1", overrides=NAMES), folder, OTHER)
     os.umask(before)
-    lock = folder / "results" / ".lock"
+    lock = folder / "my results" / ".lock"
     wait_for(lambda: lock.exists() and lock.read_text() != "", first, "its lock was held")
-    second = few(folder)
+    second = few(folder, overrides=NAMES)
     assert first.poll() is None, "the first run ended before the second was told anything"
     said = first.communicate(timeout=900)[0]
     assert first.returncode == 0, said[-3000:]
@@ -46,25 +47,15 @@ def test_of_two_runs_at_once_the_second_is_told_why_not(
     elsewhere: Elsewhere,
 ) -> None:
     folder, second = elsewhere
-    assert f"another run (process {second.args}) is at work in results; wait for it" in error_of(second)
-    assert few(folder, "--dry-run").returncode == 0
+    assert f"another run (process {second.args}) is at work in my results; wait for it" in error_of(second)
+    assert few(folder, "--dry-run", overrides=NAMES).returncode == 0
 
 
 def test_another_folder_core_locale_time_zone_and_umask_give_the_same_bytes(
     elsewhere: Elsewhere, undisturbed: Path
 ) -> None:
-    assert drawn(elsewhere[0]) == drawn(undisturbed)
-    assert (elsewhere[0] / "figures/audit.html").stat().st_mode & 0o077 == 0
-
-
-def test_results_and_figures_in_folders_of_difficult_names(undisturbed: Path, tmp_path: Path) -> None:
-    """Theorem 1 alone: every rule quotes its paths the same way."""
-    results, figures = tmp_path / "my results", tmp_path / "Bilder ü"
-    names = [f"'paths.results=\"{results}\"'", f"'paths.figures=\"{figures}\"'"]
-    command = few_command(str(figures / "demystifying_resnet" / "theorem1.csv"), overrides=names)
-    run = run_command(*command, cwd=tmp_path)
-    assert run.returncode == 0, run.stderr[-3000:]
-    assert (figures / "demystifying_resnet/theorem1.csv").read_bytes() == drawn(undisturbed)["theorem1.csv"]
+    assert drawn(elsewhere[0], figures="Bilder für später") == drawn(undisturbed)
+    assert (elsewhere[0] / "Bilder für später" / "audit.html").stat().st_mode & 0o077 == 0
 
 
 @pytest.mark.slow

@@ -140,9 +140,7 @@ def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undist
 # By default one of each kind, of the ways that Snakemake cannot see; all with -m slow.
 SOME = [
     ("results/train/*/trajectory.npz", "one byte, date kept", True),
-    ("results/curvature/*/settings.json", "swapped", False),
     (f"figures/{PAPER}/fig05.svg", "one byte, date kept", False),
-    (f"figures/{PAPER}/fig05.json", "cut", False),
 ]
 ALL = [
     *((f"results/{pattern}", way, "kept" in way) for pattern in RESULTS for way in WAYS if way != "cut, date kept"),

@@ -17,10 +17,17 @@ import pytest
 
 from resaudit.config import Config
 from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
-from tests.faults.conftest import PAPER, drawn, few, few_command, nothing_half_written, started
+from tests.faults.conftest import PAPER, drawn, nothing_half_written, started
 
 TARGETS = ("group", "snakemake", "job")
 LAPTOP = ("--config", "figures=[fig03,fig07]", f"overrides=[paths.data={CHECKOUT / 'data'},checkpoint_seconds=5]")
+FIG07 = f"figure.{PAPER}.fig07.protocol"
+ONE_FIGURE = snakemake_command(
+    "--config", "scale=smoke", "figures=[fig07]",
+    f"overrides=[paths.data={CHECKOUT / 'data'},{FIG07}.networks=[2-shortcut],{FIG07}.depths=[2],{FIG07}.epochs=20000,"
+    "checkpoint_seconds=0.2]",
+)  # fmt: skip
+KILLS_IN_A_FOLDER = 10
 Finish = Callable[[Path], Completed]
 
 
@@ -37,28 +44,32 @@ def processes_of(group: int) -> dict[int, str]:
 
 
 def strike(run: subprocess.Popen[str], target: str, chance: random.Random) -> bool:
-    """Kill a run, or a part of it; False if there was none."""
+    """Kill a run, or a part of it; False if it ended before there was one."""
     if target == "group":
         os.killpg(run.pid, signal.SIGKILL)
     elif target == "snakemake":
         run.kill()
     else:
-        jobs = [pid for pid, said in processes_of(run.pid).items() if " -m resaudit " in said and "bash" not in said]
-        if not jobs:
-            return False
+        while not (
+            jobs := [p for p, said in processes_of(run.pid).items() if said.split(" ")[1:3] == ["-m", "resaudit"]]
+        ):
+            if run.poll() is not None:
+                return False
+            time.sleep(0.05)
         os.kill(chance.choice(jobs), signal.SIGKILL)
     return True
 
 
 def killed(command: list[str], folder: Path, target: str, seconds: float, chance: random.Random) -> bool:
-    """Start a run and kill it after so many seconds; False if it was done before, or had no job to kill."""
+    """Start a run and kill it after so many seconds; False if it was done before."""
     run = started(command, folder)
     try:
         run.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         if strike(run, target, chance):
             if target == "job":
-                assert run.wait(timeout=600) != 0, "a run whose job was killed says so"
+                run.communicate(timeout=600)
+                assert run.returncode != 0, "a run whose job was killed says so"
             run.wait()
             return True
         run.communicate()
@@ -66,26 +77,37 @@ def killed(command: list[str], folder: Path, target: str, seconds: float, chance
 
 
 def kills(command: list[str], finish: Finish, folder: Path, wanted: int, longest: float, seed: int) -> Counter[str]:
-    """Kill runs at random moments, targets in turn, three to a folder; each folder is then finished and compared."""
+    """Kill runs at random moments, targets in turn, ten to a folder; each folder is then finished and compared."""
     chance, done = random.Random(seed), Counter[str]()
     for number in range(10 * wanted):
         here = folder / str(number)
         here.mkdir()
-        for _ in range(3):
-            target = TARGETS[sum(done.values()) % 3]
-            if sum(done.values()) < wanted and killed(command, here, target, chance.uniform(0, longest), chance):
-                done[target] += 1
+        for _ in range(KILLS_IN_A_FOLDER):
+            target = TARGETS[done.total() % 3]
+            if done.total() == wanted or not killed(command, here, target, chance.uniform(0, longest), chance):
+                break
+            done[target] += 1
         last = finish(here)
         assert last.returncode == 0, last.stdout[-2000:] + last.stderr[-3000:]
-        print(f"{sum(done.values())} kills so far: {dict(done)}", flush=True)
-        if sum(done.values()) >= wanted:
+        print(f"{done.total()} kills so far: {dict(done)}", flush=True)
+        if done.total() == wanted:
             return done
-    raise AssertionError(f"of {wanted} kills only {sum(done.values())} met a run")
+    raise AssertionError(f"of {wanted} kills only {done.total()} met a run")
 
 
-def finished_few(undisturbed: Path) -> Finish:
+@pytest.fixture(scope="module")
+def one_figure(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """A folder in which a figure was drawn and nothing went wrong, and how many seconds that took."""
+    assert mnist_config
+    folder, start = tmp_path_factory.mktemp("one-figure"), time.monotonic()
+    run = run_command(*ONE_FIGURE, cwd=folder)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return folder, time.monotonic() - start
+
+
+def compared_with(undisturbed: Path) -> Finish:
     def finish(folder: Path) -> Completed:
-        last = few(folder)
+        last = run_command(*ONE_FIGURE, cwd=folder)
         assert drawn(folder) == drawn(undisturbed)
         nothing_half_written(folder / "results", folder / "figures")
         return last
@@ -93,17 +115,15 @@ def finished_few(undisturbed: Path) -> Finish:
     return finish
 
 
-def test_a_few_kills_lose_no_byte(undisturbed: Path, tmp_path: Path) -> None:
-    assert sum(kills(few_command(), finished_few(undisturbed), tmp_path, 3, 12, seed=1).values()) == 3
+def test_a_few_kills_lose_no_byte(one_figure: tuple[Path, float], tmp_path: Path) -> None:
+    folder, longest = one_figure
+    assert kills(ONE_FIGURE, compared_with(folder), tmp_path, 3, 0.5 * longest, seed=1).total() == 3
 
 
 @pytest.mark.slow
-def test_thirty_kills_lose_no_byte(undisturbed: Path, tmp_path: Path) -> None:
-    start = time.monotonic()
-    few(tmp_path)
-    longest = time.monotonic() - start
-    (tmp_path / "kills").mkdir()
-    done = kills(few_command(), finished_few(undisturbed), tmp_path / "kills", 30, longest, seed=2)
+def test_thirty_kills_lose_no_byte(one_figure: tuple[Path, float], tmp_path: Path) -> None:
+    folder, longest = one_figure
+    done = kills(ONE_FIGURE, compared_with(folder), tmp_path, 30, 0.5 * longest, seed=2)
     assert all(done[target] >= 10 for target in TARGETS)
 
 
