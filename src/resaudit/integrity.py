@@ -6,6 +6,7 @@ it.
 
 import hashlib
 import json
+import shlex
 import time
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -112,12 +113,13 @@ def check_dates(layout: Layout) -> None:
         ResauditError: one is; the line says how to have all inputs looked at by content.
     """
     now = time.time()
-    for folder in (layout.results, layout.figures):
+    folders = [folder for folder in (layout.results, layout.figures) if folder.is_dir()]
+    for folder in folders:
         for path in folder.rglob("*"):
             ahead = path.lstat().st_mtime - now
             if ahead > SECONDS_CLOCKS_MAY_DIFFER:
                 raise ResauditError(
                     f"{path} is dated {ahead / 3600:.1f} hours in the future, so changes until then would be missed: "
                     "set the clock right, or if it was wrong then, run: "
-                    f"find '{layout.results}' '{layout.figures}' -newermt now -exec touch -d 1970-01-02 {{}} +"
+                    f"find {shlex.join(map(str, folders))} -newermt now -exec touch -d 1970-01-02 {{}} +"
                 )
