@@ -35,6 +35,6 @@ def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -
     # zipfile, zlib, struct, tokenize and NumPy each raise exceptions of their own where bytes are damaged.
     except Exception as error:
         raise ResauditError(
-            f"{path} cannot be read ({error or type(error).__name__}); remove it and run again"
+            f"{path} cannot be read ({error or type(error).__name__}); remove {path.parent} and run again"
         ) from error
     return kind(**arrays)

@@ -9,7 +9,8 @@ from xml.etree import ElementTree
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, write_json, written_whole
+from resaudit.files import Layout, written_whole
+from resaudit.integrity import write_sealed
 from resaudit.plan import Plan
 from resaudit.report.page import write_page
 from resaudit.report.schema import check_audit
@@ -25,7 +26,7 @@ def run_report(plan: Plan, overrides: Sequence[str]) -> None:
     """
     figures, made = Layout(plan.config.paths).figures, make_audit(plan, overrides)
     check_audit(made)
-    write_json(figures / "audit.json", made)
+    write_sealed(figures / "audit.json", made)
     write_page(figures / "audit.json", figures / "audit.html")
 
 

@@ -7,10 +7,9 @@ import hashlib
 import io
 import json
 import signal
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields
 from pathlib import Path
 from types import FrameType
@@ -20,6 +19,7 @@ import numpy as np
 
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.files import written_whole
+from resaudit.progress import say
 
 State = TypeVar("State")
 
@@ -108,7 +108,8 @@ class Checkpoint(Generic[State]):
     def remove(self) -> None:
         """Forget the checkpoint: the job is done."""
         self._path.unlink(missing_ok=True)
-        if self._path.parent.is_dir() and not any(self._path.parent.iterdir()):
+        # It stays where it is not empty: a job whose Snakemake was killed may still be at work on the same.
+        with suppress(OSError):
             self._path.parent.rmdir()
 
 
@@ -133,4 +134,4 @@ def heeded_signals() -> Iterator[Callable[[], int | None]]:
 
 
 def _say(line: str) -> None:
-    print(f"resaudit: {line}", file=sys.stderr, flush=True)
+    say(f"resaudit: {line}")

@@ -16,6 +16,7 @@ from resaudit.errors import Interrupted, ResauditError
 from resaudit.files import Layout
 from resaudit.plan import Plan, make_plan
 from resaudit.programme import Programme
+from resaudit.progress import leave_unsaid, say
 
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
@@ -31,21 +32,29 @@ def main() -> int:
         SIGTERM ended a job whose checkpoint the next run goes on from.
     """
     try:
+        return _run()
+    finally:
+        leave_unsaid()
+
+
+def _run() -> int:
+    try:
         cli.main(standalone_mode=False)
     except ResauditError as error:
-        print(f"resaudit: error: {error}", file=sys.stderr)
+        # Standard error may be a log on the very disk that is full.
+        say(f"resaudit: error: {error}", else_to=sys.stdout)
         return 1
     except Interrupted as stop:
-        print(f"resaudit: interrupted: {stop}", file=sys.stderr)
+        say(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
     except click.exceptions.Abort:
-        print("resaudit: interrupted", file=sys.stderr)
+        say("resaudit: interrupted")
         return 130
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
         return 2
     except click.ClickException as error:
-        print(f"resaudit: error: {error.format_message()} (see resaudit --help)", file=sys.stderr)
+        say(f"resaudit: error: {error.format_message()} (see resaudit --help)")
         return 2
     return 0
 

@@ -81,12 +81,26 @@ def written_whole(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
+            _to_the_disk(temporary)
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
         reason = error.strerror or error
         raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
+
+
+def sweep(*folders: Path) -> None:
+    """Remove what writers that were killed have left under a temporary name; no other run may be at work there."""
+    for folder in folders:
+        for path in folder.rglob(".*.part"):
+            path.unlink(missing_ok=True)
+
+
+def _to_the_disk(path: Path) -> None:
+    """Bytes that memory alone holds go with the power, and some file systems say only here that they are full."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
 
 
 def write_json(path: Path, content: Any) -> None:

@@ -1,9 +1,9 @@
-"""Progress of long loops: a bar on a terminal, a plain line now and then in a log."""
+"""Progress of long loops: a bar on a terminal, a plain line now and then in a log, which may lie on a full disk."""
 
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
-from typing import Protocol, TypeVar
+from typing import Protocol, TextIO, TypeVar
 
 from tqdm import tqdm
 
@@ -26,6 +26,28 @@ def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
         now = time.monotonic()
         if now - last > SECONDS_BETWEEN_LINES:
             last = now
-            print(f"{what}: {done} of {len(items)} after {now - start:.0f} s", file=sys.stderr, flush=True)
+            say(f"{what}: {done} of {len(items)} after {now - start:.0f} s")
         yield item
-    print(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s", file=sys.stderr, flush=True)
+    say(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s")
+
+
+def say(line: str, else_to: TextIO | None = None) -> None:
+    """Tell standard error. Where it cannot be written to the work goes on: it is worth more than words on it.
+
+    Args:
+        line: what to say.
+        else_to: where to say it then, if it must not be lost.
+    """
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        if else_to:
+            print(line, file=else_to, flush=True)
+
+
+def leave_unsaid() -> None:
+    """Forget what standard error could not take, which would otherwise spoil the exit status."""
+    try:
+        sys.stderr.flush()
+    except OSError:
+        sys.stderr = None

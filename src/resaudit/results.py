@@ -10,6 +10,7 @@ from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, read_json, sha256_of
+from resaudit.integrity import read_sealed
 from resaudit.plan import Ensemble, Hessians, Verification, WhitenedData
 from resaudit.theory.records import RECORDS, Record
 from resaudit.training.trajectory import Trajectory
@@ -75,7 +76,7 @@ def _as_written(folder: Path, name: str) -> Path:
     """A result's path, its bytes being those that the stage which made it wrote."""
     path, provenance = folder / name, folder / "provenance.json"
     try:
-        written = read_json(provenance)["sha256"][name]
+        written = read_sealed(provenance)["sha256"][name]
         found = sha256_of(path)
     except FileNotFoundError as error:
         raise ResauditError(f"{error.filename} does not exist; remove {folder} and run again") from None

@@ -21,6 +21,7 @@ from resaudit.datasets.sources import read_verified
 from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, sha256_of, write_json
+from resaudit.integrity import write_sealed
 from resaudit.networks.initialization import initial_weights
 from resaudit.plan import Ensemble, Hessians, Plan, Verification
 from resaudit.progress import with_progress
@@ -224,4 +225,4 @@ def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> I
     yield ran
     ran["seconds"] = round(time.monotonic() - start, 2)
     ran["sha256"] = {file.name: sha256_of(file) for file in sorted(folder.glob("*.npz"))}
-    write_json(folder / "provenance.json", ran | provenance())
+    write_sealed(folder / "provenance.json", ran | provenance())

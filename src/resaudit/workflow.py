@@ -4,16 +4,20 @@ import fcntl
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
+from resaudit.files import Layout
+from resaudit.integrity import check_dates, check_untouched
 from resaudit.plan import Plan
 from resaudit.training.kernels.library import kernel_of
 
+TRIES = 3
 _held: list[TextIO] = []
 
 
@@ -96,6 +100,38 @@ def errors_in_one_line() -> Iterator[None]:
         sys.exit(f"resaudit: error: {error}")
 
 
+def check_files(layout: Layout, figures: Iterable[str]) -> None:
+    """See that what is there is what was written, and not of a wrong date, unless a run is at work on it.
+
+    Raises:
+        ResauditError: as :func:`resaudit.integrity.check_untouched` and :func:`resaudit.integrity.check_dates`.
+    """
+    if not _at_work(layout.results):
+        check_untouched(layout, figures)
+        check_dates(layout)
+
+
+def _at_work(folder: Path) -> bool:
+    path = folder / ".lock"
+    if not path.is_file():
+        return False
+    with path.open(encoding="utf-8") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return True
+    return False
+
+
+def _lock(file: TextIO) -> None:
+    for _ in range(TRIES - 1):
+        with suppress(BlockingIOError):
+            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        # Another process may hold it for an instant only, to see whether a run does.
+        time.sleep(0.05)
+    return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+
+
 def hold_lock(folder: Path) -> None:
     """Hold a lock on a results folder until this process ends, however it ends.
 
@@ -106,7 +142,7 @@ def hold_lock(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
         file = path.open("a+", encoding="utf-8")
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        _lock(file)
     except BlockingIOError:
         raise ResauditError(
             f"another run (process {path.read_text(encoding='utf-8').strip()}) is at work in {folder}; "

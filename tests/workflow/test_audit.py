@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 import pytest
 
 from resaudit.composition import load
+from resaudit.integrity import unsealed
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes
 from tests.conftest import CHECKOUT, Completed, run_command, smoke
@@ -134,7 +135,7 @@ def edited(change: Callable[[str], str], with_digest: bool) -> Callable[[Path], 
         csv.write_text(change(csv.read_text(encoding="utf-8")), encoding="utf-8")
         if with_digest:
             about = csv.with_suffix(".json")
-            said = json.loads(about.read_text(encoding="utf-8"))
+            said = unsealed(json.loads(about.read_text(encoding="utf-8")))
             said["sha256"] = hashlib.sha256(csv.read_bytes()).hexdigest()
             about.write_text(json.dumps(said), encoding="utf-8")
 
@@ -156,8 +157,8 @@ def without_number(text: str) -> str:
          "table of fig04: column condition_number is missing; there are network, depth, run, lambda_max"),
         (edited(without_number, True), SMOKE, "column condition_number has no number in line 3"),
         (edited(lambda text: text + text.splitlines()[1] + "\n", True), SMOKE, "has rows of the same network, depth"),
-        (lambda _: None, ("scale=laptop", SMOKE[1]), "fig03.csv is of scale smoke, not laptop; remove it and run"),
-        (lambda _: None, (*SMOKE, "seed=2"), "is of other settings: seed is 1, not 2; remove it and run again"),
+        (lambda _: None, ("scale=laptop", SMOKE[1]), "fig03.csv is of scale smoke, not laptop; remove figures/"),
+        (lambda _: None, (*SMOKE, "seed=2"), "is of other settings: seed is 1, not 2; remove figures/"),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").unlink(), SMOKE, "which says what the table is of"),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").write_text("[]"), SMOKE, "which says what"),
     ],

@@ -1,16 +1,12 @@
-"""The whole workflow, run as a user runs it: every figure at scale smoke, killed, run again, reported.
+"""The whole workflow, run as a user runs it: every figure at scale smoke, run again, reported.
 
 Sees a rule that misses an input, a job that is run twice, a result that depends on what happened on the way.
 """
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -19,7 +15,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.papers.comparison import disagreements
-from tests.conftest import CHECKOUT, Completed, run_command, smoke, smoke_command, snakemake_command
+from tests.conftest import CHECKOUT, Completed, run_command, smoke, snakemake_command
 
 FIGURES = [name for name, _ in load().every_figure()]
 
@@ -132,47 +128,6 @@ def test_one_core_gives_the_same_tables_in_another_folder(smoked: Path, tmp_path
         for name in FIGURES:
             file = f"figures/{name}.{suffix}"
             assert (tmp_path / file).read_bytes() == (smoked / file).read_bytes(), file
-
-
-@pytest.mark.parametrize("results", [1, 9])
-def test_killed_and_run_again_gives_the_same_bytes(results: int, smoked: Path, tmp_path: Path) -> None:
-    """Killed with all its jobs, by SIGKILL, as soon as that many results are there."""
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    victim = subprocess.Popen(
-        smoke_command(), cwd=tmp_path, env={**os.environ, "PATH": path}, start_new_session=True,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-    )  # fmt: skip
-    while victim.poll() is None and len(list(tmp_path.glob("results/*/*/*.npz"))) < results:
-        time.sleep(0.05)
-    assert victim.poll() is None, "the run ended before it was killed"
-    os.killpg(victim.pid, signal.SIGKILL)
-    victim.wait()
-    assert len(tables(tmp_path)) < len(FIGURES)
-    again = smoke(tmp_path)
-    assert again.returncode == 0, again.stderr[-3000:]
-    assert tables(tmp_path) == tables(smoked)
-    assert not list(tmp_path.glob("figures/**/.*.part"))
-
-
-def test_a_second_run_in_the_same_folder_is_told_why_not(smoked: Path, tmp_path: Path) -> None:
-    folder = tmp_path / "copy"
-    shutil.copytree(smoked, folder)
-    (folder / "figures/demystifying_resnet/fig04.csv").unlink()
-    holder = subprocess.Popen(
-        [sys.executable, "-c", "import sys; from pathlib import Path; from resaudit.workflow import hold_lock;"
-         "hold_lock(Path('results')); print('held', flush=True); sys.stdin.read()"],
-        cwd=folder, stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-    )  # fmt: skip
-    assert holder.stdout is not None
-    assert holder.stdout.readline() == b"held\n"
-    second = smoke(folder)
-    holder.communicate()
-    assert second.returncode != 0
-    assert second.stderr.splitlines()[-1].startswith(
-        f"resaudit: error: another run (process {holder.pid}) is at work in results; wait for it"
-    )
-    assert not (folder / "figures/demystifying_resnet/fig04.csv").exists()
-    assert smoke(folder).returncode == 0
 
 
 def test_the_tables_are_what_they_were(smoked: Path) -> None:

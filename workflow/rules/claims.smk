@@ -24,7 +24,7 @@ rule report:
     params:
         ledgers=[ledger_sha256(PLAN.config, paper) for paper in PLAN.config.claims],
     shell:
-        "{RESAUDIT} report --threads {threads} {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} report --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
 
 
 rule vary:
@@ -53,7 +53,7 @@ rule vary:
     params:
         ledger=lambda wildcards: ledger_sha256(PLAN.config, wildcards.paper),
     shell:
-        "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
 
 
 # The page is made again here, since it shows the matrices where there are any, but must not wait for them otherwise.
@@ -64,4 +64,4 @@ rule robustness:
     log:
         LOGS / "robustness" / "robustness.log",
     shell:
-        "{RESAUDIT} report {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} report {WITH_OVERRIDES} 2> {log:q}"

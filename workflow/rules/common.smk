@@ -7,10 +7,17 @@ from resaudit.composition import dataset_files
 from resaudit.config import CONTROL
 from resaudit.cost import curvature_cost, curvature_threads, train_cost, train_threads, verify_cost
 from resaudit.explanation import fingerprint, ledger_sha256
-from resaudit.files import Layout
+from resaudit.files import Layout, sweep
 from resaudit.papers.formats import FORMATS
 from resaudit.programme import Programme, evidence_figures
-from resaudit.workflow import check_installed_from, check_kernels, errors_in_one_line, hold_lock, overrides_from
+from resaudit.workflow import (
+    check_files,
+    check_installed_from,
+    check_kernels,
+    errors_in_one_line,
+    hold_lock,
+    overrides_from,
+)
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -21,8 +28,10 @@ with errors_in_one_line():
     FILES.check_writable()
     check_kernels(PLAN)
     DATASETS = dataset_files(Path(workflow.basedir) / "config")
+    PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
+    if workflow.is_main_process:
+        check_files(FILES, [*PLAN.figures, *(f"{paper}/robustness" for paper in PAPERS)])
 
-PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 LOGS = FILES.results / "logs"
 BENCHMARKS = FILES.results / "benchmarks"
 # Jobs get the overrides as a global and not as params: an ensemble's id says all that its result depends on,
@@ -42,6 +51,7 @@ wildcard_constraints:
 onstart:
     with errors_in_one_line():
         hold_lock(FILES.results)
+        sweep(FILES.results, FILES.figures)
 
 
 def code(*names):
@@ -112,13 +122,12 @@ def figure_of(wildcards):
 
 
 def results_of(wildcards):
-    part, moments = figure_of(wildcards), FILES.whitened(plan_of(wildcards).data.id)
-    return [
-        *(f for e in part.ensembles if e.epochs for f in recorded(FILES.training(e.id), "trajectory.npz")),
-        *(f for h in part.hessians.values() for f in recorded(FILES.curvature(h.id), "spectra.npz")),
-        *(f for v in [part.verification] if v for f in recorded(FILES.theory(v.id), "measurements.npz")),
-        *(recorded(moments, "moments.npz") if part.hessians else []),
-    ]
+    part = figure_of(wildcards)
+    results = [(FILES.training(e.id), "trajectory.npz") for e in part.ensembles if e.epochs]
+    results += [(FILES.curvature(h.id), "spectra.npz") for h in part.hessians.values()]
+    results += [(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v]
+    results += [(FILES.whitened(plan_of(wildcards).data.id), "moments.npz")] if part.hessians else []
+    return [path for folder, name in results for path in recorded(folder, name)]
 
 
 def fingerprint_of(wildcards):

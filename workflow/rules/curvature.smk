@@ -21,4 +21,4 @@ rule curvature:
         gpu=int(PLAN.config.device.value == "cuda"),
         variant=lambda wildcards: hint(PROGRAMME.hessians(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"
+        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"

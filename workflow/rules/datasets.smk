@@ -19,7 +19,7 @@ for dataset, files in DATASETS.items():
         params:
             dataset=dataset,
         shell:
-            "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2>&1 | tee {log} >&2"
+            "{RESAUDIT} fetch {params.dataset} {WITH_OVERRIDES} 2>&1 | tee {log:q} >&2"
 
 
 rule whiten:
@@ -42,4 +42,4 @@ rule whiten:
         runtime=10,
         variant=lambda wildcards: hint(PROGRAMME.data(wildcards.data)),
     shell:
-        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"
+        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"

@@ -29,7 +29,7 @@ rule draw:
         title=lambda wildcards: figure_of(wildcards).figure.title,
         caption=lambda wildcards: figure_of(wildcards).figure.full_caption,
     shell:
-        "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log}"
+        "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
 
 
 # The same under a variant of what the paper leaves unsaid.
@@ -51,4 +51,4 @@ rule draw_variant:
         figure=fingerprint_of,
     shell:
         "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES}"
-        " variant={wildcards.variant} 2> {log}"
+        " variant={wildcards.variant} 2> {log:q}"

@@ -19,4 +19,4 @@ rule verify:
         runtime=lambda wildcards: 5 + int(verify_cost(verification_of(wildcards)).seconds / 10),
         variant=lambda wildcards: hint(PROGRAMME.verification(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"
+        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"

@@ -21,4 +21,4 @@ rule train:
         gpu=int(PLAN.config.device.value == "cuda"),
         variant=lambda wildcards: hint(PROGRAMME.ensemble(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log}"
+        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"

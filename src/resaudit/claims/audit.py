@@ -13,7 +13,8 @@ from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criter
 from resaudit.config import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
-from resaudit.files import Layout, read_json
+from resaudit.files import Layout
+from resaudit.integrity import read_sealed
 from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
 from resaudit.plan import FigurePlan, Plan, make_plan
@@ -198,6 +199,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "experiment": part.figure.experiment.value,
         "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": figure.sha256,
+        "drawings": figure.about.get("drawings", {}),
         "rows": len(figure.table),
         "scale": figure.about["scale"],
         "settings": figure.about["settings"],
@@ -244,7 +246,7 @@ def _ran(folder: Path) -> Json:
     if not path.is_file():
         return {}
     try:
-        ran: Json = read_json(path)
+        ran: Json = read_sealed(path)
         words = [ran[key] for key in ("device", "kernel") if key in ran]
         if not math.isfinite(ran["seconds"]) or not words or not all(isinstance(word, str) for word in words):
             raise ValueError("device, kernel or seconds are of another kind")
@@ -256,6 +258,7 @@ def _ran(folder: Path) -> Json:
 def _robustness(robustness: Robustness, ledger: str, figures: Mapping[str, Drawn]) -> Json:
     return {
         "files": {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)},
+        "drawings": robustness.drawings,
         "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
         "finished": robustness.finished,
         "variants": robustness.variants,

@@ -1,7 +1,7 @@
 """The same claims under other readings of what the paper leaves unsaid: the matrix claim x variant."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,8 @@ from resaudit.composition import load
 from resaudit.config import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, ledger_sha256
-from resaudit.files import Layout, read_json, write_json
+from resaudit.files import Layout, sha256_of
+from resaudit.integrity import read_sealed, write_sealed
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
 from resaudit.programme import Programme
@@ -34,6 +35,8 @@ class Robustness:
         tables: SHA-256 of each figure's table then, as configured.
         variants: id, summary, overrides, scale and deviations of each.
         verdicts: by claim, then variant.
+        sha256: of the matrix as a table.
+        drawings: SHA-256 of the drawn matrix, by suffix.
     """
 
     paper: str
@@ -42,6 +45,8 @@ class Robustness:
     tables: dict[str, str]
     variants: list[dict[str, Any]]
     verdicts: dict[str, dict[str, dict[str, Any]]]
+    sha256: str = ""
+    drawings: dict[str, str] = field(default_factory=dict)
 
     def of_claim(self, name: str) -> list[dict[str, Any]]:
         """A claim's verdict under each variant."""
@@ -65,7 +70,7 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        found = Robustness(**read_json(path))
+        found = Robustness(**read_sealed(path))
         _check_kinds(found)
         return found
     except (OSError, ValueError, TypeError) as error:
@@ -98,12 +103,16 @@ def run_vary(programme: Programme, paper: str) -> None:
         raise ResauditError(f"variant is {plan.config.variant}; leave it out: robustness goes through all of them")
     if paper not in plan.config.claims:
         raise ResauditError(f"unknown paper {paper!r}; allowed: {', '.join(plan.config.claims)}")
-    layout = Layout(plan.config.paths)
+    layout, name = Layout(plan.config.paths), f"{paper}/robustness"
+    csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     table = matrix(programme, paper)
-    write_csv(layout.figure(f"{paper}/robustness", "csv"), table)
+    # What it says of the files does not hold while they are made anew.
+    record.unlink(missing_ok=True)
+    write_csv(csv, table)
     apply_style()
-    save_drawing(plot(table, _titles(programme)), layout, f"{paper}/robustness", _footer(programme, paper))
-    write_json(layout.figure(f"{paper}/robustness", "json"), asdict(_record(programme, paper, table)))
+    drawings = save_drawing(plot(table, _titles(programme)), layout, name, _footer(programme, paper))
+    made = {"sha256": sha256_of(csv), "drawings": drawings}
+    write_sealed(record, asdict(_record(programme, paper, table)) | made)
 
 
 def matrix(programme: Programme, paper: str) -> pd.DataFrame:

@@ -11,6 +11,7 @@ import pandas as pd
 from resaudit.errors import ResauditError
 from resaudit.explanation import settings_in_words
 from resaudit.files import Layout
+from resaudit.integrity import changed_files
 from resaudit.papers.drawing import SAID, read_about, read_csv
 from resaudit.plan import Plan
 
@@ -34,15 +35,18 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
     csv = Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
         return None
-    said = read_about(csv)
+    said, again = read_about(csv), f"remove {csv} and run again"
     try:
         content = csv.read_bytes()
     except OSError as error:
         raise ResauditError(f"{csv} cannot be read ({error.strerror}); allow it") from error
-    again = f"remove it and run again (snakemake --cores all --config figures=[{name}])"
     digest = hashlib.sha256(content).hexdigest()
     if said.get("sha256") != digest:
         raise ResauditError(f"{csv} is not the table that was drawn: its SHA-256 is not that in the .json; {again}")
+    for file in changed_files(csv.with_suffix(".json")):
+        raise ResauditError(
+            f"{file} is not what was drawn: its SHA-256 is not that in the .json; remove {file} and run again"
+        )
     if said.get("scale") != plan.config.scale.name:
         raise ResauditError(f"{csv} is of scale {said.get('scale')}, not {plan.config.scale.name}; {again}")
     for key, value in settings_in_words(plan.config, name).items():

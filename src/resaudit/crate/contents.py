@@ -13,6 +13,7 @@ from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.files import Layout
+from resaudit.integrity import unsealed
 from resaudit.plan import Plan
 from resaudit.report.schema import read_audit
 
@@ -57,6 +58,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     records = {f"results/{name}": layout.results / name for name in _records(audit, layout)}
     files = {name: _read(path) for name, path in ({**_workflow(checkout), **results, **records}).items()}
     _check_tables(audit, files)
+    _check_drawings(audit, files)
     jobs = [_job(path, files[name]) for name, path in records.items() if path.name == "provenance.json"]
     return Contents(audit, files, jobs)
 
@@ -87,6 +89,15 @@ def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
         table = f"figures/{figure['files']['csv']}"
         if hashlib.sha256(files[table]).hexdigest() != figure["sha256"]:
             raise ResauditError(f"{table} is not the table that the audit judged; make the audit again")
+
+
+def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
+    matrices = [paper["robustness"] for paper in audit["papers"] if paper["robustness"]]
+    for part in [*figures_of(audit), *matrices]:
+        for suffix, digest in part.get("drawings", {}).items():
+            drawing = f"figures/{part['files'][suffix]}"
+            if hashlib.sha256(files[drawing]).hexdigest() != digest:
+                raise ResauditError(f"{drawing} is not what was drawn; remove {drawing} and run again")
 
 
 def _drawn(audit: dict[str, Any]) -> set[str]:
@@ -138,12 +149,9 @@ def _job(path: Path, content: bytes) -> dict[str, Any]:
 
 def _object(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        found = json.loads(content)
+        return unsealed(json.loads(content))
     except (ValueError, RecursionError) as error:
-        raise ResauditError(f"{path} is no JSON ({error}); remove {path.parent} and run again") from error
-    if not isinstance(found, dict):
-        raise ResauditError(f"{path} holds no object; remove {path.parent} and run again")
-    return found
+        raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:

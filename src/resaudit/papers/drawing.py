@@ -1,6 +1,5 @@
 """Drawing a figure: its table as CSV, and the plot of just that table with a footer that says what it is of."""
 
-import hashlib
 import importlib
 import textwrap
 from pathlib import Path
@@ -14,7 +13,8 @@ from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
-from resaudit.files import Layout, read_json, write_json, written_whole
+from resaudit.files import Layout, sha256_of, written_whole
+from resaudit.integrity import read_sealed, write_sealed
 from resaudit.papers.evidence import gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
@@ -37,20 +37,27 @@ def run_draw(plan: Plan, name: str) -> None:
         ResauditError: a result is missing, or the figure has no module.
     """
     layout, module, paper = Layout(plan.config.paths), figure_module(name), load(["scale=paper"])
-    csv = layout.figure(name, "csv")
+    csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
+    # What it says of the files does not hold while they are made anew.
+    record.unlink(missing_ok=True)
     write_csv(csv, module.table(gather(plan.figures[name], plan.data, layout)))
     apply_style()
-    save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
-    made = {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest(), "evidence": plan.figures[name].evidence}
-    write_json(layout.figure(name, "json"), about(plan.config, paper, name) | made | provenance())
+    drawings = save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
+    made = {"sha256": sha256_of(csv), "drawings": drawings, "evidence": plan.figures[name].evidence}
+    write_sealed(record, about(plan.config, paper, name) | made | provenance())
 
 
-def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> None:
-    """Write ``figures/<name>.{pdf,svg,png}`` with a footer, the same bytes every time."""
+def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> dict[str, str]:
+    """Write ``figures/<name>.{pdf,svg,png}`` with a footer, the same bytes every time.
+
+    Returns:
+        The SHA-256 of each, by suffix.
+    """
     _add_footer(drawing, footer)
     for suffix in FORMATS:
         with written_whole(layout.figure(name, suffix)) as temporary:
             drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
+    return {suffix: sha256_of(layout.figure(name, suffix)) for suffix in FORMATS}
 
 
 def figure_module(name: str) -> ModuleType:
@@ -94,13 +101,13 @@ def read_about(csv: Path) -> dict[str, Any]:
     """
     path = csv.with_suffix(".json")
     try:
-        said: dict[str, Any] = read_json(path)
+        said = read_sealed(path)
         wrong = [key for key, kind in SAID.items() if key in said and not isinstance(said[key], kind)]
         if wrong or "settings" not in said:
             raise ValueError(f"{', '.join(wrong) or 'settings'} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ResauditError(
-            f"{path}, which says what the table is of, cannot be read ({error}); draw the figure again"
+            f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"
         ) from error
     return said
 

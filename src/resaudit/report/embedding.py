@@ -35,7 +35,7 @@ class Download:
     size: int
 
 
-def picture(file: Path, name: str, label: str) -> Picture:
+def picture(file: Path, name: str, label: str, expected_sha256: str | None = None) -> Picture:
     """Read an SVG to stand in a page among others.
 
     Every id, and every reference to one, gets a prefix made of the name; rules of its style sheet hold within it only;
@@ -45,14 +45,18 @@ def picture(file: Path, name: str, label: str) -> Picture:
         file: the SVG.
         name: of the figure, ``paper/figure``.
         label: what a screen reader says in its stead.
+        expected_sha256: of the file, where it is known.
 
     Raises:
-        ResauditError: the file is missing or no SVG.
+        ResauditError: the file is missing, not the one that was drawn, or no SVG.
     """
+    content = _read(file)
+    if expected_sha256 and sha256(content).hexdigest() != expected_sha256:
+        raise ResauditError(f"{file} is not what was drawn (its SHA-256 differs); remove {file} and run again")
     try:
-        root = ElementTree.fromstring(_read(file))
+        root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:
-        raise ResauditError(f"{file} is no SVG ({error}); draw the figure again") from error
+        raise ResauditError(f"{file} is no SVG ({error}); remove {file} and run again") from error
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
     _clean(root, prefix)
     width = _pixels(root.get("width", "")) or 400

@@ -11,6 +11,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resaudit.files import written_whole
+from resaudit.integrity import sealed_page
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.schema import read_audit
@@ -54,7 +55,7 @@ def write_page(audit_file: Path, page_file: Path) -> None:
     Raises:
         ResauditError: the audit or a figure's file is missing or not what it should be, or the page cannot be written.
     """
-    text = render(read_audit(audit_file), audit_file.parent)
+    text = sealed_page(render(read_audit(audit_file), audit_file.parent))
     with written_whole(page_file) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
@@ -86,7 +87,7 @@ def _section(paper: dict[str, Any], figures: Path) -> Section:
     matrix = None
     if robustness is not None:
         label = f"Claims of {paper['title']} under other readings; the table before it says the same in words"
-        matrix = picture(figures / robustness["files"]["svg"], f"{paper['id']}/robustness", label)
+        matrix = _picture(robustness, figures, f"{paper['id']}/robustness", label)
     return Section(paper, list(_evidence(paper, figures)), matrix, _variant_summaries(paper))
 
 
@@ -105,9 +106,13 @@ def _drawn(figure: dict[str, Any], figures: Path) -> Drawn:
     label = f"{words.figure_label(figure['id'])}: {figure['title']}; described by the caption"
     return Drawn(
         figure,
-        picture(figures / figure["files"]["svg"], figure["id"], label),
+        _picture(figure, figures, figure["id"], label),
         download(figures / figure["files"]["csv"], figure["sha256"]),
     )
+
+
+def _picture(part: dict[str, Any], figures: Path, name: str, label: str) -> Picture:
+    return picture(figures / part["files"]["svg"], name, label, part.get("drawings", {}).get("svg"))
 
 
 def _variant_summaries(paper: dict[str, Any]) -> dict[str, str]:

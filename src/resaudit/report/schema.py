@@ -10,6 +10,7 @@ from jsonschema import Draft202012Validator
 from jsonschema.exceptions import best_match
 
 from resaudit.errors import ResauditError
+from resaudit.integrity import unsealed
 
 LONGEST_REASON = 200
 
@@ -33,7 +34,11 @@ def read_audit(file: Path) -> dict[str, Any]:
     except OSError as error:
         raise ResauditError(f"cannot read {file} ({error.strerror}); make the audit first (resaudit report)") from error
     except (ValueError, RecursionError) as error:
-        raise ResauditError(f"{file} is no JSON ({error}); make the audit again (resaudit report)") from error
+        raise ResauditError(f"{file} is no JSON ({error}); remove {file} and run again") from error
+    try:
+        audit = unsealed(audit) if isinstance(audit, dict) else audit
+    except ValueError as error:
+        raise ResauditError(f"{file} is not what was written ({error}); remove {file} and run again") from error
     check_audit(audit, str(file))
     checked: dict[str, Any] = audit
     return checked

@@ -1,0 +1,120 @@
+"""A few figures that have a file of every kind, run once without a fault: the oracle of all runs with one."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from resaudit.config import Config
+from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
+
+PAPER = "demystifying_resnet"
+FIGURES = "figures=[fig05,theorem1]"
+ALONG_TRAINING = f"figure.{PAPER}.fig05.protocol"
+FEW_OVERRIDES = [
+    f"paths.data={CHECKOUT / 'data'}", f"{ALONG_TRAINING}.networks=[2-shortcut]", f"{ALONG_TRAINING}.epochs=6000",
+    "checkpoint_seconds=0.2",
+]  # fmt: skip
+KINDS = ("csv", "pdf", "svg", "png")
+
+
+def few_command(*arguments: str, cores: str = "all", overrides: list[str] | None = None) -> list[str]:
+    given = f"overrides=[{','.join([*FEW_OVERRIDES, *(overrides or [])])}]"
+    return snakemake_command(*arguments, "--config", "scale=smoke", FIGURES, given, cores=cores)
+
+
+def few(folder: Path, *arguments: str, environment: dict[str, str] | None = None, **more: object) -> Completed:
+    """The few figures, by the real workflow."""
+    return run_command(*few_command(*arguments, **more), cwd=folder, timeout=900, environment=environment)  # type: ignore[arg-type]
+
+
+def started(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:
+    """A run in a process group of its own, which can be killed as a whole."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    return subprocess.Popen(
+        command, cwd=folder, env={**os.environ, "PATH": path, **(environment or {})}, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+
+
+def drawn(folder: Path, *kinds: str, figures: str = "figures") -> dict[str, bytes]:
+    """The bytes of all tables and drawings, by name."""
+    files = [f for kind in kinds or KINDS for f in sorted((folder / figures).glob(f"{PAPER}/*.{kind}"))]
+    return {file.name: file.read_bytes() for file in files}
+
+
+def nothing_half_written(*folders: Path) -> None:
+    for folder in folders:
+        assert not list(folder.rglob("*.part"))
+
+
+def error_of(run: Completed) -> str:
+    """The one line that says what is wrong."""
+    lines = [line for line in (run.stdout + "\n" + run.stderr).splitlines() if "resaudit: error: " in line]
+    assert run.returncode != 0
+    assert len({line.strip() for line in lines}) == 1, run.stdout[-1500:] + run.stderr[-3000:]
+    assert "Traceback" not in run.stdout + run.stderr
+    return lines[0].strip()
+
+
+def done_as_told(line: str, folder: Path) -> None:
+    """Do what an error asks for, to the letter."""
+    command, told = re.search(r"run: (find .*)$", line), re.search(r"remove (.+) and run again$", line)
+    if command:
+        assert run_command("bash", "-c", command[1], cwd=folder).returncode == 0
+        return
+    assert told, line
+    for name in shlex.split(told[1]):
+        assert (folder / name).exists(), line
+        shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
+
+
+@pytest.fixture(scope="session")
+def undisturbed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder in which the few figures were drawn and nothing went wrong."""
+    assert mnist_config
+    folder = tmp_path_factory.mktemp("undisturbed")
+    run = few(folder)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return folder
+
+
+@pytest.fixture
+def copy(undisturbed: Path, tmp_path: Path) -> Path:
+    """The same with Snakemake's memory of it, to be spoilt."""
+    shutil.copytree(undisturbed, tmp_path / "copy")
+    return tmp_path / "copy"
+
+
+@pytest.fixture
+def tmpfs() -> Iterator[Callable[..., Path]]:
+    """A small file system at a path, which can fill up or be made read-only; skips where that is forbidden."""
+    made: list[Path] = []
+
+    def mount(path: Path, options: str) -> Path:
+        path.mkdir(parents=True, exist_ok=True)
+        again = ["-o", f"remount,{options}"] if path in made else ["-t", "tmpfs", "-o", options, "tmpfs"]
+        done = run_command("mount", *again, str(path), cwd=path.parent)
+        if done.returncode:
+            pytest.skip(f"mounting a file system is not permitted here: {done.stderr.strip()}")
+        made.extend([path] if path not in made else [])
+        return path
+
+    yield mount
+    for path in made:
+        assert run_command("umount", str(path), cwd=path.parent).returncode == 0
+
+
+def wait_for(condition: Callable[[], bool], run: subprocess.Popen[str], what: str, seconds: float = 120) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert run.poll() is None, f"the run ended before {what}"
+        assert time.monotonic() < end, f"no {what} in {seconds} s"
+        time.sleep(0.02)

@@ -1,0 +1,162 @@
+"""Files removed, cut, changed or swapped behind Snakemake's back, and then `snakemake` again.
+
+Oracle: the bytes of a run in whose folder nobody was. Either the run ends with them, or one line says what is wrong and
+what to do, and doing just that gives them. Sees a file that is believed for its name or its date.
+"""
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from resaudit.composition import load
+from resaudit.errors import ResauditError
+from resaudit.files import Layout
+from resaudit.integrity import check_untouched
+from resaudit.papers.evidence import gather
+from resaudit.plan import Plan, make_plan
+from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
+
+NAMES = (f"{PAPER}/fig05", f"{PAPER}/theorem1")
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return make_plan(load(["scale=smoke", FIGURES, *FEW_OVERRIDES]))
+
+
+def kept_date(path: Path, change: Callable[[Path], None]) -> None:
+    before = path.stat()
+    change(path)
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def cut(path: Path) -> None:
+    os.truncate(path, path.stat().st_size // 2)
+
+
+def one_byte(path: Path) -> None:
+    """Change one digit or letter in the middle, so that JSON and CSV stay what they are."""
+    content = bytearray(path.read_bytes())
+    place = next(i for i in range(len(content) // 2, len(content)) if chr(content[i]).isalnum())
+    content[place] = ord("7") if content[place] != ord("7") else ord("3")
+    path.write_bytes(content)
+
+
+def remove(path: Path) -> None:
+    path.unlink()
+
+
+def swap(path: Path) -> None:
+    """Put the file of that kind of another job or figure in its place; where there is none, cut it."""
+    others = [p for p in sorted(path.parents[1].rglob(f"*{path.suffix}")) if p != path]
+    others = [p for p in others if p.name == path.name] or [p for p in others if p.parent == path.parent]
+    cut(path) if not others else shutil.copy(others[0], path)
+
+
+WAYS: dict[str, Callable[[Path], None]] = {
+    "removed": remove,
+    "cut": cut,
+    "cut, date kept": lambda path: kept_date(path, cut),
+    "one byte": one_byte,
+    "one byte, date kept": lambda path: kept_date(path, one_byte),
+    "swapped": swap,
+    "swapped, date kept": lambda path: kept_date(path, swap),
+}
+RESULTS = [
+    "whiten/*/samples.npz", "whiten/*/moments.npz", "whiten/*/settings.json", "whiten/*/provenance.json",
+    "train/*/trajectory.npz", "train/*/settings.json", "train/*/provenance.json",
+    "curvature/*/spectra.npz", "curvature/*/settings.json", "curvature/*/provenance.json",
+    "theory/*/measurements.npz", "theory/*/settings.json", "theory/*/provenance.json",
+]  # fmt: skip
+DRAWN = [f"{name}.{suffix}" for name in NAMES[:1] for suffix in ("csv", "json", "pdf", "svg", "png")]
+AUDIT = ["audit.json", "audit.html"]
+
+
+def the_file(folder: Path, pattern: str) -> Path:
+    return sorted(folder.glob(pattern))[0]
+
+
+def read_all(plan: Plan, layout: Layout) -> None:
+    for name in NAMES:
+        gather(plan.figures[name], plan.data, layout)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if "kept" not in way])
+@pytest.mark.parametrize("pattern", [p for p in RESULTS if not p.startswith("whiten/*/samples")])
+def test_a_result_that_is_not_what_was_computed_is_never_read(
+    pattern: str, way: str, plan: Plan, undisturbed: Path, tmp_path: Path
+) -> None:
+    """No date is looked at here. Samples are read by training with ReLUs and by theorems: see below."""
+    shutil.copytree(undisturbed / "results", tmp_path / "results")
+    layout = Layout(plan.config.paths)
+    layout.results = tmp_path / "results"
+    read_all(plan, layout)
+    file = the_file(layout.results, pattern)
+    before = file.read_bytes()
+    WAYS[way](file)
+    if file.exists() and file.read_bytes() == before:
+        pytest.skip("there is no other file of that kind")
+    with pytest.raises(ResauditError, match=r"remove .* and run again|compute it first"):
+        read_all(plan, layout)
+
+
+@pytest.mark.parametrize("way", [way for way in WAYS if way != "removed"])
+@pytest.mark.parametrize("file", [*DRAWN, *AUDIT])
+def test_a_drawing_that_is_not_what_was_drawn_is_said(
+    file: str, way: str, plan: Plan, undisturbed: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(undisturbed / "figures", tmp_path / "figures")
+    layout = Layout(plan.config.paths)
+    layout.figures = tmp_path / "figures"
+    check_untouched(layout, NAMES)
+    WAYS[way](layout.figures / file)
+    with pytest.raises(ResauditError, match=r"not what was written, .*; remove .* and run again"):
+        check_untouched(layout, NAMES)
+
+
+def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undisturbed: Path) -> str:
+    """Spoil a file and run, do what is asked for and run until all is well; gives what happened."""
+    WAYS[way](file)
+    if redrawn:
+        shutil.rmtree(copy / "figures")
+    told = 0
+    run = few(copy)
+    while run.returncode and told < 3:
+        done_as_told(error_of(run), copy)
+        told += 1
+        run = few(copy)
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert drawn(copy) == drawn(undisturbed)
+    again = few(copy, "--dry-run")
+    assert "Nothing to be done" in again.stdout + again.stderr, "it comes to an end"
+    if told:
+        return "said"
+    return "redone" if "Nothing to be done" not in run.stdout + run.stderr else "not needed"
+
+
+# By default one of each kind, of the ways that Snakemake cannot see; all with -m slow.
+SOME = [
+    ("results/train/*/trajectory.npz", "one byte, date kept", True),
+    (f"figures/{PAPER}/fig05.svg", "one byte, date kept", False),
+]
+ALL = [
+    *((f"results/{pattern}", way, "kept" in way) for pattern in RESULTS for way in WAYS if way != "cut, date kept"),
+    *((f"figures/{name}", way, False) for name in [*DRAWN, *AUDIT] for way in WAYS if way != "cut"),
+]
+
+
+@pytest.mark.parametrize(("pattern", "way", "redrawn"), SOME)
+def test_a_spoilt_file_is_said_or_redone(pattern: str, way: str, redrawn: bool, copy: Path, undisturbed: Path) -> None:
+    spoilt_and_run_again(the_file(copy, pattern), way, redrawn, copy, undisturbed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("pattern", "way", "redrawn"), ALL)
+def test_every_spoilt_file_is_said_or_redone(
+    pattern: str, way: str, redrawn: bool, copy: Path, undisturbed: Path
+) -> None:
+    what = spoilt_and_run_again(the_file(copy, pattern), way, redrawn, copy, undisturbed)
+    print(f"\nSPOILT {pattern} | {way} | figures {'to be redrawn' if redrawn else 'there'} | {what}", flush=True)

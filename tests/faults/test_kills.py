@@ -1,0 +1,147 @@
+"""Kills by SIGKILL at random moments, then run again. Oracle: the bytes of a run that was left alone.
+
+Sees half-written files that are taken for whole ones, work that is not gone on with, jobs that outlive their Snakemake
+and get in the way of the next one.
+"""
+
+import os
+import random
+import signal
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from resaudit.config import Config
+from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
+from tests.faults.conftest import PAPER, drawn, nothing_half_written, started
+
+TARGETS = ("group", "snakemake", "job")
+LAPTOP = ("--config", "figures=[fig03,fig07]", f"overrides=[paths.data={CHECKOUT / 'data'},checkpoint_seconds=5]")
+FIG07 = f"figure.{PAPER}.fig07.protocol"
+ONE_FIGURE = snakemake_command(
+    "--config", "scale=smoke", "figures=[fig07]",
+    f"overrides=[paths.data={CHECKOUT / 'data'},{FIG07}.networks=[2-shortcut],{FIG07}.depths=[2],{FIG07}.epochs=20000,"
+    "checkpoint_seconds=0.2]",
+)  # fmt: skip
+KILLS_IN_A_FOLDER = 10
+Finish = Callable[[Path], Completed]
+
+
+def processes_of(group: int) -> dict[int, str]:
+    """The processes of a group that are alive, with their command lines."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.getpgid(int(entry.name)) == group:
+                found[int(entry.name)] = (entry / "cmdline").read_bytes().replace(b"\0", b" ").decode()
+        except (ProcessLookupError, FileNotFoundError):
+            continue
+    return found
+
+
+def strike(run: subprocess.Popen[str], target: str, chance: random.Random) -> bool:
+    """Kill a run, or a part of it; False if it ended before there was one."""
+    if target == "group":
+        os.killpg(run.pid, signal.SIGKILL)
+    elif target == "snakemake":
+        run.kill()
+    else:
+        while not (
+            jobs := [p for p, said in processes_of(run.pid).items() if said.split(" ")[1:3] == ["-m", "resaudit"]]
+        ):
+            if run.poll() is not None:
+                return False
+            time.sleep(0.05)
+        os.kill(chance.choice(jobs), signal.SIGKILL)
+    return True
+
+
+def killed(command: list[str], folder: Path, target: str, seconds: float, chance: random.Random) -> bool:
+    """Start a run and kill it after so many seconds; False if it was done before."""
+    run = started(command, folder)
+    try:
+        run.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        if strike(run, target, chance):
+            if target == "job":
+                run.communicate(timeout=600)
+                assert run.returncode != 0, "a run whose job was killed says so"
+            run.wait()
+            return True
+        run.communicate()
+    return False
+
+
+def kills(command: list[str], finish: Finish, folder: Path, wanted: int, longest: float, seed: int) -> Counter[str]:
+    """Kill runs at random moments, targets in turn, ten to a folder; each folder is then finished and compared."""
+    chance, done = random.Random(seed), Counter[str]()
+    for number in range(10 * wanted):
+        here = folder / str(number)
+        here.mkdir()
+        for _ in range(KILLS_IN_A_FOLDER):
+            target = TARGETS[done.total() % 3]
+            if done.total() == wanted or not killed(command, here, target, chance.uniform(0, longest), chance):
+                break
+            done[target] += 1
+        last = finish(here)
+        assert last.returncode == 0, last.stdout[-2000:] + last.stderr[-3000:]
+        print(f"{done.total()} kills so far: {dict(done)}", flush=True)
+        if done.total() == wanted:
+            return done
+    raise AssertionError(f"of {wanted} kills only {done.total()} met a run")
+
+
+@pytest.fixture(scope="module")
+def one_figure(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
+    """A folder in which a figure was drawn and nothing went wrong, and how many seconds that took."""
+    assert mnist_config
+    folder, start = tmp_path_factory.mktemp("one-figure"), time.monotonic()
+    run = run_command(*ONE_FIGURE, cwd=folder)
+    assert run.returncode == 0, run.stderr[-3000:]
+    return folder, time.monotonic() - start
+
+
+def compared_with(undisturbed: Path) -> Finish:
+    def finish(folder: Path) -> Completed:
+        last = run_command(*ONE_FIGURE, cwd=folder)
+        assert drawn(folder) == drawn(undisturbed)
+        nothing_half_written(folder / "results", folder / "figures")
+        return last
+
+    return finish
+
+
+def test_a_few_kills_lose_no_byte(one_figure: tuple[Path, float], tmp_path: Path) -> None:
+    folder, longest = one_figure
+    assert kills(ONE_FIGURE, compared_with(folder), tmp_path, 3, 0.5 * longest, seed=1).total() == 3
+
+
+@pytest.mark.slow
+def test_thirty_kills_lose_no_byte(one_figure: tuple[Path, float], tmp_path: Path) -> None:
+    folder, longest = one_figure
+    done = kills(ONE_FIGURE, compared_with(folder), tmp_path, 30, 0.5 * longest, seed=2)
+    assert all(done[target] >= 10 for target in TARGETS)
+
+
+@pytest.mark.slow
+def test_kills_of_a_laptop_run_lose_no_byte(mnist_config: Config, tmp_path: Path) -> None:
+    """Figures 3 and 7 as the paper has them: jobs of minutes, gone on with from their checkpoints."""
+    assert mnist_config
+    (tmp_path / "undisturbed").mkdir()
+    command = snakemake_command(*LAPTOP)
+    start = time.monotonic()
+    assert run_command(*command, cwd=tmp_path / "undisturbed", timeout=7200).returncode == 0
+    longest = time.monotonic() - start
+
+    def finish(folder: Path) -> Completed:
+        last = run_command(*command, cwd=folder, timeout=7200)
+        assert drawn(folder, "csv") == drawn(tmp_path / "undisturbed", "csv")
+        assert any("goes on from" in f.read_text() for f in folder.glob("results/logs/train/*.log")), PAPER
+        return last
+
+    (tmp_path / "kills").mkdir()
+    kills(command, finish, tmp_path / "kills", 6, longest / 2, seed=3)
