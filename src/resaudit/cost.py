@@ -1,6 +1,7 @@
 """What a job costs in seconds of one core and in memory, from measured job times; for scheduling and ``explain``."""
 
 from dataclasses import dataclass
+from math import ceil
 
 from resaudit.plan import Ensemble, Hessians, Verification
 from resaudit.training.kernels.library import why_not
@@ -23,6 +24,12 @@ SECONDS_PER_UNIT_BUILT = 1e-4
 HESSIAN_COPIES = 2.6
 # From this many on, two jobs at once would want more memory than a laptop likes to give.
 MEGABYTES_FOR_TWO_THREADS = 1500.0
+# On a cluster two processes of Snakemake's stand around each job, some 125 MB each, and Slurm counts them.
+MEGABYTES_OF_SNAKEMAKE = 300.0
+MINUTES_TO_START = 5
+# What is asked of a scheduler is more than is expected by these: processors differ more than memory does.
+TIMES_SECONDS = 3.0
+TIMES_MEGABYTES = 1.25
 
 
 @dataclass(frozen=True)
@@ -31,6 +38,22 @@ class Cost:
 
     seconds: float
     megabytes: float
+
+    def megabytes_asked(self, attempt: int = 1) -> int:
+        """Memory to ask a scheduler for; each further attempt asks for as much again.
+
+        >>> Cost(60, 1000).megabytes_asked(), Cost(60, 1000).megabytes_asked(2)
+        (1550, 3100)
+        """
+        return attempt * int(MEGABYTES_OF_SNAKEMAKE + TIMES_MEGABYTES * self.megabytes)
+
+    def minutes_asked(self, attempt: int = 1) -> int:
+        """Wall time to ask a scheduler for, likewise.
+
+        >>> Cost(60, 1000).minutes_asked(), Cost(60, 1000).minutes_asked(2)
+        (8, 16)
+        """
+        return attempt * (MINUTES_TO_START + ceil(TIMES_SECONDS * self.seconds / 60))
 
 
 def train_cost(ensemble: Ensemble, kernel: str) -> Cost:
@@ -90,3 +113,9 @@ def verify_cost(verification: Verification) -> Cost:
     if verification.experiment == "theorem_1":
         built = 2 * cases.draws * sum(cases.widths) * sum(cases.samples_per_class) * sum(cases.steps)
     return Cost(SECONDS_TO_START + differentiated + SECONDS_PER_UNIT_BUILT * built, 2 * MEGABYTES_TO_START)
+
+
+WHITEN_COST = Cost(5.0, 1200.0)
+DRAW_COST = Cost(8.0, 400.0)
+JUDGE_COST = Cost(20.0, 400.0)
+"""Of whitening, of drawing a figure, and of judging all claims: at most, as measured."""
