@@ -3,8 +3,8 @@
 python -m benchmarks.job_costs [--results FOLDER] [overrides of the run …]
 
 Measured is what Snakemake's benchmark files say: wall time, and the largest resident set, looked at twice a second and
-later twice a minute, so that a short peak may be missed. A job would have been killed if it, with two of Snakemake's own
-processes around it, took more memory than its rule asks for at the first attempt, or more time.
+later twice a minute, so that a short peak may be missed. A job would have been killed if it, with two of Snakemake's
+own processes around it, took more memory than its rule asks for at the first attempt, or more time.
 """
 
 import argparse
@@ -28,7 +28,15 @@ from resaudit.programme import Programme
 
 # Of two Snakemake processes, each at rest beside its job; measured, as max_rss is.
 MEGABYTES_AROUND = 250.0
-COLUMNS = ("rule", "jobs", "s, all", "s / predicted: median, worst", "MB: most", "MB / predicted: median, worst", "killed: memory, time")
+COLUMNS = (
+    "rule",
+    "jobs",
+    "s, all",
+    "s / predicted: median, worst",
+    "MB: most",
+    "MB / predicted: median, worst",
+    "killed: memory, time",
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +61,13 @@ class Job:
 
 def predicted(rule: str, name: str, programme: Programme) -> Cost | None:
     """What the rules know of a job before it runs; None of a rule that runs on no node."""
-    fixed = {"draw": DRAW_COST, "draw_variant": DRAW_COST, "report": JUDGE_COST, "vary": JUDGE_COST, "whiten": WHITEN_COST}
+    fixed = {
+        "draw": DRAW_COST,
+        "draw_variant": DRAW_COST,
+        "report": JUDGE_COST,
+        "vary": JUDGE_COST,
+        "whiten": WHITEN_COST,
+    }
     if rule == "train":
         return train_cost(programme.ensemble(name)[1], programme.base.config.kernel.value)
     if rule == "curvature":

@@ -85,10 +85,10 @@ def wait_for_quiet(cluster: Cluster) -> None:
     wait_until(lambda: output("sinfo", "-h", "-o", "%T %D") == "idle 2", "nodes are idle", cluster)
 
 
-@pytest.fixture
-def quiet(slurm: Cluster) -> Iterator[Cluster]:
+@pytest.fixture(autouse=True)
+def quiet(slurm: Cluster) -> Iterator[None]:
     """The cluster with nothing to do, before and after a test."""
     wait_for_quiet(slurm)
-    yield slurm
+    yield
     subprocess.run(["scancel", "--user", "root"], check=False)
     wait_for_quiet(slurm)

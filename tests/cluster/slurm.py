@@ -51,12 +51,15 @@ MinJobAge=3600
 KillWait=3
 SlurmdTimeout=10
 SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=5,batch_sched_delay=0
-NodeName=n[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{ports[1]}-{ports[2]}] CPUs={processors} RealMemory=8000 Gres=gpu:2 State=UNKNOWN
+NodeName=DEFAULT CPUs={processors} RealMemory=8000 Gres=gpu:2 State=UNKNOWN
+NodeName=n[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{ports[1]}-{ports[2]}]
 PartitionName=main Nodes=ALL Default=YES MaxTime=60 DefaultTime=5 State=UP
 """
 # Any character devices serve as GPUs, as long as nobody opens them.
 GRES = "{mark}\nAutoDetect=off\nNodeName=n[1-2] Name=gpu File=/dev/tty[10-11]\n"
-WITH_ACCOUNTING = "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\nAccountingStoragePort={port}"
+WITH_ACCOUNTING = (
+    "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\nAccountingStoragePort={port}"
+)
 WITHOUT_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
 SLURMDBD = """{mark}
 AuthType=auth/munge

@@ -24,7 +24,7 @@ def finished(run: Run, *names: str) -> bool:
     return run.status() == 0 and all((run.folder / "done" / name).is_file() for name in names)
 
 
-def test_killed_for_memory_it_is_run_again_with_more(quiet: Cluster, tmp_path: Path) -> None:
+def test_killed_for_memory_it_is_run_again_with_more(tmp_path: Path) -> None:
     run = Run(tmp_path, "memory", seconds=150)
     assert run.status() == 0, run.said()[-3000:]
     assert (tmp_path / "asked").read_text().split() == ["700", "1400"]
@@ -32,13 +32,13 @@ def test_killed_for_memory_it_is_run_again_with_more(quiet: Cluster, tmp_path: P
 
 
 @pytest.mark.slow
-def test_over_its_time_limit_it_is_run_again_with_more(quiet: Cluster, tmp_path: Path) -> None:
+def test_over_its_time_limit_it_is_run_again_with_more(tmp_path: Path) -> None:
     run = Run(tmp_path, "time", seconds=300)
     assert run.status() == 0, run.said()[-3000:]
     assert (tmp_path / "asked").read_text().split() == ["1", "2"]
 
 
-def test_cancelled_it_is_run_again(quiet: Cluster, tmp_path: Path) -> None:
+def test_cancelled_it_is_run_again(tmp_path: Path) -> None:
     run = Run(tmp_path, seconds=150)
     run.wait_for("started/a")
     subprocess.run(["scancel", jobs_of(tmp_path, "a")[0][1]], check=True)
@@ -47,7 +47,7 @@ def test_cancelled_it_is_run_again(quiet: Cluster, tmp_path: Path) -> None:
     assert len(jobs_of(tmp_path, "a")) == 2
 
 
-def test_a_preempted_job_is_requeued_by_slurm_under_its_number(quiet: Cluster, tmp_path: Path) -> None:
+def test_a_preempted_job_is_requeued_by_slurm_under_its_number(tmp_path: Path) -> None:
     run = Run(tmp_path, seconds=150)
     run.wait_for("started/a")
     subprocess.run(["scontrol", "requeue", jobs_of(tmp_path, "a")[0][1]], check=True)
@@ -59,50 +59,50 @@ def test_a_preempted_job_is_requeued_by_slurm_under_its_number(quiet: Cluster, t
     assert "Trying to restart" not in run.said()
 
 
-def test_jobs_survive_a_nodes_daemon(quiet: Cluster, tmp_path: Path) -> None:
+def test_jobs_survive_a_nodes_daemon(slurm: Cluster, tmp_path: Path) -> None:
     run = Run(tmp_path, seconds=150)
     run.wait_for("started/a")
     node = jobs_of(tmp_path, "a")[0][0]
-    quiet.kill(f"slurmd-{node}", signal.SIGKILL)
+    slurm.kill(f"slurmd-{node}", signal.SIGKILL)
     time.sleep(2)
-    quiet.start_node(node)
+    slurm.start_node(node)
     (tmp_path / "go").touch()
     assert finished(run, "a"), run.said()[-3000:]
     assert len(jobs_of(tmp_path, "a")) == 1
 
 
 @pytest.mark.slow
-def test_jobs_of_a_lost_node_are_run_on_another(quiet: Cluster, tmp_path: Path) -> None:
+def test_jobs_of_a_lost_node_are_run_on_another(slurm: Cluster, tmp_path: Path) -> None:
     run = Run(tmp_path, "--config", "names=a+b+c+d", seconds=400)
     run.wait_for(*(f"started/{name}" for name in "abcd"))
     lost = [name for name in "abcd" if jobs_of(tmp_path, name)[0][0] == "n1"]
     assert lost
-    quiet.lose_node("n1")
+    slurm.lose_node("n1")
     try:
-        wait_until(lambda: "down" in output("sinfo", "-h", "-n", "n1", "-o", "%T"), "n1 is down", quiet, 120)
+        wait_until(lambda: "down" in output("sinfo", "-h", "-n", "n1", "-o", "%T"), "n1 is down", slurm, 120)
         (tmp_path / "go").touch()
         assert finished(run, *"abcd"), run.said()[-3000:]
         assert all(jobs_of(tmp_path, name)[-1][0] == "n2" for name in lost)
     finally:
-        quiet.start_node("n1")
+        slurm.start_node("n1")
 
 
-def test_a_controller_that_is_away_for_a_while_loses_no_job(quiet: Cluster, tmp_path: Path) -> None:
-    if not quiet.accounting:
+def test_a_controller_that_is_away_for_a_while_loses_no_job(slurm: Cluster, tmp_path: Path) -> None:
+    if not slurm.accounting:
         pytest.skip("no slurmdbd here, and without one the plugin loses the jobs: workflow/profiles/README.md")
     run = Run(tmp_path, seconds=240)
     run.wait_for("started/a")
     time.sleep(5)  # started within seconds of a submission, the step of a job may hang
-    quiet.kill("slurmctld", signal.SIGTERM)
+    slurm.kill("slurmctld", signal.SIGTERM)
     (tmp_path / "go").touch()
     time.sleep(25)  # longer than snakemake waits between two looks
-    quiet.start_controller()
+    slurm.start_controller()
     assert finished(run, "a"), run.said()[-3000:]
     assert len(jobs_of(tmp_path, "a")) == 1
 
 
 def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
-    smoked: Path, quiet: Cluster, tmp_path: Path
+    smoked: Path, slurm: Cluster, tmp_path: Path
 ) -> None:
     """The workflow itself, with one figure."""
     figure = "figures/demystifying_resnet/fig04.csv"
@@ -112,7 +112,7 @@ def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
         time.sleep(0.1)
     os.killpg(first.process.pid, signal.SIGINT)
     assert first.status() not in (0, 124, 137), first.said()[-3000:]
-    wait_for_quiet(quiet)
+    wait_for_quiet(slurm)
     there = {file: file.stat().st_mtime_ns for file in tmp_path.glob("results/*/*/*.npz")}
     second = Run(tmp_path, figure, *CONFIG, seconds=200, snakefile=CHECKOUT / "Snakefile")
     assert second.status() == 0, second.said()[-3000:]

@@ -1,25 +1,20 @@
 """The workflow on a real Slurm. Oracle: the same run on this machine alone, byte by byte.
 
-Sees a rule that works only where Snakemake itself runs, a job that takes the lock of the run it belongs to, a profile that
-Slurm or the plugin refuses, a group that Snakemake cannot form.
+Sees a rule that works only where Snakemake itself runs, a job that takes the lock of the run it belongs to, a profile
+that Slurm or the plugin refuses, a group that Snakemake cannot form.
 """
 
 import re
 from pathlib import Path
 
-import pytest
-
 from tests.cluster.conftest import Run
-from tests.cluster.slurm import Cluster, keeps_accounts, output
 from tests.conftest import CHECKOUT
 from tests.workflow.test_smoke import tables
 
 CONFIG = ("--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'}]")
 
 
-def test_every_figure_through_slurm_has_the_local_runs_bytes(
-    smoked: Path, quiet: Cluster, tmp_path: Path
-) -> None:
+def test_every_figure_through_slurm_has_the_local_runs_bytes(smoked: Path, tmp_path: Path) -> None:
     run = Run(tmp_path, *CONFIG, seconds=600, snakefile=CHECKOUT / "Snakefile")
     assert run.status() == 0, run.said()[-3000:]
     assert tables(tmp_path) == tables(smoked)
@@ -29,19 +24,3 @@ def test_every_figure_through_slurm_has_the_local_runs_bytes(
     assert jobs is not None
     assert 0 < len(submissions) < int(jobs[1])
     assert "another run" not in run.said()
-
-
-@pytest.mark.parametrize("device", ["auto", "cuda"])
-def test_gpus_are_asked_for_by_what_uses_one(device: str, quiet: Cluster, tmp_path: Path) -> None:
-    """By a dry run: there is no CUDA here for the jobs to find."""
-    run = Run(
-        tmp_path, "--dry-run", "--config", "scale=smoke", f"overrides=[device={device}]",
-        seconds=60, snakefile=CHECKOUT / "Snakefile",
-    )  # fmt: skip
-    assert run.status() == 0, run.said()[-3000:]
-    asked = {
-        rule
-        for rule, resources in re.findall(r"rule (\w+):.*?resources: ([^\n]*)", run.said(), re.DOTALL)
-        if re.search(r"\bgpu=1\b", resources)
-    }
-    assert asked == ({"train", "curvature"} if device == "cuda" else set())
