@@ -59,6 +59,7 @@ PartitionName=main Nodes=ALL Default=YES MaxTime=60 DefaultTime=5 State=UP
 GRES = "{mark}\nAutoDetect=off\nNodeName=n[1-2] Name=gpu File=/dev/tty[10-11]\n"
 WITH_ACCOUNTING = (
     "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\nAccountingStoragePort={port}"
+    "\nAccountingStoragePass={folder}/munge/socket"
 )
 WITHOUT_ACCOUNTING = "AccountingStorageType=accounting_storage/none"
 SLURMDBD = """{mark}
@@ -168,7 +169,9 @@ class Cluster:
     def _write_settings(self, ports: list[int]) -> None:
         SETTINGS.mkdir(exist_ok=True)
         known = {"mark": MARK, "folder": self.folder}
-        accounting = WITH_ACCOUNTING.format(port=ports[3]) if self.accounting else WITHOUT_ACCOUNTING
+        accounting = (
+            WITH_ACCOUNTING.format(port=ports[3], folder=self.folder) if self.accounting else WITHOUT_ACCOUNTING
+        )
         slurm = SLURM.format(**known, ports=ports, accounting=accounting, processors=self.processors)
         (SETTINGS / "slurm.conf").write_text(slurm, encoding="utf-8")
         (SETTINGS / "gres.conf").write_text(GRES.format(**known), encoding="utf-8")

@@ -13,7 +13,8 @@ def resources(folder: Path, *overrides: str) -> list[tuple[str, str, dict[str, s
     command = snakemake_command("--dry-run", "--config", "scale=smoke", f"overrides=[{','.join(overrides)}]")
     run = run_command(*command, cwd=folder)
     assert run.returncode == 0, run.stderr[-3000:]
-    jobs = re.findall(r"^(?:local)?rule (\w+):\n(.*?)(?:\n\n|\Z)", run.stdout + run.stderr, re.DOTALL | re.MULTILINE)
+    parts = re.split(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, flags=re.MULTILINE)
+    jobs = zip(parts[1::2], parts[2::2], strict=True)
     found = []
     for rule, block in jobs:
         asked = re.search(r"resources: (.*)", block)
