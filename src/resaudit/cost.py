@@ -6,7 +6,7 @@ from math import ceil
 from resaudit.plan import Ensemble, Hessians, Verification
 from resaudit.training.kernels.library import why_not
 
-# Measured on one core at 2.6 GHz with MKL, a job on the other; benchmarks/RESULTS.md holds the times they were taken from.
+# Measured on one core at 2.6 GHz with MKL, a job on the other; benchmarks/RESULTS.md holds the times they are from.
 SECONDS_TO_START = 3.5
 SECONDS_PER_LAYER_STEP = 8e-6
 SECONDS_PER_LAYER_STEP_AND_RUN = 1.2e-6

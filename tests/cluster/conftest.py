@@ -37,10 +37,9 @@ def slurm() -> Iterator[Cluster]:
 
 def submitted(*arguments: str, seconds: int, snakefile: Path = TOY) -> list[str]:
     """``snakemake`` with the profile that is tested, looking sooner than for jobs of hours, and killed if it hangs."""
-    status = [] if keeps_accounts() else ["--slurm-status-command", "squeue"]
     return [
         "timeout", "-k", "5", str(seconds), "snakemake", "--snakefile", str(snakefile),
-        "--profile", str(PROFILES / "slurm"), "--workflow-profile", str(PROFILES / "default"), *status,
+        "--profile", str(PROFILES / "slurm"), "--workflow-profile", str(PROFILES / "default"),
         "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5", *arguments,
     ]  # fmt: skip
 
@@ -48,12 +47,15 @@ def submitted(*arguments: str, seconds: int, snakefile: Path = TOY) -> list[str]
 class Run:
     """A snakemake at work; what it says goes to the file ``said``."""
 
-    def __init__(self, folder: Path, *arguments: str, seconds: int, snakefile: Path = TOY) -> None:
+    def __init__(
+        self, folder: Path, *arguments: str, seconds: int, snakefile: Path = TOY, path: Path | None = None
+    ) -> None:
         self.folder, self.file = folder, folder / "said"
+        paths = [*([str(path)] if path else []), str(Path(sys.executable).parent), os.environ["PATH"]]
         with self.file.open("w") as said:
             self.process = subprocess.Popen(
                 submitted(*arguments, seconds=seconds, snakefile=snakefile), cwd=folder, stdout=said, stderr=said,
-                env={**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"},
+                env={**os.environ, "PATH": os.pathsep.join(paths)},
                 start_new_session=True,
                 # A shell's background jobs ignore Ctrl-C, and so would what they start.
                 preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),

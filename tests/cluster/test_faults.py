@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.cluster.conftest import Run, jobs_of, wait_for_quiet
+from tests.cluster.conftest import PROFILES, Run, jobs_of, wait_for_quiet
 from tests.cluster.slurm import Cluster, output, wait_until
 from tests.conftest import CHECKOUT
 from tests.workflow.test_smoke import tables
@@ -87,12 +87,14 @@ def test_jobs_of_a_lost_node_are_run_on_another(slurm: Cluster, tmp_path: Path) 
         slurm.start_node("n1")
 
 
-def test_a_controller_that_is_away_for_a_while_loses_no_job(slurm: Cluster, tmp_path: Path) -> None:
-    if not slurm.accounting:
-        pytest.skip("no slurmdbd here, and without one the plugin loses the jobs: workflow/profiles/README.md")
-    run = Run(tmp_path, seconds=240)
+@pytest.mark.parametrize("accounting", [True, False], ids=["sacct", "no accounting"])
+def test_a_controller_that_is_away_for_a_while_loses_no_job(accounting: bool, slurm: Cluster, tmp_path: Path) -> None:
+    """While it is, the plugin asks sacct: slurmdbd's, or what the profile has in its place."""
+    if accounting and not slurm.accounting:
+        pytest.skip("no slurmdbd here; apt-get install slurmdbd mariadb-server")
+    run = Run(tmp_path, seconds=240, path=None if accounting else PROFILES / "slurm" / "no-accounting")
     run.wait_for("started/a")
-    time.sleep(5)  # started within seconds of a submission, the step of a job may hang
+    time.sleep(5)  # of a job started within seconds of this, the step may hang
     slurm.kill("slurmctld", signal.SIGTERM)
     (tmp_path / "go").touch()
     time.sleep(25)  # longer than snakemake waits between two looks
