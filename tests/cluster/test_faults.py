@@ -51,6 +51,7 @@ def test_a_preempted_job_is_requeued_by_slurm_under_its_number(tmp_path: Path) -
     run = Run(tmp_path, seconds=150)
     run.wait_for("started/a")
     subprocess.run(["scontrol", "requeue", jobs_of(tmp_path, "a")[0][1]], check=True)
+    run.wait_for("terminated")
     (tmp_path / "go").touch()
     assert finished(run, "a"), run.said()[-3000:]
     numbers = [number for _, number in jobs_of(tmp_path, "a")]
@@ -87,6 +88,7 @@ def test_jobs_of_a_lost_node_are_run_on_another(slurm: Cluster, tmp_path: Path) 
         slurm.start_node("n1")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("accounting", [True, False], ids=["sacct", "no accounting"])
 def test_a_controller_that_is_away_for_a_while_loses_no_job(accounting: bool, slurm: Cluster, tmp_path: Path) -> None:
     """While it is, the plugin asks sacct: slurmdbd's, or what the profile has in its place."""

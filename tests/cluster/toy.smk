@@ -6,7 +6,7 @@ rule all:
         expand("done/{name}", name=config.get("names", "a").split("+")),
 
 
-# Runs until the file `go` is there.
+# Runs until the file `go` is there, and says when it is told to end.
 rule wait:
     output:
         "done/{name}",
@@ -14,7 +14,7 @@ rule wait:
         mem_mb=600,
         runtime=10,
     shell:
-        "mkdir -p started && echo $SLURMD_NODENAME $SLURM_JOB_ID >> started/{wildcards.name};"
+        "trap 'touch terminated' TERM; mkdir -p started && echo $SLURMD_NODENAME $SLURM_JOB_ID >> started/{wildcards.name};"
         " until [ -e go ]; do sleep 0.2; done; echo done > {output}"
 
 
@@ -27,7 +27,7 @@ rule hungry:
         runtime=10,
     shell:
         "echo {resources.mem_mb} >> asked;"
-        ' python3 -c "import time; kept = b\'x\' * (1000 << 20); time.sleep(5)" && echo {resources.mem_mb} > {output}'
+        " python3 -c \"import time; kept = b'x' * (1000 << 20); time.sleep(5)\" && echo {resources.mem_mb} > {output}"
 
 
 # Hangs at its first attempt, until its minute is over.
