@@ -25,7 +25,7 @@ def finished(run: Run, *names: str) -> bool:
 
 
 def test_killed_for_memory_it_is_run_again_with_more(tmp_path: Path) -> None:
-    run = Run(tmp_path, "memory", seconds=150)
+    run = Run(tmp_path, "memory", seconds=240)
     assert run.status() == 0, run.said()[-3000:]
     assert (tmp_path / "asked").read_text().split() == ["700", "1400"]
     assert (tmp_path / "memory").read_text().strip() == "1400"
@@ -39,7 +39,7 @@ def test_over_its_time_limit_it_is_run_again_with_more(tmp_path: Path) -> None:
 
 
 def test_cancelled_it_is_run_again(tmp_path: Path) -> None:
-    run = Run(tmp_path, seconds=150)
+    run = Run(tmp_path, seconds=240)
     run.wait_for("started/a")
     subprocess.run(["scancel", jobs_of(tmp_path, "a")[0][1]], check=True)
     (tmp_path / "go").touch()
@@ -48,7 +48,7 @@ def test_cancelled_it_is_run_again(tmp_path: Path) -> None:
 
 
 def test_a_preempted_job_is_requeued_by_slurm_under_its_number(tmp_path: Path) -> None:
-    run = Run(tmp_path, seconds=150)
+    run = Run(tmp_path, seconds=240)
     run.wait_for("started/a")
     subprocess.run(["scontrol", "requeue", jobs_of(tmp_path, "a")[0][1]], check=True)
     run.wait_for("terminated")
@@ -61,7 +61,7 @@ def test_a_preempted_job_is_requeued_by_slurm_under_its_number(tmp_path: Path) -
 
 
 def test_jobs_survive_a_nodes_daemon(slurm: Cluster, tmp_path: Path) -> None:
-    run = Run(tmp_path, seconds=150)
+    run = Run(tmp_path, seconds=240)
     run.wait_for("started/a")
     node = jobs_of(tmp_path, "a")[0][0]
     slurm.kill(f"slurmd-{node}", signal.SIGKILL)
@@ -94,7 +94,7 @@ def test_a_controller_that_is_away_for_a_while_loses_no_job(accounting: bool, sl
     """While it is, the plugin asks sacct: slurmdbd's, or what the profile has in its place."""
     if accounting and not slurm.accounting:
         pytest.skip("no slurmdbd here; apt-get install slurmdbd mariadb-server")
-    run = Run(tmp_path, seconds=240, path=None if accounting else PROFILES / "slurm" / "no-accounting")
+    run = Run(tmp_path, seconds=300, path=None if accounting else PROFILES / "slurm" / "no-accounting")
     run.wait_for("started/a")
     time.sleep(5)  # of a job started within seconds of this, the step may hang
     slurm.kill("slurmctld", signal.SIGTERM)
@@ -110,7 +110,7 @@ def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
 ) -> None:
     """The workflow itself, with one figure."""
     figure = "figures/demystifying_resnet/fig04.csv"
-    first = Run(tmp_path, figure, *CONFIG, seconds=200, snakefile=CHECKOUT / "Snakefile")
+    first = Run(tmp_path, figure, *CONFIG, seconds=400, snakefile=CHECKOUT / "Snakefile")
     while len(list(tmp_path.glob("results/curvature/*/spectra.npz"))) < 1:
         assert first.process.poll() is None, first.said()[-3000:]
         time.sleep(0.1)
@@ -118,7 +118,7 @@ def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
     assert first.status() not in (0, 124, 137), first.said()[-3000:]
     wait_for_quiet(slurm)
     there = {file: file.stat().st_mtime_ns for file in tmp_path.glob("results/*/*/*.npz")}
-    second = Run(tmp_path, figure, *CONFIG, seconds=200, snakefile=CHECKOUT / "Snakefile")
+    second = Run(tmp_path, figure, *CONFIG, seconds=400, snakefile=CHECKOUT / "Snakefile")
     assert second.status() == 0, second.said()[-3000:]
     assert tables(tmp_path)["fig04.csv"] == tables(smoked)["fig04.csv"]
     assert there

@@ -20,7 +20,7 @@ CONFIG = ("--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'}
 
 
 def test_every_figure_through_slurm_has_the_local_runs_bytes(smoked: Path, tmp_path: Path) -> None:
-    run = Run(tmp_path, *GROUPS, *CONFIG, seconds=600, snakefile=CHECKOUT / "Snakefile")
+    run = Run(tmp_path, *GROUPS, *CONFIG, seconds=1200, snakefile=CHECKOUT / "Snakefile")
     assert run.status() == 0, run.said()[-3000:]
     assert tables(tmp_path) == tables(smoked)
     assert (tmp_path / "figures/audit.html").is_file()
