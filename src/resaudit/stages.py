@@ -19,6 +19,7 @@ from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import read_verified
 from resaudit.datasets.whitening import Whitened, whiten
+from resaudit.devices import claim_device
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, sha256_of, write_json
 from resaudit.integrity import write_sealed
@@ -187,11 +188,13 @@ def _summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
 
 
 def pick_device(wanted: Device) -> torch.device:
-    """The device to compute on.
+    """The device to compute on: of several GPUs one that no other process has.
 
     Raises:
         ResauditError: CUDA is wanted and there is none.
     """
+    if wanted is not Device.cpu:
+        claim_device()
     if wanted is Device.cuda and not torch.cuda.is_available():
         raise ResauditError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
     cuda = torch.cuda.is_available() and wanted is not Device.cpu

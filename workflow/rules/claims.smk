@@ -19,8 +19,8 @@ rule report:
         BENCHMARKS / "report" / "report.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
     params:
         ledgers=[ledger_sha256(PLAN.config, paper) for paper in PLAN.config.claims],
     shell:
@@ -48,8 +48,8 @@ rule vary:
         BENCHMARKS / "vary" / "{paper}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
     params:
         ledger=lambda wildcards: ledger_sha256(PLAN.config, wildcards.paper),
     shell:

@@ -5,7 +5,16 @@ from pathlib import Path
 
 from resaudit.composition import dataset_files
 from resaudit.config import CONTROL
-from resaudit.cost import curvature_cost, curvature_threads, train_cost, train_threads, verify_cost
+from resaudit.cost import (
+    DRAW_COST,
+    JUDGE_COST,
+    WHITEN_COST,
+    curvature_cost,
+    curvature_threads,
+    train_cost,
+    train_threads,
+    verify_cost,
+)
 from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout, sweep
 from resaudit.papers.formats import FORMATS
@@ -69,7 +78,8 @@ def figure_files(name):
 def hint(plan):
     """The override that lets a job find its id at once, without composing one variant after the other.
 
-    Given as a resource, since a changed hint is no reason to compute anything again, and a changed param would be.
+    The params that call this take ``threads``, by which Snakemake sees that they are derived: a changed hint is no
+    reason to compute anything again, and a changed param would be. (As a resource, a text, it would forbid groups.)
     """
     return f"variant={plan.config.variant}" if plan.config.variant else ""
 
@@ -99,6 +109,15 @@ def recorded(folder, *names):
 def data_of(ensemble):
     """Linear networks need the data's moments alone, the others every sample."""
     return recorded(FILES.whitened(ensemble.data), "moments.npz" if ensemble.network.is_linear else "samples.npz")
+
+
+def cost_of_training(wildcards):
+    return train_cost(ensemble_of(wildcards), PLAN.config.kernel.value)
+
+
+def gpus(wanted):
+    """What a job asks for that would use a GPU, or would not."""
+    return int(wanted and PLAN.config.device.value == "cuda")
 
 
 def sweep_of(wildcards):

@@ -16,9 +16,11 @@ rule curvature:
         BENCHMARKS / "curvature" / "{id}.tsv"
     threads: lambda wildcards: curvature_threads(hessians_of(wildcards))
     resources:
-        mem_mb=lambda wildcards: int(curvature_cost(hessians_of(wildcards)).megabytes),
-        runtime=lambda wildcards: 5 + int(curvature_cost(hessians_of(wildcards)).seconds / 10),
-        gpu=int(PLAN.config.device.value == "cuda"),
-        variant=lambda wildcards: hint(PROGRAMME.hessians(wildcards.id)[0]),
+        mem_mb=lambda wildcards, attempt: curvature_cost(hessians_of(wildcards)).megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: curvature_cost(hessians_of(wildcards)).minutes_asked(attempt),
+        # Hessians are counted on the CPU, whatever the device is.
+        gpu=lambda wildcards: gpus(hessians_of(wildcards).method == "dense"),
+    params:
+        variant=lambda wildcards, threads: hint(PROGRAMME.hessians(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"
+        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"

@@ -12,6 +12,8 @@ for dataset, files in DATASETS.items():
             LOGS / "fetch" / f"{dataset}.log",
         benchmark:
             BENCHMARKS / "fetch" / f"{dataset}.tsv"
+        # On the machine that Snakemake runs on: a cluster's nodes may have no network.
+        localrule: True
         threads: 1
         resources:
             mem_mb=1000,
@@ -38,8 +40,9 @@ rule whiten:
         BENCHMARKS / "whiten" / "{data}.tsv"
     threads: 1
     resources:
-        mem_mb=1500,
-        runtime=10,
-        variant=lambda wildcards: hint(PROGRAMME.data(wildcards.data)),
+        mem_mb=lambda wildcards, attempt: WHITEN_COST.megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: WHITEN_COST.minutes_asked(attempt),
+    params:
+        variant=lambda wildcards, threads: hint(PROGRAMME.data(wildcards.data)),
     shell:
-        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"
+        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"

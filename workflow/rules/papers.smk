@@ -22,8 +22,8 @@ rule draw:
         BENCHMARKS / "draw" / "{paper}" / "{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=lambda wildcards, attempt: DRAW_COST.megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: DRAW_COST.minutes_asked(attempt),
     params:
         figure=fingerprint_of,
         title=lambda wildcards: figure_of(wildcards).figure.title,
@@ -45,8 +45,8 @@ rule draw_variant:
         BENCHMARKS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.tsv"
     threads: 1
     resources:
-        mem_mb=1000,
-        runtime=10,
+        mem_mb=lambda wildcards, attempt: DRAW_COST.megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: DRAW_COST.minutes_asked(attempt),
     params:
         figure=fingerprint_of,
     shell:

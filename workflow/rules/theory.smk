@@ -15,8 +15,9 @@ rule verify:
         BENCHMARKS / "verify" / "{id}.tsv"
     threads: 1
     resources:
-        mem_mb=lambda wildcards: int(verify_cost(verification_of(wildcards)).megabytes),
-        runtime=lambda wildcards: 5 + int(verify_cost(verification_of(wildcards)).seconds / 10),
-        variant=lambda wildcards: hint(PROGRAMME.verification(wildcards.id)[0]),
+        mem_mb=lambda wildcards, attempt: verify_cost(verification_of(wildcards)).megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: verify_cost(verification_of(wildcards)).minutes_asked(attempt),
+    params:
+        variant=lambda wildcards, threads: hint(PROGRAMME.verification(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"
+        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"

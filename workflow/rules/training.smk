@@ -16,9 +16,10 @@ rule train:
         BENCHMARKS / "train" / "{id}.tsv"
     threads: lambda wildcards: train_threads(ensemble_of(wildcards), PLAN.config.kernel.value)
     resources:
-        mem_mb=lambda wildcards: int(train_cost(ensemble_of(wildcards), PLAN.config.kernel.value).megabytes),
-        runtime=lambda wildcards: 5 + int(train_cost(ensemble_of(wildcards), PLAN.config.kernel.value).seconds / 10),
-        gpu=int(PLAN.config.device.value == "cuda"),
-        variant=lambda wildcards: hint(PROGRAMME.ensemble(wildcards.id)[0]),
+        mem_mb=lambda wildcards, attempt: cost_of_training(wildcards).megabytes_asked(attempt),
+        runtime=lambda wildcards, attempt: cost_of_training(wildcards).minutes_asked(attempt),
+        gpu=gpus(True),
+    params:
+        variant=lambda wildcards, threads: hint(PROGRAMME.ensemble(wildcards.id)[0]),
     shell:
-        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {resources.variant} 2> {log:q}"
+        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"

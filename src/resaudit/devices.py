@@ -1,0 +1,109 @@
+"""One CUDA device for each process: Snakemake bounds how many jobs use a GPU at once, and does not say which is whose.
+
+Needs the standard library only, and has to be asked before torch initialises CUDA.
+"""
+
+import fcntl
+import os
+import re
+import stat
+import sys
+import tempfile
+import time
+from collections.abc import Iterable, MutableMapping
+from pathlib import Path
+from typing import IO
+
+from resaudit.errors import ResauditError
+
+VISIBLE = "CUDA_VISIBLE_DEVICES"
+SECONDS_BETWEEN_TRIES = 1.0
+
+_held: list[IO[str]] = []
+
+
+def claim_device(
+    environment: MutableMapping[str, str] = os.environ, folder: Path | None = None, nodes: Path = Path("/dev")
+) -> str | None:
+    """Take the first device that no other process has claimed, and let CUDA see that one alone.
+
+    The claim is a lock of the operating system's, held until this process ends, however it ends. If all devices are
+    taken, it waits for one, and says so. What a scheduler assigned is respected: of ``CUDA_VISIBLE_DEVICES`` alone one
+    is taken, and since Slurm may number each job's devices from 0, claims within a Slurm job are apart from others'.
+
+    Args:
+        environment: where ``CUDA_VISIBLE_DEVICES`` is read and set.
+        folder: of the locks; the user's own in the folder for temporary files if None.
+        nodes: folder of the device nodes, counted where ``CUDA_VISIBLE_DEVICES`` is not set.
+
+    Returns:
+        The device as ``CUDA_VISIBLE_DEVICES`` names it; None where there is none.
+
+    Raises:
+        ResauditError: the locks' folder cannot be made, or is another user's.
+    """
+    devices = visible_devices(environment, nodes)
+    if not devices or _held:
+        return devices[0] if devices else None
+    folder = folder or _folder_of_locks(environment)
+    said = False
+    while True:
+        for device in devices:
+            lock = _locked(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.lock")
+            if lock:
+                _held.append(lock)
+                environment[VISIBLE] = device
+                return device
+        if not said:
+            print(f"resaudit: waiting for one of {len(devices)} CUDA devices, all taken", file=sys.stderr, flush=True)
+            said = True
+        time.sleep(SECONDS_BETWEEN_TRIES)
+
+
+def visible_devices(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> list[str]:
+    """The devices that CUDA would see, by number or UUID: as ``CUDA_VISIBLE_DEVICES`` lists them, or all there are.
+
+    >>> visible_devices({"CUDA_VISIBLE_DEVICES": "2, GPU-8932f937,-1,0"})
+    ['2', 'GPU-8932f937']
+    """
+    listed = environment.get(VISIBLE)
+    if listed is None:
+        return [str(number) for number, _ in enumerate(path for path in nodes.glob("nvidia*") if _is_gpu(path))]
+    return list(_until_invalid(name.strip() for name in listed.split(",")))
+
+
+def _is_gpu(path: Path) -> bool:
+    return re.fullmatch(r"nvidia\d+", path.name) is not None
+
+
+def _until_invalid(names: Iterable[str]) -> Iterable[str]:
+    """CUDA takes no notice of what stands behind a name that it does not know."""
+    for name in names:
+        if not re.fullmatch(r"\d+|(GPU|MIG)-[A-Za-z0-9/-]+", name):
+            return
+        yield name
+
+
+def _folder_of_locks(environment: MutableMapping[str, str]) -> Path:
+    job = environment.get("SLURM_JOB_ID")
+    folder = Path(tempfile.gettempdir()) / f"resaudit-devices-{os.getuid()}{f'-slurm-{job}' if job else ''}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+        found = folder.lstat()
+    except OSError as error:
+        raise ResauditError(
+            f"cannot make {folder} for the locks of CUDA devices: {error.strerror}; set TMPDIR to another folder"
+        ) from error
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+        raise ResauditError(f"{folder}, for the locks of CUDA devices, is not a folder of yours; set TMPDIR to another")
+    return folder
+
+
+def _locked(path: Path) -> IO[str] | None:
+    file = path.open("a", encoding="utf-8")
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        file.close()
+        return None
+    return file

@@ -1,0 +1,125 @@
+"""What goes wrong on a cluster, done to a real one. Oracle: the run ends by itself, with all results and status 0.
+
+Sees a profile or a plugin that loses a job, hangs, or gives up where it need not. Each snakemake is killed if it takes
+longer than its bound, which fails the test.
+"""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.cluster.conftest import PROFILES, Run, jobs_of, wait_for_quiet
+from tests.cluster.slurm import Cluster, output, wait_until
+from tests.conftest import CHECKOUT
+from tests.workflow.test_smoke import tables
+
+CONFIG = ("--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'}]")
+
+
+def finished(run: Run, *names: str) -> bool:
+    return run.status() == 0 and all((run.folder / "done" / name).is_file() for name in names)
+
+
+def test_killed_for_memory_it_is_run_again_with_more(tmp_path: Path) -> None:
+    run = Run(tmp_path, "memory", seconds=240)
+    assert run.status() == 0, run.said()[-3000:]
+    assert (tmp_path / "asked").read_text().split() == ["700", "1400"]
+    assert (tmp_path / "memory").read_text().strip() == "1400"
+
+
+@pytest.mark.slow
+def test_over_its_time_limit_it_is_run_again_with_more(tmp_path: Path) -> None:
+    run = Run(tmp_path, "time", seconds=300)
+    assert run.status() == 0, run.said()[-3000:]
+    assert (tmp_path / "asked").read_text().split() == ["1", "2"]
+
+
+def test_cancelled_it_is_run_again(tmp_path: Path) -> None:
+    run = Run(tmp_path, seconds=240)
+    run.wait_for("started/a")
+    subprocess.run(["scancel", jobs_of(tmp_path, "a")[0][1]], check=True)
+    (tmp_path / "go").touch()
+    assert finished(run, "a"), run.said()[-3000:]
+    assert len(jobs_of(tmp_path, "a")) == 2
+
+
+def test_a_preempted_job_is_requeued_by_slurm_under_its_number(tmp_path: Path) -> None:
+    run = Run(tmp_path, seconds=240)
+    run.wait_for("started/a")
+    subprocess.run(["scontrol", "requeue", jobs_of(tmp_path, "a")[0][1]], check=True)
+    run.wait_for("terminated")
+    (tmp_path / "go").touch()
+    assert finished(run, "a"), run.said()[-3000:]
+    numbers = [number for _, number in jobs_of(tmp_path, "a")]
+    assert len(numbers) == 2
+    assert len(set(numbers)) == 1
+    assert "Trying to restart" not in run.said()
+
+
+def test_jobs_survive_a_nodes_daemon(slurm: Cluster, tmp_path: Path) -> None:
+    run = Run(tmp_path, seconds=240)
+    run.wait_for("started/a")
+    node = jobs_of(tmp_path, "a")[0][0]
+    slurm.kill(f"slurmd-{node}", signal.SIGKILL)
+    time.sleep(2)
+    slurm.start_node(node)
+    (tmp_path / "go").touch()
+    assert finished(run, "a"), run.said()[-3000:]
+    assert len(jobs_of(tmp_path, "a")) == 1
+
+
+@pytest.mark.slow
+def test_jobs_of_a_lost_node_are_run_on_another(slurm: Cluster, tmp_path: Path) -> None:
+    run = Run(tmp_path, "--config", "names=a+b+c+d", seconds=400)
+    run.wait_for(*(f"started/{name}" for name in "abcd"))
+    lost = [name for name in "abcd" if jobs_of(tmp_path, name)[0][0] == "n1"]
+    assert lost
+    slurm.lose_node("n1")
+    try:
+        wait_until(lambda: "down" in output("sinfo", "-h", "-n", "n1", "-o", "%T"), "n1 is down", slurm, 120)
+        (tmp_path / "go").touch()
+        assert finished(run, *"abcd"), run.said()[-3000:]
+        assert all(jobs_of(tmp_path, name)[-1][0] == "n2" for name in lost)
+    finally:
+        slurm.start_node("n1")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("accounting", [True, False], ids=["sacct", "no accounting"])
+def test_a_controller_that_is_away_for_a_while_loses_no_job(accounting: bool, slurm: Cluster, tmp_path: Path) -> None:
+    """While it is, the plugin asks sacct: slurmdbd's, or what the profile has in its place."""
+    if accounting and not slurm.accounting:
+        pytest.skip("no slurmdbd here; apt-get install slurmdbd mariadb-server")
+    run = Run(tmp_path, seconds=300, path=None if accounting else PROFILES / "slurm" / "no-accounting")
+    run.wait_for("started/a")
+    time.sleep(5)  # of a job started within seconds of this, the step may hang
+    slurm.kill("slurmctld", signal.SIGTERM)
+    (tmp_path / "go").touch()
+    time.sleep(25)  # longer than snakemake waits between two looks
+    slurm.start_controller()
+    assert finished(run, "a"), run.said()[-3000:]
+    assert len(jobs_of(tmp_path, "a")) == 1
+
+
+def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
+    smoked: Path, slurm: Cluster, tmp_path: Path
+) -> None:
+    """The workflow itself, with one figure."""
+    figure = "figures/demystifying_resnet/fig04.csv"
+    first = Run(tmp_path, figure, *CONFIG, seconds=400, snakefile=CHECKOUT / "Snakefile")
+    while len(list(tmp_path.glob("results/curvature/*/spectra.npz"))) < 1:
+        assert first.process.poll() is None, first.said()[-3000:]
+        time.sleep(0.1)
+    os.killpg(first.process.pid, signal.SIGINT)
+    assert first.status() not in (0, 124, 137), first.said()[-3000:]
+    wait_for_quiet(slurm)
+    there = {file: file.stat().st_mtime_ns for file in tmp_path.glob("results/*/*/*.npz")}
+    second = Run(tmp_path, figure, *CONFIG, seconds=400, snakefile=CHECKOUT / "Snakefile")
+    assert second.status() == 0, second.said()[-3000:]
+    assert tables(tmp_path)["fig04.csv"] == tables(smoked)["fig04.csv"]
+    assert there
+    assert any(file.stat().st_mtime_ns == when for file, when in there.items())

@@ -1,0 +1,31 @@
+"""The workflow on a real Slurm. Oracle: the same run on this machine alone, byte by byte.
+
+Sees a rule that works only where Snakemake itself runs, a job that takes the lock of the run it belongs to, a profile
+that Slurm or the plugin refuses, a group that Snakemake cannot form.
+"""
+
+import re
+from pathlib import Path
+
+from tests.cluster.conftest import Run
+from tests.conftest import CHECKOUT
+from tests.workflow.test_smoke import tables
+
+# At this scale all jobs are small, so that all may be grouped; the profile groups what is small at any scale.
+GROUPS = (
+    "--groups", "draw=drawings", "draw_variant=drawings", "train=trainings", "curvature=spectra",
+    "--group-components", "drawings=25", "trainings=10", "spectra=10",
+)  # fmt: skip
+CONFIG = ("--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'}]")
+
+
+def test_every_figure_through_slurm_has_the_local_runs_bytes(smoked: Path, tmp_path: Path) -> None:
+    run = Run(tmp_path, *GROUPS, *CONFIG, seconds=1200, snakefile=CHECKOUT / "Snakefile")
+    assert run.status() == 0, run.said()[-3000:]
+    assert tables(tmp_path) == tables(smoked)
+    assert (tmp_path / "figures/audit.html").is_file()
+    submissions = set(re.findall(r"SLURM jobid (\d+)", run.said()))
+    jobs = re.search(r"^total\s+(\d+)$", run.said(), re.MULTILINE)
+    assert jobs is not None
+    assert 0 < len(submissions) < int(jobs[1])
+    assert "another run" not in run.said()

@@ -1,0 +1,121 @@
+"""Oracle: the operating system's locks, held by real processes; the devices are made up.
+
+Sees two jobs on one GPU, a claim that outlives its process, a scheduler's assignment that is overruled.
+"""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resaudit.devices import VISIBLE, visible_devices
+
+CLAIM = """
+import sys
+from pathlib import Path
+from resaudit.devices import VISIBLE, claim_device
+environment = dict(item.split("=", 1) for item in sys.argv[3:])
+claimed = claim_device(environment, folder=Path(sys.argv[1]), nodes=Path(sys.argv[2]))
+print(claimed, environment.get(VISIBLE), flush=True)
+sys.stdin.read()
+"""
+
+
+class Job:
+    """A process that claims a device and holds it until it is ended."""
+
+    def __init__(self, tmp_path: Path, *environment: str, devices: int = 3) -> None:
+        nodes = tmp_path / "dev"
+        nodes.mkdir(exist_ok=True)
+        for name in ("nvidiactl", "nvidia-uvm", *(f"nvidia{number}" for number in range(devices))):
+            (nodes / name).touch()
+        (tmp_path / "locks").mkdir(exist_ok=True)
+        self.process = subprocess.Popen(
+            [sys.executable, "-c", CLAIM, str(tmp_path / "locks"), str(nodes), *environment],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        )  # fmt: skip
+
+    def claimed(self) -> list[str]:
+        assert self.process.stdout is not None
+        return self.process.stdout.readline().split()
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.communicate()
+
+
+def test_each_process_gets_a_device_of_its_own_and_a_killed_one_gives_it_back(tmp_path: Path) -> None:
+    jobs = [Job(tmp_path) for _ in range(3)]
+    claims = [job.claimed() for job in jobs]
+    assert sorted(claims) == [["0", "0"], ["1", "1"], ["2", "2"]]
+    late = Job(tmp_path)
+    assert late.process.stderr is not None
+    assert "waiting for one of 3 CUDA devices" in late.process.stderr.readline()
+    jobs[1].kill()
+    assert late.claimed() == claims[1]
+    for job in (jobs[0], jobs[2], late):
+        job.kill()
+
+
+def test_only_what_is_visible_is_claimed(tmp_path: Path) -> None:
+    jobs = [Job(tmp_path, f"{VISIBLE}=2,GPU-5ebe9f43") for _ in range(2)]
+    assert sorted(job.claimed() for job in jobs) == [["2", "2"], ["GPU-5ebe9f43", "GPU-5ebe9f43"]]
+    for job in jobs:
+        job.kill()
+
+
+@pytest.mark.parametrize(("environment", "devices"), [((), 0), ((f"{VISIBLE}=",), 3), ((f"{VISIBLE}=-1",), 3)])
+def test_without_a_device_nothing_is_claimed(environment: tuple[str, ...], devices: int, tmp_path: Path) -> None:
+    job = Job(tmp_path, *environment, devices=devices)
+    assert job.claimed()[0] == "None"
+    assert not list((tmp_path / "locks").iterdir())
+    job.kill()
+
+
+def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_path: Path) -> None:
+    """With its devices constrained, Slurm numbers those of every job from 0."""
+    script = (
+        "import sys; from resaudit.devices import claim_device; print(claim_device(), flush=True); sys.stdin.read()"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+            env={**os.environ, "TMPDIR": str(tmp_path), VISIBLE: "0", "SLURM_JOB_ID": str(job)},
+        )
+        for job in (7, 8)
+    ]  # fmt: skip
+    for process in started:
+        assert process.stdout is not None
+        assert process.stdout.readline().strip() == "0"
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
+    (tmp_path / f"resaudit-devices-{os.getuid()}").touch()
+    run = subprocess.run(
+        [sys.executable, "-c", "from resaudit.devices import claim_device; claim_device()"],
+        env={**os.environ, "TMPDIR": str(tmp_path), VISIBLE: "0"}, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert run.returncode != 0
+    assert "set TMPDIR to another" in run.stderr
+
+
+def test_asking_twice_claims_once(tmp_path: Path) -> None:
+    script = (
+        "from resaudit.devices import claim_device; from pathlib import Path; import sys;"
+        "environment = {'CUDA_VISIBLE_DEVICES': '1,2'}; folder = Path(sys.argv[1]);"
+        "print(claim_device(environment, folder), claim_device(environment, folder))"
+    )
+    run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["1", "1"]
+    assert [file.name for file in tmp_path.iterdir()] == ["1.lock"]
+
+
+def test_without_a_list_all_devices_are_visible(tmp_path: Path) -> None:
+    for name in ("nvidiactl", "nvidia0", "nvidia5", "nvidia-uvm"):
+        (tmp_path / name).touch()
+    assert visible_devices({}, tmp_path) == ["0", "1"]
