@@ -13,13 +13,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from resaudit.config import CONTROL
-from resaudit.cost import curvature_cost, train_cost, verify_cost
+from resaudit.cost import DRAW_COST, JUDGE_COST, WHITEN_COST, curvature_cost, train_cost, verify_cost
 from resaudit.plan import Plan
 from resaudit.programme import Programme, evidence_figures
 
-SECONDS_TO_DRAW = 5.0
-SECONDS_TO_WHITEN = 15.0
-SECONDS_TO_REPORT = 10.0
 SECONDS_TO_QUEUE = 15.0
 """From a job's being ready to its start on a cluster: submission, the scheduler's turn and Snakemake's look at it."""
 # Prices are what large providers ask for on demand, rounded; give your own by --core-hour= and --gpu-hour=.
@@ -44,7 +41,7 @@ def jobs_of(plans: Iterable[Plan], kernel: str) -> dict[str, Job]:
     jobs: dict[str, Job] = {}
     for plan in plans:
         data = f"whiten {plan.data.id}"
-        jobs[data] = Job(SECONDS_TO_WHITEN)
+        jobs[data] = Job(WHITEN_COST.seconds)
         for e in plan.trained.values():
             waits = [data, f"train {e.rate_from}"] if e.rate_from else [data]
             jobs[f"train {e.id}"] = Job(train_cost(e, kernel).seconds, waits, not e.network.is_linear)
@@ -57,8 +54,8 @@ def jobs_of(plans: Iterable[Plan], kernel: str) -> dict[str, Job]:
             waits = [f"train {e.id}" for e in part.ensembles if e.epochs]
             waits += [f"curvature {h.id}" for h in part.hessians.values()]
             waits += [f"verify {part.verification.id}"] if part.verification else []
-            jobs[f"draw {plan.config.variant or ''} {name}"] = Job(SECONDS_TO_DRAW, waits)
-    jobs["report"] = Job(SECONDS_TO_REPORT, [name for name in jobs if name.startswith("draw")])
+            jobs[f"draw {plan.config.variant or ''} {name}"] = Job(DRAW_COST.seconds, waits)
+    jobs["report"] = Job(JUDGE_COST.seconds, [name for name in jobs if name.startswith("draw")])
     return jobs
 
 
@@ -100,14 +97,19 @@ def makespan(jobs: dict[str, Job], cores: int, delay: float = 0.0) -> float:
     return now
 
 
+def with_gpus(jobs: dict[str, Job]) -> dict[str, Job]:
+    """The jobs with networks with ReLUs trained on a GPU, plus ten seconds to start there."""
+    speed = GPU_PEAK_FLOPS * GPU_SHARE / CPU_FLOPS
+    return {n: Job(j.seconds / speed + 10.0 if j.relu else j.seconds, j.waits_for, j.relu) for n, j in jobs.items()}
+
+
 def on_gpus(jobs: dict[str, Job], gpus: int, cores: int) -> tuple[float, float]:
     """Seconds until all is done, and of GPUs at work, with networks with ReLUs on the GPUs, the rest on cores."""
-    speed = GPU_PEAK_FLOPS * GPU_SHARE / CPU_FLOPS
-    quick = {n: Job(j.seconds / speed + 10.0 if j.relu else j.seconds, j.waits_for, j.relu) for n, j in jobs.items()}
+    quick = with_gpus(jobs)
     busy = sum(job.seconds for job in quick.values() if job.relu)
     # The GPUs' share is one queue beside the cores'; the longer of the two ends the run.
     on_cores = makespan({n: Job(0.0, j.waits_for) if j.relu else j for n, j in quick.items()}, cores)
-    return max(on_cores, busy / gpus + SECONDS_TO_WHITEN + SECONDS_TO_DRAW + SECONDS_TO_REPORT), busy
+    return max(on_cores, busy / gpus + WHITEN_COST.seconds + DRAW_COST.seconds + JUDGE_COST.seconds), busy
 
 
 def critical_path(jobs: dict[str, Job]) -> Iterator[tuple[str, float]]:
@@ -137,7 +139,9 @@ def table(title: str, jobs: dict[str, Job], prices: dict[str, float]) -> Iterato
             f"  {gpus} GPU(s), {cores} cores (reckoned at {GPU_SHARE:.0%} of peak, not measured): "
             f"{seconds / 60:.1f} min, GPUs busy {busy / gpus / seconds:.0%}, {cost:.2f} for the GPUs"
         )
-    yield "  critical path: " + " -> ".join(f"{name} ({seconds:.0f} s)" for name, seconds in critical_path(jobs))
+    for where, path in (("CPUs", jobs), ("GPUs for ReLUs", with_gpus(jobs))):
+        chain = " -> ".join(f"{name} ({seconds:.0f} s)" for name, seconds in critical_path(path))
+        yield f"  critical path, {where}: {chain}"
 
 
 def main(arguments: list[str]) -> None:
