@@ -1,4 +1,4 @@
-"""One cluster for all tests of this folder, and how they submit to it."""
+"""A cluster for the tests of a file, and how they submit to it."""
 
 import os
 import shutil
@@ -13,26 +13,27 @@ from pathlib import Path
 import pytest
 
 from tests.cluster.slurm import Cluster, keeps_accounts, output, wait_until, why_not
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, one_at_a_time
 
 TOY = Path(__file__).with_name("toy.smk")
 PROFILES = CHECKOUT / "workflow" / "profiles"
 
 
-@pytest.fixture(scope="session")
-def slurm() -> Iterator[Cluster]:
-    """Two nodes, idle."""
-    reason = why_not()
-    if reason:
-        pytest.skip(reason)
-    folder = Path(tempfile.mkdtemp(prefix="resaudit-slurm-"))
-    cluster = Cluster(folder, accounting=keeps_accounts())
-    try:
-        cluster.start()
-        yield cluster
-    finally:
-        cluster.stop()
-        shutil.rmtree(folder)
+@pytest.fixture(scope="module")
+def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """Two nodes, idle; one cluster at a time, since Slurm's settings stand in /etc."""
+    with one_at_a_time(tmp_path_factory, "slurm"):
+        reason = why_not()
+        if reason:
+            pytest.skip(reason)
+        folder = Path(tempfile.mkdtemp(prefix="resaudit-slurm-"))
+        cluster = Cluster(folder, accounting=keeps_accounts())
+        try:
+            cluster.start()
+            yield cluster
+        finally:
+            cluster.stop()
+            shutil.rmtree(folder)
 
 
 def submitted(*arguments: str, seconds: int, snakefile: Path = TOY) -> list[str]:
