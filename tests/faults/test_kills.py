@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.config import Config
-from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
+from tests.conftest import CHECKOUT, Completed, run_command, smoke_command, snakemake_command
 from tests.faults.conftest import PAPER, drawn, nothing_half_written, started
 
 TARGETS = ("group", "snakemake", "job")
@@ -99,15 +99,20 @@ def kills(command: list[str], finish: Finish, folder: Path, wanted: int, longest
 def one_figure(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, float]:
     """A folder in which a figure was drawn and nothing went wrong, and how many seconds that took."""
     assert mnist_config
-    folder, start = tmp_path_factory.mktemp("one-figure"), time.monotonic()
-    run = run_command(*ONE_FIGURE, cwd=folder)
+    return left_alone(ONE_FIGURE, tmp_path_factory.mktemp("one-figure"))
+
+
+def left_alone(command: list[str], folder: Path) -> tuple[Path, float]:
+    """A folder in which nothing goes wrong, and how many seconds that takes."""
+    start = time.monotonic()
+    run = run_command(*command, cwd=folder, timeout=7200)
     assert run.returncode == 0, run.stderr[-3000:]
     return folder, time.monotonic() - start
 
 
-def compared_with(undisturbed: Path) -> Finish:
+def compared_with(undisturbed: Path, command: list[str]) -> Finish:
     def finish(folder: Path) -> Completed:
-        last = run_command(*ONE_FIGURE, cwd=folder)
+        last = run_command(*command, cwd=folder, timeout=7200)
         assert drawn(folder) == drawn(undisturbed)
         nothing_half_written(folder / "results", folder / "figures")
         return last
@@ -117,13 +122,17 @@ def compared_with(undisturbed: Path) -> Finish:
 
 def test_a_few_kills_lose_no_byte(one_figure: tuple[Path, float], tmp_path: Path) -> None:
     folder, longest = one_figure
-    assert kills(ONE_FIGURE, compared_with(folder), tmp_path, 3, 0.5 * longest, seed=1).total() == 3
+    assert kills(ONE_FIGURE, compared_with(folder, ONE_FIGURE), tmp_path, 3, 0.5 * longest, seed=1).total() == 3
 
 
 @pytest.mark.slow
-def test_thirty_kills_lose_no_byte(one_figure: tuple[Path, float], tmp_path: Path) -> None:
-    folder, longest = one_figure
-    done = kills(ONE_FIGURE, compared_with(folder), tmp_path, 30, 0.5 * longest, seed=2)
+@pytest.mark.parametrize("command", [ONE_FIGURE, smoke_command()], ids=["one-figure", "all-figures"])
+def test_thirty_kills_lose_no_byte(command: list[str], mnist_config: Config, tmp_path: Path) -> None:
+    assert mnist_config
+    (tmp_path / "undisturbed").mkdir()
+    (tmp_path / "kills").mkdir()
+    folder, longest = left_alone(command, tmp_path / "undisturbed")
+    done = kills(command, compared_with(folder, command), tmp_path / "kills", 30, 0.5 * longest, seed=2)
     assert all(done[target] >= 10 for target in TARGETS)
 
 
@@ -133,9 +142,7 @@ def test_kills_of_a_laptop_run_lose_no_byte(mnist_config: Config, tmp_path: Path
     assert mnist_config
     (tmp_path / "undisturbed").mkdir()
     command = snakemake_command(*LAPTOP)
-    start = time.monotonic()
-    assert run_command(*command, cwd=tmp_path / "undisturbed", timeout=7200).returncode == 0
-    longest = time.monotonic() - start
+    _, longest = left_alone(command, tmp_path / "undisturbed")
 
     def finish(folder: Path) -> Completed:
         last = run_command(*command, cwd=folder, timeout=7200)
