@@ -1,0 +1,101 @@
+"""To which digit results stay the same when the number of threads changes: short jobs of every kind, once with each.
+
+python benchmarks/threads.py [--threads 2]      # after `snakemake --cores all --config "figures=[fig04,fig08]"`
+
+Prints, of each kind of job and column, the largest relative difference to one thread, infinities and NaN apart.
+"""
+
+import argparse
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from resaudit.composition import load
+from resaudit.curvature.spectrum import spectra_along
+from resaudit.curvature.structured import structured_spectra_along
+from resaudit.files import Layout
+from resaudit.networks.initialization import initial_weights
+from resaudit.plan import Plan, make_plan
+from resaudit.results import load_moments, load_whitened
+from resaudit.stages import train
+from resaudit.training.objectives import linear_objective, sampled_objective
+
+EPOCHS = 2
+CPU = torch.device("cpu")
+
+
+def main() -> None:
+    """Compute with one thread and with more, in processes of their own, and print what differs."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--into", type=Path, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.into:
+        torch.set_num_threads(asked.threads)
+        np.savez(asked.into, **{f"{kind}: {name}": value for kind, name, value in columns(*where())})
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        files = [Path(folder) / f"{threads}.npz" for threads in (1, asked.threads)]
+        for file, threads in zip(files, (1, asked.threads), strict=True):
+            subprocess.run([sys.executable, __file__, "--threads", str(threads), "--into", str(file)], check=True)
+        compare(*files)
+
+
+def where() -> tuple[Plan, Layout]:
+    plan = make_plan(load(["figures=[fig04,fig08]"]))
+    return plan, Layout(plan.config.paths)
+
+
+def columns(plan: Plan, layout: Layout) -> Iterator[tuple[str, str, np.ndarray]]:
+    """Kind of job, column, and values, of a few jobs of each kind."""
+    for kind, result in jobs(plan, layout):
+        for field in fields(result):
+            yield kind, field.name, np.asarray(getattr(result, field.name))
+
+
+def jobs(plan: Plan, layout: Layout) -> Iterator[tuple[str, Any]]:
+    moments, whitened = load_moments(layout, plan.data), load_whitened(layout, plan.data)
+    for ensemble in plan.trained.values():
+        short = replace(ensemble, epochs=EPOCHS, learning_rates=ensemble.learning_rates[:2], runs=1)
+        if ensemble.network.depth == 4:
+            for kernel in ("fused", "torch"):
+                objective, _ = sampled_objective(ensemble.network, whitened, CPU, kernel)
+                yield f"train, {kernel}, {ensemble.id}", train(short, objective, short.learning_rates, CPU)
+    for job in plan.hessians.values():
+        network = job.ensemble.network
+        if network.depth in (2, 16):
+            given = job.ensemble
+            weights = initial_weights(network, given.initialization, given.scale, given.seed, 2)
+            objective, _ = linear_objective(network, moments, CPU)
+            short = replace(job.ensemble, epochs=EPOCHS, learning_rates=(0.1,), runs=2)
+            yield f"train, linear, {job.ensemble.id}", train(short, objective, short.learning_rates, CPU)
+            yield f"counts, {job.ensemble.id}", structured_spectra_along([weights], network, moments)
+            for dtype in (torch.float32, torch.float64):
+                spectra = spectra_along([weights.to(CPU, dtype)], network, moments)
+                yield f"dense, {str(dtype).removeprefix('torch.')}, {job.ensemble.id}", spectra
+
+
+def compare(one: Path, more: Path) -> None:
+    with np.load(one) as first, np.load(more) as second:
+        for name in first.files:
+            print(f"{name}: {apart(first[name], second[name])}")
+
+
+def apart(first: np.ndarray, second: np.ndarray) -> str:
+    """In words, the largest relative difference."""
+    if first.tobytes() == second.tobytes():
+        return "same bits"
+    known = np.isfinite(first) & np.isfinite(second) & (first != 0)
+    largest = (np.abs(second - first)[known] / np.abs(first[known])).max(initial=0.0)
+    return f"{largest:.1e}"
+
+
+if __name__ == "__main__":
+    main()
