@@ -116,3 +116,14 @@ def test_an_interruption_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(cli.cli, "main", interrupted)
     assert cli.main() == 130
+
+
+def test_numbers_that_no_float_holds_are_said(tmp_path: Path) -> None:
+    """All values of a column beyond 64 bits come as Python's integers, which 400 digits are too many for."""
+    reference, fresh = (write(tmp_path / name, {}) for name in ("reference", "fresh"))
+    text = fresh.read_text()
+    for value in ("1.0", "2.0", "inf", "4.0"):
+        text = text.replace(f",{value}\n", f",{'9' * 400}\n")
+    fresh.write_text(text)
+    with pytest.raises(ResauditError, match="cannot be compared with its reference .OverflowError: "):
+        _disagreements_of_files(fresh, reference, FIGURE)

@@ -46,7 +46,7 @@ def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> lis
     ]
     try:
         return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
-    except (TypeError, ValueError, LookupError) as error:
+    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
         told = f"{type(error).__name__}: {error}"
         raise ResauditError(f"{fresh} cannot be compared with its reference ({told}); draw the figure again") from error
 
