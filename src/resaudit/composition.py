@@ -65,7 +65,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
     with _one_line_errors():
         parsed = [_parse(override) for override in overrides]
         if overrides:
-            _check_overrides(parsed, _composed(folder, ()))
+            _check_overrides(parsed, _composed(folder, _data_set_chosen(parsed)))
         variant = next((str(o.value()) for o in reversed(parsed) if o.key_or_group == "variant" and o.value()), None)
         if variant is not None:
             # What it stands for is what the configuration without it says.
@@ -203,6 +203,12 @@ def _typed(schema: type, given: Any, where: str) -> Any:
         raise ResauditError(f"{where}: {_in_one_line(error)}; allowed keys: {allowed}") from error
 
 
+def _data_set_chosen(overrides: list[Override]) -> tuple[str, ...]:
+    """Those overrides that choose the data set by name, which decides what sections there are."""
+    chosen = [o for o in overrides if o.key_or_group == "dataset" and not (o.is_add() or o.is_delete())]
+    return tuple(str(o.input_line) for o in chosen if isinstance(o.value(), str))
+
+
 def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
     """Refuse what Hydra would take but cannot be meant here: new or deleted keys, and whole sections."""
     for override in overrides:
@@ -224,8 +230,11 @@ def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
             raise ResauditError(f"override {said!r}: a data set is chosen as a whole, with dataset=NAME")
         parent, leaf = _deepest_known(key, defaults)
         if leaf is not None:
-            allowed = ", ".join(sorted(str(k) for k in parent)) if isinstance(parent, DictConfig) else "none"
-            raise ResauditError(f"unknown configuration key {key!r}; allowed in place of {leaf!r}: {allowed}")
+            allowed = ", ".join(sorted(str(k) for k in parent)) if isinstance(parent, DictConfig) else ""
+            raise ResauditError(f"unknown configuration key {key!r}; allowed in place of {leaf!r}: {allowed or 'none'}")
+        if isinstance(override.value(), dict) and OmegaConf.select(defaults, key) is None:
+            # OmegaConf would fail at it with an AttributeError.
+            raise ResauditError(f"override {said!r}: {key} is null here, and nothing can be put under it")
 
 
 def _deepest_known(key: str, config: DictConfig) -> tuple[object, str | None]:

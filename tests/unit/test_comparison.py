@@ -125,5 +125,5 @@ def test_numbers_that_no_float_holds_are_said(tmp_path: Path) -> None:
     for value in ("1.0", "2.0", "inf", "4.0"):
         text = text.replace(f",{value}\n", f",{'9' * 400}\n")
     fresh.write_text(text)
-    with pytest.raises(ResauditError, match="cannot be compared with its reference .OverflowError: "):
+    with pytest.raises(ResauditError, match=r"cannot be compared with its reference .OverflowError: "):
         _disagreements_of_files(fresh, reference, FIGURE)

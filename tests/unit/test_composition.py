@@ -84,6 +84,12 @@ def test_yaml_scales_set_known_keys_only() -> None:
         assert all(set(changes) <= known for changes in figure.scales.values())
 
 
+def test_sections_that_only_the_chosen_data_set_has_can_be_set() -> None:
+    config = load(["dataset.debian.package=other", "dataset=fashion_mnist"])
+    assert config.dataset.debian is not None
+    assert config.dataset.debian.package == "other"
+
+
 @pytest.mark.parametrize(
     ("override", "said"),
     [
@@ -94,6 +100,8 @@ def test_yaml_scales_set_known_keys_only() -> None:
         ("seed=[1", "override 'seed=[1' does not parse"),
         ("seed", "override 'seed' does not parse"),
         ("+seed2=1", "can be set (key=value), not added"),
+        ("dataset.debian={package:x,folder:y}", "dataset.debian is null here, and nothing can be put under it"),
+        ("dataset.debian.package=x", "allowed in place of 'package': none"),
         ("~dataset", "not added or deleted"),
         ("variant=odd", "unknown variant 'odd'; allowed: control, fashion-mnist, not-centred"),
         ("scale=huge", "unknown scale 'huge'; allowed: laptop, paper, smoke"),
