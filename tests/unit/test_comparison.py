@@ -13,13 +13,14 @@ from resaudit import cli
 from resaudit.composition import load
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
-from resaudit.files import write_json
+from resaudit.files import Layout, write_json
 from resaudit.papers import comparison
 from resaudit.papers.comparison import _disagreements_of_files, compare_with_references, disagreements, reference_file
 from resaudit.papers.drawing import write_csv
 from resaudit.plan import make_plan
 
 FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
+FIG11 = "demystifying_resnet/fig11"
 REFERENCE = pd.DataFrame({"network": list("aabb"), "run": [0, 1, 0, 1], "loss": [1.0, 2.0, np.inf, 4.0]})
 
 
@@ -56,6 +57,19 @@ def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
     said: list[str] = []
     assert not compare_with_references(plan, said.append)
     assert "fig04.csv does not exist; draw the figure first" in said[0]
+
+
+def test_a_record_with_line_breaks_is_said_in_one_line(tmp_path: Path) -> None:
+    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig11]"]))
+    kept, fresh = reference_file(FIG11), Layout(plan.config.paths).figure(FIG11, "csv")
+    fresh.parent.mkdir(parents=True)
+    fresh.write_bytes(kept.read_bytes())
+    told = json.loads(kept.with_suffix(".json").read_text())
+    told["settings"]["data"] = "MN\rIST\nagain"
+    write_json(fresh.with_suffix(".json"), told)
+    said: list[str] = []
+    assert not compare_with_references(plan, said.append)
+    assert said == [f"{FIG11}: data is MN IST again, in the reference MNIST"]
 
 
 def write(folder: Path, settings: dict[str, str]) -> Path:

@@ -30,7 +30,9 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
             failures = _disagreements_of_files(layout.figure(name, "csv"), reference_file(name), part.figure)
         except ResauditError as error:
             failures = [str(error)]
-        say(f"{name}: {'; '.join(failures) if failures else 'agrees with the reference'}")
+        # A file's content may have several lines.
+        outcome = " ".join("; ".join(failures).splitlines())
+        say(f"{name}: {outcome or 'agrees with the reference'}")
         agreed = agreed and not failures
     return agreed
 
