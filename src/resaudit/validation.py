@@ -5,7 +5,8 @@ import math
 import re
 import unicodedata
 from pathlib import Path
-from typing import Any
+from types import UnionType
+from typing import Any, get_args, get_origin, get_type_hints
 
 from resaudit.config import CONTROL, Assumption, Config, Dataset, Experiment, Figure, Paths, Protocol, Source
 from resaudit.errors import ResauditError
@@ -69,7 +70,9 @@ def check(config: Config) -> None:
 def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     """Walk the dataclasses and hold every number against the bounds in its field's metadata."""
     if dataclasses.is_dataclass(value):
+        kinds = get_type_hints(type(value))
         for f in dataclasses.fields(value):
+            _check_kind(getattr(value, f.name), kinds[f.name], f"{where}.{f.name}".lstrip("."))
             _check_items(getattr(value, f.name), f"{where}.{f.name}".lstrip("."))
             _check_bounds(getattr(value, f.name), f"{where}.{f.name}".lstrip("."), f.metadata)
     elif isinstance(value, dict):
@@ -82,6 +85,25 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     else:
         _check_text(value, where)
         _check_number(value, where, bounds)
+
+
+def _check_kind(value: Any, kind: Any, where: str) -> None:
+    """OmegaConf takes whatever an interpolation gives in place of a section or of a list of sections."""
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any or (value is None and type(None) in inner):
+        return
+    if origin is UnionType:
+        _check_kind(value, next(k for k in inner if k is not type(None)), where)
+    elif origin in (dict, list):
+        if not isinstance(value, origin):
+            raise ResauditError(
+                f"{where} is {_shown(repr(value))}; allowed: a {'section' if origin is dict else 'list'}"
+            )
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            _check_kind(item, inner[-1], f"{where}.{key}")
+    elif dataclasses.is_dataclass(kind) and not isinstance(value, kind):  # type: ignore[arg-type]
+        keys = ", ".join(f.name for f in dataclasses.fields(kind))
+        raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: a section with the keys {keys}")
 
 
 def _check_items(value: Any, where: str) -> None:
