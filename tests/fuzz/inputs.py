@@ -59,6 +59,11 @@ _PIECES = st.one_of(
 @st.composite
 def damaged(draw: st.DrawFn, valid: bytes, changes: int = 4) -> bytes:
     """``valid`` with one to a few changes: cut off, bits flipped, numbers replaced, pieces put in, out or twice."""
+    return damage(draw, valid, changes)
+
+
+def damage(draw: st.DrawFn, valid: bytes, changes: int = 4) -> bytes:
+    """The same as part of another strategy."""
     content = bytearray(valid)
     for _ in range(draw(st.integers(1, changes))):
         # Headers stand at both ends of a file.
