@@ -107,7 +107,8 @@ def fetch(dataset: str, overrides: Overrides) -> None:
     """Fetch DATASET (mnist, fashion_mnist), check it by SHA-256 and store it."""
     from resaudit.datasets.sources import fetch as fetch_dataset
 
-    config = load([f"dataset={dataset}", *overrides])
+    # Last, so that it is this one even where a run was told another.
+    config = load([*overrides, f"dataset={dataset}"])
     for line in fetch_dataset(config.dataset, Layout(config.paths).dataset(config.dataset.name)):
         print(line, file=sys.stderr)
 

