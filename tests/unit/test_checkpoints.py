@@ -2,7 +2,9 @@
 
 import dataclasses
 import os
+import resource
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -165,6 +167,48 @@ def test_checkpoints_are_as_far_apart_as_is_said(moments: Moments, tmp_path: Pat
     kept = checkpoint(tmp_path / "never", seconds=3600.0)
     run(LinearObjective.of(network, moments, CPU), weights_of(network), None, kept.keep)
     assert not (tmp_path / "never").exists()
+    kept_state(tmp_path, moments)
+    state, written = checkpoint(tmp_path).read(), 0
+    assert state is not None
+
+    def counted() -> Descent:
+        nonlocal written
+        written += 1
+        return state
+
+    kept, end = checkpoint(tmp_path, seconds=0.1), time.monotonic() + 0.5
+    while time.monotonic() < end:
+        kept.keep(counted)
+    assert 1 <= written <= 5
+
+
+def test_one_that_cannot_be_written_leaves_the_one_before(moments: Moments, tmp_path: Path) -> None:
+    """As on a disk that fills up in the middle of it."""
+    whole = kept_state(tmp_path, moments)
+    kept = checkpoint(tmp_path)
+    state, before = kept.read(), resource.getrlimit(resource.RLIMIT_FSIZE)
+    assert state is not None
+    resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, before[1]))
+    try:
+        with pytest.raises(ResauditError, match=r"cannot write .*: File too large"):
+            kept.write(state)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+    assert (tmp_path / "checkpoint").read_bytes() == whole
+    assert [file.name for file in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def test_the_seconds_of_all_runs_before_are_counted(moments: Moments, tmp_path: Path) -> None:
+    kept_state(tmp_path, moments)
+    for _ in range(3):
+        kept = checkpoint(tmp_path)
+        state = kept.read()
+        assert state is not None
+        time.sleep(0.1)
+        kept.write(state)
+    last = checkpoint(tmp_path)
+    assert last.read() is not None
+    assert 0.3 <= last.seconds_before < 60
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

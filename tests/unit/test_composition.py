@@ -1,10 +1,12 @@
 """Oracle: what the YAML files say, and what must be refused. Sees lost overrides, wrong precedence, lax types."""
 
 import dataclasses
+import shutil
+from pathlib import Path
 
 import pytest
 
-from resaudit.composition import load
+from resaudit.composition import config_folder, load
 from resaudit.config import Config, Protocol
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, value_of
@@ -133,6 +135,7 @@ def test_sections_that_only_the_chosen_data_set_has_can_be_set() -> None:
         ("paths.data=null", "not Optional"),
         ("whitening.components=20", "must be 10, the number of classes of MNIST"),
         ("figure.demystifying_resnet.fig07.protocol.epochs=0", "epochs is 0; allowed: at least 1"),
+        ("checkpoint_seconds=-1", "checkpoint_seconds is -1.0; allowed: finite numbers of at least 0"),
         ("kernel=fast", "expected one of [auto, fused, torch]"),
         (f"{FIG04}.protocol.networks=[xavier-relu]", "allowed where Hessians are wanted: linear networks"),
         (
@@ -197,6 +200,27 @@ def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:
         load([override])
     assert said in str(refusal.value)
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("name: train-images-idx3-ubyte", "name: ../../x", "dataset.files.train_images.name is '../../x'; allowed"),
+        ("name: t10k-labels-idx1-ubyte", "name: /etc/x", "dataset.files.test_labels.name is '/etc/x'; allowed"),
+        ("sha256: ba89", "sha256: BA89", "dataset.files.train_images.sha256 is 'BA89"),
+        ("name: mnist\n", "name: ../mnist\n", "dataset.name is '../mnist'; allowed"),
+    ],
+)
+def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+    """A data set of one's own is a file in config/dataset, maybe from somebody else."""
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    ledger = folder / "dataset" / "mnist.yaml"
+    text = ledger.read_text(encoding="utf-8")
+    assert text.count(right) == 1
+    ledger.write_text(text.replace(right, wrong), encoding="utf-8")
+    with pytest.raises(ResauditError) as refusal:
+        load(folder=folder)
+    assert said in str(refusal.value)
 
 
 def test_figures_are_found_by_short_and_full_name() -> None:

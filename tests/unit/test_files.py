@@ -1,0 +1,71 @@
+"""Oracle: the names and bytes in a folder, by real processes. Sees a file that is half another's, and one too many."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from resaudit.errors import ResauditError
+from resaudit.files import sweep, written_whole
+
+
+def test_what_the_disk_does_not_confirm_gets_no_name(tmp_path: Path) -> None:
+    """Some file systems say only when asked to write all out that they cannot; a device always says so."""
+    path = tmp_path / "result"
+    path.write_text("old")
+    with pytest.raises(ResauditError, match=r"cannot write .*: Invalid argument"), written_whole(path) as temporary:
+        temporary.symlink_to("/dev/null")
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from resaudit.files import written_whole
+with written_whole(Path(sys.argv[1])) as temporary:
+    temporary.write_text("theirs")
+    print("half", flush=True)
+    sys.stdin.read()
+"""
+
+
+def writer(path: Path) -> subprocess.Popen[str]:
+    """A process in the midst of writing, until its input is closed."""
+    process = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "half\n"
+    return process
+
+
+def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -> None:
+    """A job whose Snakemake was killed may still be at work when the next run computes the same."""
+    path = tmp_path / "result"
+    other = writer(path)
+    with written_whole(path) as temporary:
+        temporary.write_text("ours")
+    assert path.read_text() == "ours"
+    other.communicate()
+    assert other.returncode == 0
+    assert path.read_text() == "theirs"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
+    kept = [tmp_path / name for name in ("mine.part", ".hidden", "part", "deep/.lock", "deep/result")]
+    (tmp_path / "deep").mkdir()
+    for path in kept:
+        path.touch()
+    for folder in (tmp_path, tmp_path / "deep"):
+        killed = writer(folder / "written")
+        os.kill(killed.pid, signal.SIGKILL)
+        killed.communicate()
+    there = {path for path in tmp_path.rglob("*") if path.is_file()}
+    assert len(there) == len(kept) + 2
+    sweep(tmp_path)
+    assert {path for path in tmp_path.rglob("*") if path.is_file()} == set(kept)

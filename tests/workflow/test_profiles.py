@@ -1,0 +1,68 @@
+"""The profiles, where there is no Slurm and no GPU. Oracle: what workflow/profiles/README.md says that they do.
+
+Sees a key that was lost or that Snakemake or the plugin does not know; what the keys do is tried in tests/cluster.
+"""
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.conftest import CHECKOUT, run_command, snakemake_command
+
+PROFILES = CHECKOUT / "workflow" / "profiles"
+SCALE = ("--config", "scale=smoke")
+
+
+def profile(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = yaml.safe_load((PROFILES / name / "config.yaml").read_text(encoding="utf-8"))
+    return found
+
+
+def test_slurms_does_about_each_fault_what_is_said() -> None:
+    readme = (PROFILES / "README.md").read_text(encoding="utf-8")
+    table = readme[readme.index("| what goes wrong |") :].split("\n\n")[0]
+    keys = {key for row in table.splitlines() for key in re.findall(r"`([\w-]+)`", row.split(" | ")[-1])}
+    assert keys == {"retries", "slurm-requeue", "slurm-status-command", "slurm-status-attempts"}
+    slurm = profile("slurm")
+    assert {key: slurm.get(key) for key in keys} == {
+        "retries": 2, "slurm-requeue": True, "slurm-status-command": "squeue", "slurm-status-attempts": 1000000,
+    }  # fmt: skip
+    assert slurm["latency-wait"] >= 60, "NFS caches a folder for up to a minute"
+    assert slurm["keep-going"] is True
+
+
+def test_slurms_bundles_drawings(tmp_path: Path) -> None:
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    command = snakemake_command("--dry-run", "--profile", str(PROFILES / "slurm"), *SCALE)
+    run = run_command(*command, cwd=tmp_path)
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said[-3000:]
+    assert len(re.findall(r"^\s*rule draw:$", said, re.MULTILINE)) == 12
+    assert re.findall(r"Group job (\w+) ", said) == ["drawings"]
+
+
+def test_data_are_fetched_where_snakemake_runs() -> None:
+    """A cluster's nodes may have no network; those that the tests start have this machine's."""
+    rules = (CHECKOUT / "workflow" / "rules" / "datasets.smk").read_text(encoding="utf-8")
+    fetching, whitening = rules.split("rule whiten:")
+    assert "localrule: True" in fetching
+    assert "localrule" not in whitening
+
+
+def test_a_workstations_bounds_gpus_and_memory(tmp_path: Path) -> None:
+    bounds = profile("workstation")["resources"]
+    assert bounds["gpu"] >= 1
+    assert bounds["mem_mb"] >= 16_000
+    assert profile("workstation")["retries"] >= 1
+    command = snakemake_command("--dry-run", "--profile", str(PROFILES / "workstation"), *SCALE, "device=cuda")
+    run = run_command(*command, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+def test_what_a_kill_cut_off_is_run_again() -> None:
+    default = profile("default")
+    assert default["rerun-incomplete"] is True
+    assert default["nolock"] is True, "Snakemake's own lock outlives a killed run"
