@@ -69,17 +69,16 @@ def jobs(plan: Plan, layout: Layout) -> Iterator[tuple[str, Any]]:
                 objective, _ = sampled_objective(ensemble.network, whitened, CPU, kernel)
                 yield f"train, {kernel}, {ensemble.id}", train(short, objective, short.learning_rates, CPU)
     for job in plan.hessians.values():
-        network = job.ensemble.network
+        ensemble, network = job.ensemble, job.ensemble.network
         if network.depth in (2, 16):
-            given = job.ensemble
-            weights = initial_weights(network, given.initialization, given.scale, given.seed, 2)
+            weights = initial_weights(network, ensemble.initialization, ensemble.scale, ensemble.seed, 2)
             objective, _ = linear_objective(network, moments, CPU)
-            short = replace(job.ensemble, epochs=EPOCHS, learning_rates=(0.1,), runs=2)
-            yield f"train, linear, {job.ensemble.id}", train(short, objective, short.learning_rates, CPU)
-            yield f"counts, {job.ensemble.id}", structured_spectra_along([weights], network, moments)
+            short = replace(ensemble, epochs=EPOCHS, learning_rates=(0.1,), runs=2)
+            yield f"train, linear, {ensemble.id}", train(short, objective, short.learning_rates, CPU)
+            yield f"counts, {ensemble.id}", structured_spectra_along([weights], network, moments)
             for dtype in (torch.float32, torch.float64):
                 spectra = spectra_along([weights.to(CPU, dtype)], network, moments)
-                yield f"dense, {str(dtype).removeprefix('torch.')}, {job.ensemble.id}", spectra
+                yield f"dense, {str(dtype).removeprefix('torch.')}, {ensemble.id}", spectra
 
 
 def compare(one: Path, more: Path) -> None:

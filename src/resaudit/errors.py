@@ -5,8 +5,12 @@ class ResauditError(Exception):
     """Bad input or a missing piece; its text is one line: what is wrong, what is allowed, what to do."""
 
     def __str__(self) -> str:
-        # What other libraries or a file's content say of themselves may have several.
-        return " ".join(super().__str__().splitlines())
+        return in_one_line(super().__str__())
+
+
+def in_one_line(text: str) -> str:
+    """A text without line breaks: what other libraries or a file's content say of themselves may have some."""
+    return " ".join(text.splitlines())
 
 
 class Interrupted(Exception):

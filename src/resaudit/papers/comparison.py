@@ -8,9 +8,9 @@ import pandas as pd
 
 from resaudit.composition import config_folder
 from resaudit.config import Figure, Tolerance
-from resaudit.errors import ResauditError
+from resaudit.errors import ResauditError, in_one_line
 from resaudit.files import Layout, write_json
-from resaudit.papers.drawing import read_about, read_csv, write_csv
+from resaudit.papers.drawing import ODD_CONTENT, read_about, read_csv, write_csv
 from resaudit.plan import Plan, snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
@@ -30,9 +30,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
             failures = _disagreements_of_files(layout.figure(name, "csv"), reference_file(name), part.figure)
         except ResauditError as error:
             failures = [str(error)]
-        # A file's content may have several lines.
-        outcome = " ".join("; ".join(failures).splitlines())
-        say(f"{name}: {outcome or 'agrees with the reference'}")
+        say(f"{name}: {in_one_line('; '.join(failures)) or 'agrees with the reference'}")
         agreed = agreed and not failures
     return agreed
 
@@ -48,7 +46,7 @@ def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> lis
     ]
     try:
         return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
-    except (TypeError, ValueError, LookupError, ArithmeticError) as error:
+    except ODD_CONTENT as error:
         told = f"{type(error).__name__}: {error}"
         raise ResauditError(f"{fresh} cannot be compared with its reference ({told}); draw the figure again") from error
 

@@ -28,6 +28,8 @@ SAID: dict[str, type | tuple[type, ...]] = {
     "packages": dict,
 }  # fmt: skip
 """What stands in the file beside a table, and of which kind it is."""
+ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
+"""What computing with a table raises that holds what its figure does not."""
 
 
 def run_draw(plan: Plan, name: str) -> None:
