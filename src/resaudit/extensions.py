@@ -2,10 +2,24 @@
 
 import ctypes
 import hashlib
+import os
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
 NOT_BUILT = "the compiled kernel was not built from this source (it needs a C compiler; pip install -e . builds it)"
+
+VECTOR_BITS = "RESAUDIT_VECTOR_BITS"
+"""Environment variable: the widest vectors that the kernels may use, as an older processor would have them."""
+
+
+def lanes_allowed(lanes: int, bits: int) -> int:
+    """How many numbers of ``bits`` bits go into a vector: ``lanes``, or fewer where :data:`VECTOR_BITS` says so.
+
+    >>> os.environ.pop(VECTOR_BITS, None) and None
+    >>> lanes_allowed(16, 32)
+    16
+    """
+    return min(lanes, int(os.environ.get(VECTOR_BITS, lanes * bits)) // bits)
 
 
 def extension(folder: Path, name: str) -> ctypes.CDLL | None:

@@ -4,7 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.extensions import extension
+from resaudit.extensions import extension, lanes_allowed
 
 
 class Work(ctypes.Structure):
@@ -45,4 +45,4 @@ def library() -> ctypes.CDLL | None:
 def lanes() -> int | None:
     """Doubles in a vector of the widest kind that extension and processor have; None without the extension."""
     loaded = library()
-    return int(loaded.resaudit_count_lanes()) if loaded else None
+    return lanes_allowed(loaded.resaudit_count_lanes(), 64) if loaded else None

@@ -4,7 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.extensions import NOT_BUILT, extension
+from resaudit.extensions import NOT_BUILT, extension, lanes_allowed
 from resaudit.networks.network import Network
 from resaudit.training.kernels.steps import chosen, unfit
 
@@ -41,7 +41,7 @@ def library() -> ctypes.CDLL | None:
 def lanes() -> int | None:
     """Floats in a vector of the widest kind that kernel and processor have; None without the kernel."""
     loaded = library()
-    return int(loaded.resaudit_lanes()) if loaded else None
+    return lanes_allowed(loaded.resaudit_lanes(), 32) if loaded else None
 
 
 def why_not(network: Network) -> str | None:
