@@ -324,10 +324,14 @@ class Assumption:
 
 @dataclass
 class Tolerance:
-    """How far a column of a fresh table may lie from the reference, and for what share of the rows."""
+    """How far a column of a fresh table may lie from the reference, and for what share of the rows.
+
+    ``eigenvalues``: of a share of a Hessian's eigenvalues, how many of these, whose number the table has.
+    """
 
     relative: float = bounded(0.0, at_least=0)
     absolute: float = bounded(0.0, at_least=0)
+    eigenvalues: int = bounded(0, at_least=0)
     share: float = bounded(1.0, at_least=0, at_most=1)
 
 

@@ -58,8 +58,8 @@ class Ensemble:
         runs: seeds at each learning rate.
         epochs: steps of gradient descent.
         learning_rates: the rates tried; none where the rate is another ensemble's best, or nothing is trained.
-        rate_from: id of the ensemble one of whose rates is used.
-        rate: which of them, as :func:`resaudit.training.trajectory.chosen_learning_rate` knows it.
+        rate_from: id of the sweep whose best rates are used.
+        rate_choice: which of them, as :func:`resaudit.training.rates.followed_rates` knows it.
         snapshot_epochs: the epochs whose weights are kept.
     """
 
@@ -72,7 +72,7 @@ class Ensemble:
     epochs: int = 0
     learning_rates: tuple[float, ...] = ()
     rate_from: str | None = None
-    rate: str | None = None
+    rate_choice: str | None = None
     snapshot_epochs: tuple[int, ...] = ()
 
     @property
@@ -239,7 +239,7 @@ def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePl
             epochs=protocol.epochs,
             snapshot_epochs=epochs,
             rate_from=sweep.id,
-            rate=protocol.rate.value,
+            rate_choice=protocol.rate.value,
         )
         for key, sweep in sweeps.items()
     }

@@ -32,7 +32,8 @@ from resaudit.theory.checks import RealData, check_theorem_1, check_theorem_2, f
 from resaudit.theory.records import Record
 from resaudit.training.ensemble import AfterEpoch, Descent, Objective, descend, go_on
 from resaudit.training.objectives import linear_objective, sampled_objective
-from resaudit.training.trajectory import Trajectory, chosen_learning_rate
+from resaudit.training.rates import followed_rates
+from resaudit.training.trajectory import Trajectory
 
 LARGEST_WHITENING_ERROR = 1e-12
 
@@ -206,10 +207,10 @@ def _initial(ensemble: Ensemble) -> torch.Tensor:
 
 
 def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:
-    if ensemble.rate_from is None or ensemble.rate is None:
+    if ensemble.rate_from is None or ensemble.rate_choice is None:
         return ensemble.learning_rates
     sweep = load_trajectory(Layout(plan.config.paths), plan.trained[ensemble.rate_from])
-    return [chosen_learning_rate(sweep, ensemble.rate)]
+    return followed_rates(sweep, ensemble.rate_choice)
 
 
 @contextmanager

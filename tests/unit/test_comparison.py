@@ -15,7 +15,13 @@ from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, write_json
 from resaudit.papers import comparison
-from resaudit.papers.comparison import _disagreements_of_files, compare_with_references, disagreements, reference_file
+from resaudit.papers.comparison import (
+    _compared,
+    compare_with_references,
+    disagreements,
+    other_choices,
+    reference_file,
+)
 from resaudit.papers.drawing import write_csv
 from resaudit.plan import make_plan
 
@@ -35,7 +41,9 @@ def test_equal_within_tolerance_in_any_order_agrees() -> None:
 
 def test_one_row_beyond_is_within_the_share_two_are_not() -> None:
     assert failures(REFERENCE.assign(loss=[1.5, 2.0, np.inf, 4.0])) == ""
-    assert failures(REFERENCE.assign(loss=[1.5, 2.5, np.inf, 4.0])) == "loss is beyond its tolerance in 2 of 4 rows"
+    assert failures(REFERENCE.assign(loss=[1.5, 2.5, np.inf, 4.0])) == (
+        "loss is beyond its tolerance in 2 of 4 rows, furthest at network a, run 0: 1.5, in the reference 1"
+    )
 
 
 def test_infinity_agrees_with_nothing_finite() -> None:
@@ -50,6 +58,41 @@ def test_missing_rows_and_columns_are_said() -> None:
 def test_more_rows_than_the_reference_are_no_failure() -> None:
     more = pd.concat([REFERENCE, REFERENCE.assign(run=lambda t: t["run"] + 2)])
     assert failures(more) == ""
+
+
+FOLLOWED = Figure(
+    keys=["network", "learning_rate", "run", "epoch"],
+    tolerances={"loss": Tolerance(0.01), "index": Tolerance(eigenvalues=2)},
+)
+
+
+def followed(rates: dict[float, float], shown: float) -> pd.DataFrame:
+    """Losses along training at several rates, one of them shown."""
+    rows = [("a", rate, rate == shown, run, epoch, loss / (1 + epoch), 0.5, 100)
+            for rate, loss in rates.items() for run in (0, 1) for epoch in (0, 1)]  # fmt: skip
+    columns = ["network", "learning_rate", "shown", "run", "epoch", "loss", "index", "eigenvalues"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def test_a_rate_that_is_tied_in_the_reference_only_need_not_be_followed() -> None:
+    reference = followed({0.1: 1.0, 1.0: 0.9}, shown=0.1)
+    assert not list(disagreements(followed({0.1: 1.0}, shown=0.1), reference, FOLLOWED))
+    assert not list(disagreements(followed({0.1: 1.0, 1.0: 0.9}, shown=1.0), reference, FOLLOWED))
+    assert "rows are missing" in "".join(disagreements(followed({1.0: 0.9}, shown=1.0), reference, FOLLOWED))
+    assert "1.1, in the reference 1" in "".join(disagreements(followed({0.1: 1.1}, shown=0.1), reference, FOLLOWED))
+
+
+def test_another_rate_shown_is_said() -> None:
+    reference = followed({0.1: 1.0, 1.0: 0.9}, shown=0.1)
+    assert other_choices(reference, reference) == []
+    other = followed({0.1: 1.0, 1.0: 0.9}, shown=1.0)
+    assert other_choices(other, reference) == ["a is drawn at rate 1, in the reference at 0.1"]
+
+
+def test_an_index_may_differ_by_whole_eigenvalues() -> None:
+    reference = followed({0.1: 1.0}, shown=0.1)
+    assert not list(disagreements(reference.assign(index=0.52), reference, FOLLOWED))
+    assert list(disagreements(reference.assign(index=0.53), reference, FOLLOWED))
 
 
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
@@ -85,11 +128,11 @@ def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Pa
     reference = write(tmp_path / "reference", settings)
     fashion = write(tmp_path / "fashion", settings | {"data": "Fashion-MNIST"})
     fewer = write(tmp_path / "fewer", settings | {"runs": "3"})
-    assert _disagreements_of_files(fashion, reference, FIGURE) == ["data is Fashion-MNIST, in the reference MNIST"]
-    assert _disagreements_of_files(fewer, reference, FIGURE) == []
+    assert _compared(fashion, reference, FIGURE)[0] == ["data is Fashion-MNIST, in the reference MNIST"]
+    assert _compared(fewer, reference, FIGURE) == ([], [])
     fewer.with_suffix(".json").unlink()
     with pytest.raises(ResauditError, match="which says what the table is of, cannot be read"):
-        _disagreements_of_files(fewer, reference, FIGURE)
+        _compared(fewer, reference, FIGURE)
 
 
 def test_every_reference_has_its_figures_keys_without_repetition() -> None:
@@ -120,7 +163,8 @@ def test_disagreement_is_said_and_fails(
     monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path / 'drawn'}"])
     assert cli.main() == 1
     said = capsys.readouterr()
-    assert said.out == f"{name}: lambda_max is beyond its tolerance in 1 of 1 rows\n"
+    beyond = "lambda_max is beyond its tolerance in 1 of 1 rows"
+    assert said.out == f"{name}: {beyond}, furthest at network xavier, depth 2, run 0: 1, in the reference 2\n"
     assert "some tables do not agree" in said.err
 
 
@@ -140,4 +184,4 @@ def test_numbers_that_no_float_holds_are_said(tmp_path: Path) -> None:
         text = text.replace(f",{value}\n", f",{'9' * 400}\n")
     fresh.write_text(text)
     with pytest.raises(ResauditError, match=r"cannot be compared with its reference .OverflowError: "):
-        _disagreements_of_files(fresh, reference, FIGURE)
+        _compared(fresh, reference, FIGURE)

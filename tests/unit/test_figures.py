@@ -21,7 +21,6 @@ from resaudit.papers.demystifying_resnet import (
     fig06,
     fig07,
     fig08,
-    final_losses,
 )
 from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.drawing import read_csv, write_csv
@@ -50,11 +49,14 @@ def spectra(shape: tuple[int, int]) -> Spectra:
 SWEEP = trajectory([[8, 8, 8, 8], [4, 3, 1, np.inf]])
 
 
-def test_fig03_has_every_run_and_epoch_at_the_best_rate() -> None:
-    table = fig03.table(Evidence({("2-shortcut", 4): SWEEP}, rates={("2-shortcut", 4): 0.1}))
-    assert list(table.columns) == ["network", "depth", "run", "epoch", "mean_frobenius_norm"]
-    assert table["mean_frobenius_norm"].tolist() == [800, 400, 800, 300], "a diverged run disqualifies rate 0.2"
-    assert table["run"].tolist() == [0, 0, 1, 1]
+def test_fig03_has_every_run_and_epoch_at_the_rate_shown_and_at_those_tied_with_it() -> None:
+    table = fig03.table(Evidence({("2-shortcut", 4): SWEEP}, rates={("2-shortcut", 4): (0.1, 0.2)}))
+    assert list(table.columns) == [
+        "network", "depth", "learning_rate", "shown", "run", "epoch", "mean_frobenius_norm",
+    ]  # fmt: skip
+    assert table["mean_frobenius_norm"].tolist() == [800, 400, 800, 300, 800, 100, 800, np.inf]
+    assert table["run"].tolist() == [0, 0, 1, 1] * 2
+    assert table["shown"].tolist() == [True] * 4 + [False] * 4
 
 
 def test_fig04_has_a_row_for_each_run() -> None:
@@ -68,11 +70,14 @@ def test_fig04_has_a_row_for_each_run() -> None:
 
 def test_fig05_pairs_losses_with_the_spectra_of_their_run_and_epoch() -> None:
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
-    table = fig05.table(Evidence({}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}))
+    table = fig05.table(
+        Evidence({}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}, eigenvalues={("xavier", 16): 1600})
+    )
     assert list(table.columns) == [
-        "network", "run", "epoch", "loss", "gradient_norm", "lambda_max", "lambda_p10", "condition_number", "index",
-        "noise_floor", "resolved",
+        "network", "learning_rate", "shown", "run", "epoch", "loss", "gradient_norm", "lambda_max", "lambda_p10",
+        "condition_number", "index", "eigenvalues", "noise_floor", "resolved",
     ]  # fmt: skip
+    assert set(table["eigenvalues"]) == {1600}
     second = table[table["run"] == 1]
     assert second["epoch"].tolist() == [0, 2, 3]
     assert second["loss"].tolist() == [9.25, 4.25, 2.25]
@@ -80,18 +85,28 @@ def test_fig05_pairs_losses_with_the_spectra_of_their_run_and_epoch() -> None:
     assert second["lambda_p10"].tolist() == [2, 4, 6]
 
 
+def test_fig05_has_the_runs_of_every_rate_that_is_followed_the_shown_one_first() -> None:
+    followed = dataclasses.replace(
+        trajectory([[8, 9, 7, 6], [5, 4, 3, np.inf]], epochs=(0, 1)), learning_rate=np.array([0.2, 0.2, 0.1, 0.1])
+    )
+    key = ("xavier", 16)
+    table = fig05.table(Evidence({}, {key: followed}, {key: spectra((2, 4))}, eigenvalues={key: 1600}))
+    assert table["learning_rate"].tolist() == [0.2] * 4 + [0.1] * 4
+    assert table["shown"].tolist() == [True] * 4 + [False] * 4
+    assert table["run"].tolist() == [0, 0, 1, 1] * 2
+    assert table["loss"].tolist() == [8.25, 5.25, 9.25, 4.25, 7.25, 3.25, 6.25, np.inf]
+    assert table["lambda_p10"].tolist() == [1, 5, 2, 6, 3, 7, 4, 8]
+
+
 def test_fig07_has_all_rates_and_runs() -> None:
     table = fig07.table(Evidence({("orthogonal", 4): SWEEP}, {}, {}))
-    assert list(table.columns) == ["network", "depth", "learning_rate", "run", "final_loss", "optimal_loss"]
+    assert list(table.columns) == [
+        "network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "excess_loss",
+    ]  # fmt: skip
+    assert table["excess_loss"].tolist() == [4, 3, 1, np.inf]
     assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
     assert table["run"].tolist() == [0, 1, 0, 1]
     assert set(table["optimal_loss"]) == {0.25}
-
-
-def test_fig07_takes_the_best_rate_by_mean() -> None:
-    rows = [("a", 4, 0.1, 0, 2.0), ("a", 4, 0.1, 1, 2.0), ("a", 4, 0.2, 0, 1.0), ("a", 4, 0.2, 1, np.inf)]
-    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    assert final_losses.at_best_rate(table.assign(optimal_loss=0.0))["learning_rate"].unique().tolist() == [0.1]
 
 
 def test_interpolation_is_linear_in_the_loss_where_half_of_the_runs_have_been() -> None:
@@ -171,7 +186,7 @@ def test_fig04_deep_draws_theorem_2s_constant_and_growth_with_depth(moments: Mom
 def along_training(resolved: list[bool]) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "network": "2-shortcut", "run": 0, "epoch": [0, 1, 2], "loss": [4.0, 2.0, 1.0],
+            "network": "2-shortcut", "shown": True, "run": 0, "epoch": [0, 1, 2], "loss": [4.0, 2.0, 1.0],
             "gradient_norm": [1.0, 10.0, 0.1], "lambda_max": 7.0, "lambda_p10": [0.5, 0.25, 1e-20],
             "condition_number": 1.0, "index": [0.5, 0.25, 0.125], "noise_floor": 1e-13, "resolved": resolved,
         }
@@ -201,14 +216,17 @@ def test_fig07_draws_the_logarithm_of_the_mean_distance() -> None:
     rows = [("2-shortcut", 4, 0.1, 0, 0.35), ("2-shortcut", 4, 0.1, 1, 0.37), ("2-shortcut", 4, 1.0, 0, np.inf),
             ("2-shortcut", 4, 1.0, 1, 0.34)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    np.testing.assert_allclose(drawn_values(fig07.plot(table.assign(optimal_loss=0.34))), [np.log10(0.02), -1.0])
+    left, right = fig07.plot(table.assign(excess_loss=table["final_loss"] - 0.34)).axes
+    np.testing.assert_allclose(left.get_lines()[0].get_ydata(), [np.log10(0.02)])
+    np.testing.assert_allclose(right.get_lines()[0].get_ydata(), [0.1])
 
 
 def test_every_column_holds_what_it_says() -> None:
     made = spectra((3, 2))
     made = dataclasses.replace(made, condition_number=made.lambda_p10 * 7, resolved=made.lambda_p10 > 2)
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
-    along = fig05.table(Evidence({}, {("xavier", 16): followed}, {("xavier", 16): made}))
+    eigenvalues = {("xavier", 16): 1600}
+    along = fig05.table(Evidence({}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues))
     initial = fig04.table(Evidence({}, {}, {("xavier", 2): made}))
     for column in ("lambda_max", "lambda_p10", "condition_number", "index", "noise_floor", "resolved"):
         values = getattr(made, column)
@@ -216,7 +234,9 @@ def test_every_column_holds_what_it_says() -> None:
         assert column == "index" or initial[column].tolist() == values[0].tolist()
     for counting, column in (("every", "raw_index"), ("sizeable", "sizeable_index"), ("beyond_noise", "index")):
         protocol = Protocol(negative_eigenvalues=NegativeEigenvalues(counting))
-        evidence = Evidence({}, {("xavier", 16): followed}, {("xavier", 16): made}, protocol=protocol)
+        evidence = Evidence(
+            {}, {("xavier", 16): followed}, {("xavier", 16): made}, protocol=protocol, eigenvalues=eigenvalues
+        )
         counted = fig06.table(evidence)
         assert counted[counted["run"] == 1]["index"].tolist() == getattr(made, column)[:, 1].tolist()
 
@@ -247,18 +267,21 @@ def band(axes: Axes) -> tuple[float, float]:
 
 def test_fig03_draws_mean_and_standard_deviation() -> None:
     rows = {"network": "2-shortcut", "depth": 4, "run": [0, 1, 2], "epoch": 0, "mean_frobenius_norm": [1.0, 2.0, 6.0]}
-    axes = fig03.plot(pd.DataFrame(rows)).axes[0]
+    other_rate = pd.DataFrame(rows | {"mean_frobenius_norm": 99.0, "shown": False})
+    axes = fig03.plot(pd.concat([pd.DataFrame(rows | {"shown": True}), other_rate])).axes[0]
     assert axes.get_lines()[0].get_ydata().tolist() == [3.0]
     assert band(axes) == pytest.approx((3 - 7**0.5, 3 + 7**0.5))
 
 
-def test_fig07_draws_mean_and_percentiles_of_the_best_rate_and_that_rate() -> None:
-    losses = {0.2: (1.0, 2.0, 6.0), 0.1: (1.0, 2.0, 6.0), 0.3: (1.0, 1.0, 90.0)}
+def test_fig07_draws_mean_and_percentiles_at_the_shown_rate_and_that_rate_with_those_tied() -> None:
+    losses = {0.2: (1.0, 2.0, 6.0), 0.1: (1.0, 2.0, 6.0), 0.01: (7.0, 8.0, 12.0), 0.3: (np.inf, np.inf, np.inf)}
     rows = [("a", 4, rate, run, loss) for rate, runs in losses.items() for run, loss in enumerate(runs)]
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    left, right = fig07.plot(table.assign(optimal_loss=0.0)).axes
+    left, right = fig07.plot(table.assign(excess_loss=table["final_loss"])).axes
     assert left.get_lines()[0].get_ydata()[0] == pytest.approx(np.log10(3))
-    assert right.get_lines()[0].get_ydata()[0] == pytest.approx(-1.0), "of equal rates the lower one"
+    shown, tied = right.get_lines()
+    assert shown.get_ydata().tolist() == [0.1], "of equal rates the lower one"
+    assert tied.get_ydata().tolist() == [0.1, 0.2]
     assert band(left) == pytest.approx(tuple(np.log10(np.percentile([1, 2, 6], [10, 90]))))
 
 
@@ -280,19 +303,26 @@ def test_fig05_marks_the_noise_floor_where_it_hides_the_percentile() -> None:
     assert axes.collections[-1].get_offsets().tolist() == [[1.0, 1e-13]]
 
 
-def test_fig08_has_fig07s_columns_and_knows_no_optimal_loss() -> None:
-    evidence = Evidence({("orthogonal-relu", 4): SWEEP}, {}, {})
-    table = fig08.table(evidence)
-    assert table.columns.tolist() == fig07.table(evidence).columns.tolist()
-    assert table["optimal_loss"].isna().all()
-    np.testing.assert_array_equal(table["final_loss"], fig07.table(evidence)["final_loss"])
+def test_fig07_marks_a_best_rate_at_the_edge_of_the_grid() -> None:
+    rows = [("xavier", depth, rate, run, abs(np.log10(rate) + 3 - depth) * (1 + run / 100) + 1e-3)
+            for depth in (0, 1) for rate in (1e-3, 1e-2, 1e-1) for run in (0, 1, 2)]  # fmt: skip
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "excess_loss"])
+    right = fig07.plot(table).axes[1]
+    open_markers = [line for line in right.get_lines() if line.get_markerfacecolor() == "white"]
+    assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in open_markers] == [(0, 1e-3)]
+
+
+def test_fig08_knows_no_optimal_loss() -> None:
+    table = fig08.table(Evidence({("orthogonal-relu", 4): SWEEP}, {}, {}))
+    assert table.columns.tolist() == ["network", "depth", "learning_rate", "run", "final_loss"]
+    assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
 
 
 def test_fig08_draws_the_logarithm_of_the_mean_final_loss() -> None:
     rows = [("xavier-relu", 4, 0.1, run, loss) for run, loss in enumerate((0.01, 0.03))]
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    drawn = fig08.plot(table.assign(optimal_loss=np.nan))
-    np.testing.assert_allclose(drawn_values(drawn), [np.log10(0.02), -1.0])
+    drawn = fig08.plot(table)
+    np.testing.assert_allclose(drawn_values(drawn)[:2], [np.log10(0.02), 0.1])
     assert drawn.axes[0].get_ylabel() == r"$\log_{10}$(final loss)"
     assert [text.get_text() for text in drawn.axes[1].get_legend().get_texts()] == ["Xavier-ReLU"]
 
@@ -305,7 +335,7 @@ def test_fig03_draws_a_panel_for_each_network_and_one_colour_a_depth() -> None:
         for epoch in (0, 1)
     ]
     columns = ["network", "depth", "run", "epoch", "mean_frobenius_norm"]
-    left, right = fig03.plot(pd.DataFrame(rows, columns=columns)).axes
+    left, right = fig03.plot(pd.DataFrame(rows, columns=columns).assign(shown=True)).axes
     assert [left.get_title(), right.get_title()] == ["2-Shortcut, linear", "2-Shortcut-ReLU"]
     colours = {curve.get_label(): curve.get_color() for curve in left.get_lines()}
     assert len(colours) == 3

@@ -56,7 +56,8 @@ def test_every_field_of_an_ensemble_changes_its_id() -> None:
     ensemble = Ensemble("data", Network(2, 4, 10), "xavier", 0.01, 1, 3)
     others = {
         "data": "other", "network": Network(2, 8, 10), "initialization": "orthogonal", "scale": 1.0, "seed": 2,
-        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "rate_from": "x", "rate": "best", "snapshot_epochs": (0,),
+        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "rate_from": "x", "rate_choice": "best",
+        "snapshot_epochs": (0,),
     }  # fmt: skip
     assert set(others) == {f.name for f in dataclasses.fields(Ensemble)}
     ids = {dataclasses.replace(ensemble, **{name: value}).id for name, value in others.items()}
@@ -160,4 +161,4 @@ def test_what_is_otherwise_for_a_network_holds_for_it_alone() -> None:
     assert asked["xavier-relu", 2].runs == 1
     assert asked["xavier-relu", 2].learning_rates == (0.5, 0.25)
     assert asked["orthogonal-relu", 4].runs == 3
-    assert len(asked["orthogonal-relu", 4].learning_rates) == 10
+    assert len(asked["orthogonal-relu", 4].learning_rates) == 12

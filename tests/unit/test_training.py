@@ -1,6 +1,5 @@
 """Oracle: gradient descent written out run by run. Sees mixed-up runs, a wrong epoch, runs that outlive divergence."""
 
-import dataclasses
 
 import numpy as np
 import pytest
@@ -10,13 +9,10 @@ from resaudit import stages
 from resaudit.datasets.moments import Moments
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
-from resaudit.papers.demystifying_resnet import fig07
-from resaudit.papers.demystifying_resnet.final_losses import at_best_rate
-from resaudit.papers.evidence import Evidence
 from resaudit.plan import Ensemble
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
-from resaudit.training.trajectory import Trajectory, best_learning_rate
+from resaudit.training.trajectory import Trajectory
 
 NETWORK = Network(2, 4, 10)
 CPU = torch.device("cpu")
@@ -90,12 +86,6 @@ def made(rates: list[float], final: list[float]) -> Trajectory:
     return Trajectory(np.array(rates), np.array(0.0), np.array([final]), empty, empty, empty, empty)
 
 
-def test_best_rate_is_by_mean_and_a_diverged_run_disqualifies() -> None:
-    assert best_learning_rate(made([0.1, 0.1, 0.2, 0.2, 0.3, 0.3], [4, 2, 1, 3, 0, np.inf])) == 0.2
-    assert best_learning_rate(made([0.2, 0.1], [1.0, 1.0])) == 0.1
-    assert best_learning_rate(made([0.2, 0.1], [np.inf, np.inf])) == 0.1
-
-
 def test_the_runs_that_stay_keep_their_places_and_rates(moments: Moments) -> None:
     weights = initial_weights(NETWORK, "xavier", 1.0, 1, 3)
     rates = torch.tensor([100.0, 0.01, 0.05], dtype=torch.float64)
@@ -115,21 +105,6 @@ def test_an_ensemble_has_every_seed_at_every_rate(moments: Moments) -> None:
         alone = descend(objective, weights, torch.full((3,), rate, dtype=torch.float64), 2)
         columns = slice(3 * position, 3 * position + 3)
         np.testing.assert_allclose(trajectory.excess_loss[:, columns], alone.excess_loss, rtol=1e-12)
-
-
-def test_best_rate_is_by_the_mean_and_of_the_last_epoch() -> None:
-    rates = [0.1] * 3 + [0.2] * 3
-    skewed = dataclasses.replace(made(rates, []), excess_loss=np.array([[9.0] * 6, [3, 3, 3, 1, 1, 90]]))
-    assert best_learning_rate(skewed) == 0.1, "0.2 has the lower median"
-    passing = dataclasses.replace(made([0.1, 0.2], []), excess_loss=np.array([[9.0, 9.0], [2, 1], [2, 3]]))
-    assert best_learning_rate(passing) == 0.1, "0.2 was lower on the way"
-
-
-@pytest.mark.parametrize("final", [[4, 2, 1, 3, 0, np.inf], [1, 1, 1, 1, 1, 1], [np.inf] * 6, [3, 3, 1, 4, 9, 9]])
-def test_figure_7_and_the_ensembles_that_follow_it_choose_alike(final: list[float]) -> None:
-    trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
-    table = fig07.table(Evidence({("xavier", 4): trajectory}, {}, {}))
-    assert at_best_rate(table)["learning_rate"].unique().tolist() == [best_learning_rate(trajectory)]
 
 
 def test_a_run_that_can_no_longer_move_is_no_longer_computed_and_keeps_its_values() -> None:

@@ -26,16 +26,18 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
     """
     layout, agreed = Layout(plan.config.paths), True
     for name, part in plan.figures.items():
+        notes: list[str] = []
         try:
-            failures = _disagreements_of_files(layout.figure(name, "csv"), reference_file(name), part.figure)
+            failures, notes = _compared(layout.figure(name, "csv"), reference_file(name), part.figure)
         except ResauditError as error:
             failures = [str(error)]
-        say(f"{name}: {in_one_line('; '.join(failures)) or 'agrees with the reference'}")
+        say(f"{name}: {in_one_line('; '.join([*(failures or ['agrees with the reference']), *notes]))}")
         agreed = agreed and not failures
     return agreed
 
 
-def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> list[str]:
+def _compared(fresh: Path, reference: Path, figure: Figure) -> tuple[list[str], list[str]]:
+    """In what a drawn table does not agree with its reference, and at which learning rates it is drawn otherwise."""
     if not reference.is_file():
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
     drawn_of, reference_of = (read_about(file)["settings"] for file in (_drawn(fresh), reference))
@@ -45,7 +47,8 @@ def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> lis
         if key not in MAY_BE_REDUCED and drawn_of.get(key) != reference_of[key]
     ]
     try:
-        return others or list(disagreements(read_csv(fresh), read_csv(reference), figure))
+        tables = read_csv(fresh), read_csv(reference)
+        return others or list(disagreements(*tables, figure)), other_choices(*tables)
     except ODD_CONTENT as error:
         told = f"{type(error).__name__}: {error}"
         raise ResauditError(f"{fresh} cannot be compared with its reference ({told}); draw the figure again") from error
@@ -61,11 +64,15 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
     """What of the reference a fresh table does not have, if anything: rows, or values within their tolerance.
 
     Rows are matched by the figure's key columns; a larger scale may have more of them. A value agrees if it is
-    within absolute + relative * |reference|, or both are the same infinity or both missing.
+    within absolute + relative * |reference|, or both are the same infinity or both missing. Which learning rates are
+    tied for the best may depend on a last digit: a rate that is not drawn in the reference need not be followed here.
     """
     if set(fresh.columns) != set(reference.columns):
         yield f"columns are {sorted(fresh.columns)}, the reference has {sorted(reference.columns)}"
         return
+    if "shown" in reference:
+        followed = _followed(reference, fresh) | ~_followed(reference, reference)
+        reference = reference[reference["shown"] | followed]
     joined = reference.merge(
         fresh, on=figure.keys, suffixes=("_reference", ""), how="left", indicator=True, validate="1:1"
     )
@@ -73,9 +80,12 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
     if len(both) < len(reference):
         yield f"{len(reference) - len(both)} of the reference's {len(reference)} rows are missing (a smaller scale?)"
     for column, tolerance in figure.tolerances.items():
-        agreeing = _agreeing(both[column], both[f"{column}_reference"], tolerance)
+        agreeing = _agreeing(both, column, tolerance)
         if len(both) and agreeing.mean() < tolerance.share:
-            yield f"{column} is beyond its tolerance in {int((~agreeing).sum())} of {len(both)} rows"
+            yield (
+                f"{column} is beyond its tolerance in {int((~agreeing).sum())} of {len(both)} rows, "
+                f"furthest at {_furthest(both[~agreeing], column, figure.keys)}"
+            )
 
 
 def write_references(plan: Plan, say: Callable[[str], None]) -> None:
@@ -103,5 +113,44 @@ def reference_file(name: str) -> Path:
     return config_folder().parent / "figures" / "reference" / f"{name}.csv"
 
 
-def _agreeing(fresh: pd.Series, reference: pd.Series, tolerance: Tolerance) -> np.ndarray:
-    return np.isclose(fresh, reference, rtol=tolerance.relative, atol=tolerance.absolute, equal_nan=True)
+def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:
+    fresh, reference, absolute = both[column], both[f"{column}_reference"], tolerance.absolute
+    if tolerance.eigenvalues:
+        # Half an eigenvalue more, since shares are rounded.
+        absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"]
+    return np.isclose(fresh, reference, rtol=tolerance.relative, atol=absolute, equal_nan=True)
+
+
+def _furthest(beyond: pd.DataFrame, column: str, keys: list[str]) -> str:
+    """The row that lies furthest from its reference, relative to it."""
+    fresh, reference = beyond[column], beyond[f"{column}_reference"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.abs(fresh - reference) / np.abs(reference)
+    row = beyond.iloc[int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))]
+    place = ", ".join(f"{key} {row[key]}" for key in keys)
+    return f"{place}: {row[column]:.4g}, in the reference {row[f'{column}_reference']:.4g}"
+
+
+def _followed(rows: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    """Which rows are of a network, depth and learning rate that a table has all epochs of, and not just the last."""
+    of_curve = [column for column in _CURVE if column in table]
+    curves = pd.MultiIndex.from_frame(table.loc[table["epoch"] == 0, of_curve])
+    return np.asarray(pd.MultiIndex.from_frame(rows[of_curve]).isin(curves))
+
+
+def other_choices(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
+    """The networks that are drawn at another learning rate than in the reference, tied with it."""
+    if "shown" not in reference:
+        return []
+    of_network = [column for column in _CURVE[:-1] if column in reference]
+    here, there = (
+        table[table["shown"]].groupby(of_network, sort=False)["learning_rate"].first() for table in (fresh, reference)
+    )
+    return [
+        f"{' '.join(map(str, np.atleast_1d(key)))} is drawn at rate {here[key]:.3g}, in the reference at {rate:.3g}"
+        for key, rate in there.items()
+        if key in here.index and here[key] != rate
+    ]
+
+
+_CURVE = ("network", "depth", "learning_rate")

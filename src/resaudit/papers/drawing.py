@@ -2,6 +2,7 @@
 
 import importlib
 import textwrap
+from dataclasses import asdict
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any
@@ -15,7 +16,7 @@ from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
 from resaudit.files import Layout, sha256_of, written_whole
 from resaudit.integrity import read_sealed, write_sealed
-from resaudit.papers.evidence import gather
+from resaudit.papers.evidence import Evidence, gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan import Plan
@@ -42,10 +43,17 @@ def run_draw(plan: Plan, name: str) -> None:
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     # What it says of the files does not hold while they are made anew.
     record.unlink(missing_ok=True)
-    write_csv(csv, module.table(gather(plan.figures[name], plan.data, layout)))
+    evidence = gather(plan.figures[name], plan.data, layout)
+    write_csv(csv, module.table(evidence))
     apply_style()
-    drawings = save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
-    made = {"sha256": sha256_of(csv), "drawings": drawings, "evidence": plan.figures[name].evidence}
+    words = " ".join(part for part in (footer(plan, paper, name), at_edges(evidence)) if part)
+    drawings = save_drawing(module.plot(read_csv(csv)), layout, name, words)
+    made = {
+        "sha256": sha256_of(csv),
+        "drawings": drawings,
+        "evidence": plan.figures[name].evidence,
+        "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in evidence.best.items()},
+    }
     write_sealed(record, about(plan.config, paper, name) | made | provenance())
 
 
@@ -121,6 +129,12 @@ def footer(plan: Plan, paper: Config, name: str) -> str:
     scale = f"Scale {plan.config.scale.name}: {'; '.join(changed) if changed else 'nothing reduced'}."
     protocol = f"Assumed in the protocol: {'; '.join(assumed(paper, paper.by_name(name)))}."
     return " ".join(part for part in (figure.marks, figure.omitted, scale, protocol) if part)
+
+
+def at_edges(evidence: Evidence) -> str:
+    """The networks for which rates outside the grid may be as good as the best of it."""
+    edges = [f"{network} at depth {depth}" for (network, depth), best in evidence.best.items() if best.at_edge]
+    return f"A best rate may lie beyond the grid's edge for {', '.join(edges)}." if edges else ""
 
 
 def _add_footer(drawing: Drawing, text: str) -> None:

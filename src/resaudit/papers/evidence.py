@@ -10,7 +10,8 @@ from resaudit.files import Layout
 from resaudit.plan import FigurePlan, WhitenedData
 from resaudit.results import load_measurements, load_moments, load_spectra, load_trajectory
 from resaudit.theory.records import Record
-from resaudit.training.trajectory import Trajectory, chosen_learning_rate
+from resaudit.training.rates import BestRate, choice_of, followed_rates
+from resaudit.training.trajectory import Trajectory
 
 Key = tuple[str, int]
 """Network name and depth."""
@@ -24,7 +25,9 @@ class Evidence:
         sweeps: training at every learning rate.
         followed: training at one of these rates, with snapshots.
         spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
-        rates: which of the rates each network's training is shown at.
+        rates: those that each network's training is looked at with, the shown one first.
+        best: what each sweep says of its best rate.
+        eigenvalues: of each Hessian, as many as parameters.
         protocol: the settings of the figure's experiment.
         moments: of the data.
         measured: what the check of a theorem measured, where the figure is about one.
@@ -33,7 +36,9 @@ class Evidence:
     sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)
     followed: Mapping[Key, Trajectory] = field(default_factory=dict)
     spectra: Mapping[Key, Spectra] = field(default_factory=dict)
-    rates: Mapping[Key, float] = field(default_factory=dict)
+    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
+    best: Mapping[Key, BestRate] = field(default_factory=dict)
+    eigenvalues: Mapping[Key, int] = field(default_factory=dict)
     protocol: Protocol = field(default_factory=Protocol)
     moments: Moments | None = None
     measured: Record | None = None
@@ -50,7 +55,9 @@ def gather(plan: FigurePlan, data: WhitenedData, layout: Layout) -> Evidence:
     return Evidence(
         protocol=plan.figure.protocol,
         sweeps=sweeps,
-        rates={key: chosen_learning_rate(sweep, choice) for key, sweep in sweeps.items()},
+        rates={key: followed_rates(sweep, choice) for key, sweep in sweeps.items()},
+        best={key: choice_of(sweep) for key, sweep in sweeps.items()},
+        eigenvalues={key: h.ensemble.network.parameters for key, h in plan.hessians.items()},
         followed={key: load_trajectory(layout, h.ensemble) for key, h in plan.hessians.items() if h.ensemble.epochs},
         spectra={key: load_spectra(layout, hessians) for key, hessians in plan.hessians.items()},
         moments=load_moments(layout, data) if plan.hessians else None,

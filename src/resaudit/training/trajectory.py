@@ -33,29 +33,3 @@ class Trajectory:
     def loss(self) -> np.ndarray:
         """Shape (E + 1, r)."""
         return np.asarray(self.baseline_loss + self.excess_loss)
-
-
-def best_learning_rate(trajectory: Trajectory) -> float:
-    """The learning rate of the least final loss, on average over its runs (Demystifying ResNet, section 5.3.1).
-
-    A rate at which any run diverged has an infinite average. Equal averages, or none finite: the lower rate.
-    """
-    rates = np.unique(trajectory.learning_rate)
-    final = trajectory.excess_loss[-1]
-    averages = [final[trajectory.learning_rate == rate].mean() for rate in rates]
-    return float(rates[int(np.argmin(averages))])
-
-
-def chosen_learning_rate(trajectory: Trajectory, choice: str) -> float:
-    """The learning rate a network is shown at: its ``best``, or the one tried that is nearest to ``tenth_of_best``.
-
-    Raises:
-        ValueError: another choice.
-    """
-    best = best_learning_rate(trajectory)
-    if choice == "best":
-        return best
-    if choice == "tenth_of_best":
-        rates = np.unique(trajectory.learning_rate)
-        return float(rates[np.argmin(np.abs(np.log(rates) - np.log(best / 10)))])
-    raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: best, tenth_of_best")

@@ -12,23 +12,34 @@ from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import colours_of, label, panels
+from resaudit.training.trajectory import Trajectory
 
 
 def table(evidence: Evidence) -> pd.DataFrame:
-    """Columns: network, depth, run, epoch, mean_frobenius_norm; at the learning rate chosen of each depth."""
+    """Columns: network, depth, learning_rate, shown, run, epoch, mean_frobenius_norm.
+
+    Every learning rate that is tied for the best of a depth; ``shown`` marks the one that is drawn.
+    """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory = evidence.sweeps[key]
-        chosen = runs_of_rate(trajectory, evidence.rates[key])
-        norms = trajectory.mean_frobenius_norm[:, chosen].T
-        run, epoch = np.indices(norms.shape)
-        return pd.DataFrame({"run": run.ravel(), "epoch": epoch.ravel(), "mean_frobenius_norm": norms.ravel()})
+        trajectory, rates = evidence.sweeps[key], evidence.rates[key]
+        return pd.concat([_norms(trajectory, rate).assign(shown=rate == rates[0]) for rate in rates])[COLUMNS]
 
     return long_table(evidence.sweeps, rows)
 
 
+COLUMNS = ["learning_rate", "shown", "run", "epoch", "mean_frobenius_norm"]
+
+
+def _norms(trajectory: Trajectory, rate: float) -> pd.DataFrame:
+    norms = trajectory.mean_frobenius_norm[:, runs_of_rate(trajectory, rate)].T
+    run, epoch = (grid.ravel() for grid in np.indices(norms.shape))
+    return pd.DataFrame({"learning_rate": rate, "run": run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()})
+
+
 def plot(table: pd.DataFrame) -> Figure:
     """One panel a network, one curve a depth: mean over runs, one standard deviation shaded."""
+    table = table[table["shown"]]
     networks = table["network"].unique()
     figure, every_axes = panels(len(networks))
     depths = sorted(table["depth"].unique())

@@ -22,6 +22,7 @@ def plot(table: pd.DataFrame) -> Figure:
     Percentiles under their noise floor are left out; where there are such, the floor is drawn in their stead.
     """
     figure, (axes,) = panels(1)
+    table = table[table["shown"]]
     for network, rows in table.groupby("network", sort=False):
         style = look(str(network))
         for column, line in (("lambda_max", "-"), ("lambda_p10", "--")):

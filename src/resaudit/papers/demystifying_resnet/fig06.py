@@ -18,6 +18,7 @@ def table(evidence: Evidence) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """Left: mean and standard deviation of the index over runs. Right: index and lg(gradient) in one run."""
     figure, (left, right) = panels(2)
+    table = table[table["shown"]]
     for network, rows in table.groupby("network", sort=False):
         losses, values = interpolate_by_loss(rows, "index")
         if not len(losses):

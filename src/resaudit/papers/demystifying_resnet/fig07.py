@@ -8,11 +8,10 @@ from resaudit.papers.evidence import Evidence
 
 
 def table(evidence: Evidence) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss; every rate, inf where it diverged."""
+    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss, excess_loss; inf where a run diverged."""
     return final_losses(evidence)
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: log10 of the mean distance to the optimum, and its runs' 10th to 90th percentile. Right: the best rate."""
-    distance = table.assign(distance=table["final_loss"] - table["optimal_loss"])
-    return plot_by_depth(distance, "distance", r"final loss $-$ optimal loss")
+    """Left: log10 of the mean distance to the optimum, and its runs' 10th to 90th percentile. Right: the best rates."""
+    return plot_by_depth(table, "excess_loss", r"final loss $-$ optimal loss")

@@ -8,10 +8,10 @@ from resaudit.papers.evidence import Evidence
 
 
 def table(evidence: Evidence) -> pd.DataFrame:
-    """Columns as Figure 7's; optimal_loss is empty, as nobody knows it of networks with ReLUs."""
+    """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where a run diverged."""
     return final_losses(evidence)
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: log10 of the mean final loss, and its runs' 10th to 90th percentile. Right: the best rate."""
+    """Left: log10 of the mean final loss, and its runs' 10th to 90th percentile. Right: the best rates."""
     return plot_by_depth(table, "final_loss", "final loss")

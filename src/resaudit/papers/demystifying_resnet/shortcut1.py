@@ -8,19 +8,21 @@ from matplotlib.figure import Figure
 from resaudit.papers.demystifying_resnet.tables import long_table
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import depth_axis, look, panels
+from resaudit.papers.sweeps import at_shown_rate, best_rates, plot_rates
 from resaudit.plan import snapshot_epochs
-from resaudit.training.trajectory import Trajectory, best_learning_rate
+from resaudit.training.rates import choice_of
+from resaudit.training.trajectory import Trajectory
 
 CURVE_EPOCHS = 40
 """Epochs of a training curve that are kept, evenly on a logarithmic scale."""
 
 
 def table(evidence: Evidence) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss.
+    """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
 
-    The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; of the runs at the best
-    rate also the epochs of their curve. ``excess_loss`` is the loss less the optimum, to more digits than the two
-    columns have.
+    The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; of the runs at the rates
+    tied for the best also the epochs of their curve, and ``shown`` marks the one that is drawn. ``excess_loss`` is the
+    loss less the optimum, to more digits than the two columns have.
     """
 
     def rows(key: Key) -> pd.DataFrame:
@@ -28,9 +30,11 @@ def table(evidence: Evidence) -> pd.DataFrame:
         last = len(trajectory.excess_loss) - 1
         final = np.array([last])
         curve = np.array(snapshot_epochs(last, CURVE_EPOCHS))
-        best = best_learning_rate(trajectory)
-        rates = np.unique(trajectory.learning_rate)
-        return pd.concat([_rows_at(trajectory, rate, curve if rate == best else final) for rate in rates])
+        best = choice_of(trajectory)
+        return pd.concat(
+            _rows_at(trajectory, rate, curve if rate in best.tied else final).assign(shown=rate == best.shown)
+            for rate in np.unique(trajectory.learning_rate)
+        )
 
     return long_table(evidence.sweeps, rows)
 
@@ -50,28 +54,21 @@ def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.Data
     )
 
 
-def at_best_rate(table: pd.DataFrame) -> pd.DataFrame:
-    """Rows of each network and depth at the rate whose mean final loss is least, the lower rate in a tie."""
-    final = table[table["epoch"] == table["epoch"].max()]
-    means = final.groupby(["network", "depth", "learning_rate"], sort=False)["excess_loss"].mean().reset_index()
-    least = means.sort_values(["excess_loss", "learning_rate"]).groupby(["network", "depth"]).head(1)
-    return table.merge(least[["network", "depth", "learning_rate"]])
-
-
 def plot(table: pd.DataFrame) -> Figure:
     """Left: training curves at a middle and at the largest depth. Then final losses and best rates, as Figure 7."""
     figure, (curves, losses, rates) = panels(3)
-    best, depths = at_best_rate(table), sorted(table["depth"].unique())
+    best = best_rates(table[table["epoch"] == table["epoch"].max()], "excess_loss")
+    at_best, depths = at_shown_rate(table, best), sorted(table["depth"].unique())
     shown = dict(zip(("-", ":"), dict.fromkeys([depths[(len(depths) - 1) // 2], depths[-1]]), strict=False))
-    final = best[best["epoch"] == best["epoch"].max()]
+    final = at_best[at_best["epoch"] == at_best["epoch"].max()]
     for network in table["network"].unique():
         for line, depth in shown.items():
-            _plot_curve(curves, best[(best["network"] == network) & (best["depth"] == depth)], network, line)
+            _plot_curve(curves, at_best[(at_best["network"] == network) & (at_best["depth"] == depth)], network, line)
         by_depth, style = final[final["network"] == network].groupby("depth"), look(network)
         losses.plot(by_depth["excess_loss"].mean(), **style)
         low, high = (by_depth["excess_loss"].quantile(share) for share in (0.1, 0.9))
         losses.fill_between(low.index, low, high, color=style["color"], alpha=0.2, linewidth=0)
-        rates.plot(by_depth["learning_rate"].first(), **style)
+        plot_rates(rates, network, best, style)
     for axes in (curves, losses, rates):
         axes.set_yscale("log")
     curves.set_xscale("symlog", linthresh=1)
@@ -84,7 +81,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for axes in (losses, rates):
         depth_axis(axes, depths)
     losses.set_ylabel(r"final loss $-$ optimal loss")
-    rates.set_ylabel("optimal learning rate")
+    rates.set_ylabel("best learning rate")
     rates.legend(loc="lower left")
     return figure
 

@@ -21,6 +21,11 @@ def runs_of_rate(trajectory: Trajectory, rate: float) -> np.ndarray:
     return np.flatnonzero(trajectory.learning_rate == rate)
 
 
+def runs_in_rates(rates: np.ndarray) -> np.ndarray:
+    """Of each run of a trajectory which seed of its learning rate it is, counted from 0; rates of shape (r,)."""
+    return pd.Series(rates).groupby(rates).cumcount().to_numpy()
+
+
 def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> pd.DataFrame:
     """One table of all networks and depths, these two in front."""
     parts = []
@@ -35,18 +40,21 @@ def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> p
 def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
     """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
 
-    Columns: network, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number, index,
-    noise_floor, resolved. Epochs after a run diverged have an infinite loss and no spectrum.
+    Columns: network, learning_rate, shown, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number,
+    index, eigenvalues, noise_floor, resolved. A network has rows for each rate that is tied for its best one; ``shown``
+    marks the one that is drawn. Epochs after a run diverged have an infinite loss and no spectrum.
     """
     counted = _INDEX[evidence.protocol.negative_eigenvalues]
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory, spectra = evidence.followed[key], evidence.spectra[key]
-        epochs = trajectory.snapshot_epochs
-        run, epoch = np.meshgrid(np.arange(len(trajectory.learning_rate)), epochs)
+        epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
+        position, epoch = np.meshgrid(np.arange(len(rates)), epochs)
         return pd.DataFrame(
             {
-                "run": run.ravel(),
+                "learning_rate": rates[position].ravel(),
+                "shown": rates[position].ravel() == rates[0],
+                "run": runs_in_rates(rates)[position].ravel(),
                 "epoch": epoch.ravel(),
                 "loss": trajectory.loss[epochs].ravel(),
                 "gradient_norm": trajectory.gradient_norm[epochs].ravel(),
@@ -54,9 +62,10 @@ def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
                 "lambda_p10": spectra.lambda_p10.ravel(),
                 "condition_number": spectra.condition_number.ravel(),
                 "index": getattr(spectra, counted).ravel(),
+                "eigenvalues": evidence.eigenvalues[key],
                 "noise_floor": spectra.noise_floor.ravel(),
                 "resolved": spectra.resolved.ravel(),
             }
-        ).sort_values(["run", "epoch"])
+        ).sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
 
     return long_table(evidence.spectra, rows).drop(columns="depth")

@@ -1,0 +1,44 @@
+"""Sweeps of learning rates as tables: which rate is best, which are tied with it, and the runs at the one shown."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from resaudit.training.rates import BestRate, choose_rate
+
+Key = tuple[Any, ...]
+"""Network name and depth."""
+
+
+def sweep(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+    """The rates that every run of one network and depth tried, ascending (k,), and a column by run and rate (runs, k).
+
+    Infinite where a run diverged.
+    """
+    wide = rows.pivot_table(index="run", columns="learning_rate", values=column, dropna=False).dropna(axis="columns")
+    return wide.columns.to_numpy(), wide.to_numpy()
+
+
+def best_rates(table: pd.DataFrame, column: str) -> dict[Key, BestRate]:
+    """What each network's sweep at each depth says of its best rate, by a column of final losses."""
+    return {key: choose_rate(*sweep(rows, column)) for key, rows in table.groupby(["network", "depth"], sort=False)}
+
+
+def at_shown_rate(table: pd.DataFrame, best: Mapping[Key, BestRate]) -> pd.DataFrame:
+    """The runs of each network and depth at the rate that is shown; none where every rate has a run that diverged."""
+    keys = pd.MultiIndex.from_tuples([(*key, choice.shown) for key, choice in best.items()])
+    return table[pd.MultiIndex.from_frame(table[["network", "depth", "learning_rate"]]).isin(keys)]
+
+
+def plot_rates(axes: Axes, network: str, best: Mapping[Key, BestRate], style: Mapping[str, Any]) -> None:
+    """The rates shown against depth, a bar over those tied with each, an open marker where the grid's edge is tied."""
+    shown = {depth: choice for (name, depth), choice in best.items() if name == network and choice.shown is not None}
+    axes.plot(list(shown), [choice.shown for choice in shown.values()], **style)
+    for depth, choice in shown.items():
+        axes.plot([depth, depth], [choice.tied[0], choice.tied[-1]], color=style["color"], linewidth=0.8, alpha=0.6)
+        if choice.at_edge:
+            axes.plot(depth, choice.shown, color=style["color"], marker=style["marker"], markerfacecolor="white")
+    axes.set_yscale("log")

@@ -1,0 +1,121 @@
+"""The best learning rate of a sweep, and the rates that cannot be told from it: one definition for all that follows it.
+
+The paper's best rate is the one of the least average final loss (Demystifying ResNet, section 5.3.1). Taken as it
+stands, a last digit can flip it: near the edge of stability, whether a run diverges differs between processors, and
+with it which average is the least. So the rate that is shown is the *smallest* one whose average is within
+:data:`NEAR` of the least, which the figure's logarithmic axis cannot tell from it; and whatever rests on the choice is
+looked at under every rate of :attr:`BestRate.tied`. Needs NumPy and SciPy only.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import stdtrit
+
+from resaudit.training.trajectory import Trajectory
+
+NEAR = 1.1
+"""Averages within this factor of the least are equal on the figure: 0.04 decades, less than a marker's width."""
+LEVEL = 0.95
+"""Probability that the rate of the least expected loss is among the tied ones."""
+STILL_FALLING = 1.01
+"""A sweep whose least average lies at the end of its grid, this factor below the rate next to it, ended too early."""
+
+
+@dataclass(frozen=True)
+class BestRate:
+    """What a sweep of learning rates says of the best one.
+
+    Attributes:
+        shown: the smallest rate whose average final loss is within :data:`NEAR` of the least; None where some run
+            diverged at every rate.
+        tied: ascending, ``shown`` among them: the rates within :data:`NEAR` of the least average, and those whose
+            average is not larger than the least by a one-sided paired t-test, of the runs that did not diverge. So
+            rates are here too that are best only if no run diverges; a rate at which most runs diverge is not.
+        at_edge: whether the grid's first or last rate is tied, so that rates outside it may be as good.
+        still_falling: whether the least average lies at such an end and is still falling there.
+    """
+
+    shown: float | None
+    tied: tuple[float, ...]
+    at_edge: bool
+    still_falling: bool
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """The tied rates, the shown one first."""
+        return tuple(sorted(self.tied, key=lambda rate: (rate != self.shown, rate)))
+
+
+def choose_rate(rates: np.ndarray, losses: np.ndarray) -> BestRate:
+    """The best learning rate of a sweep.
+
+    Args:
+        rates: ascending, shape (k,).
+        losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a run
+            diverged. Runs of a row share their random draws.
+
+    The level of each test is Bonferroni's: (1 - :data:`LEVEL`) / (k - 1).
+
+    >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
+    BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
+    """
+    finite = np.isfinite(losses)
+    average = losses.mean(axis=0)
+    if not np.isfinite(average).any():
+        return BestRate(None, (), False, False)
+    least = int(np.argmin(average))
+    near = average <= NEAR * average[least]
+    trained = finite.mean(axis=0) >= 0.5
+    tail = (1 - LEVEL) / max(1, len(rates) - 1)
+    undecided = [bool(trained[k]) and not _is_larger(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
+    tied = np.flatnonzero(near | np.array(undecided))
+    edges = {0, len(rates) - 1} if len(rates) > 1 else set()
+    inner = {0: 1, len(rates) - 1: len(rates) - 2}
+    return BestRate(
+        shown=float(rates[np.flatnonzero(near)[0]]),
+        tied=tuple(float(rate) for rate in rates[tied]),
+        at_edge=bool(edges & set(tied.tolist())),
+        still_falling=least in edges and bool(average[inner[least]] > STILL_FALLING * average[least]),
+    )
+
+
+def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
+    """Whether losses are larger on average than the least ones, by a one-sided paired t-test; one pair cannot say."""
+    both = np.isfinite(losses) & np.isfinite(least)
+    difference = losses[both] - least[both]
+    if len(difference) < 2:
+        return False
+    error = difference.std(ddof=1) / np.sqrt(len(difference))
+    return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - tail) * error)
+
+
+def choice_of(trajectory: Trajectory) -> BestRate:
+    """The best learning rate of a trained sweep, by its excess losses."""
+    rates = np.unique(trajectory.learning_rate)
+    final = trajectory.excess_loss[-1]
+    return choose_rate(rates, np.stack([final[trajectory.learning_rate == rate] for rate in rates], axis=1))
+
+
+def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
+    """The learning rates that a network is looked at with, the shown one first.
+
+    Args:
+        trajectory: of the sweep.
+        choice: ``best``: the rates tied for it; ``tenth_of_best``: the one tried that is nearest to a tenth of it.
+
+    Returns:
+        The rates. Where some run diverged at every rate, the smallest rate.
+
+    Raises:
+        ValueError: another choice.
+    """
+    rates = np.unique(trajectory.learning_rate)
+    best = choice_of(trajectory)
+    if best.shown is None:
+        return (float(rates[0]),)
+    if choice == "best":
+        return best.order
+    if choice == "tenth_of_best":
+        return (float(rates[np.argmin(np.abs(np.log(rates) - np.log(best.shown / 10)))]),)
+    raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: best, tenth_of_best")

@@ -1,0 +1,112 @@
+"""Oracle: made sweeps, scipy's paired t-test. Sees a choice that a last digit or one diverged run flips unseen."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+from resaudit.papers.demystifying_resnet import fig07, shortcut1
+from resaudit.papers.evidence import Evidence
+from resaudit.papers.sweeps import at_shown_rate, best_rates
+from resaudit.training.rates import BestRate, choice_of, choose_rate, followed_rates
+from resaudit.training.trajectory import Trajectory
+
+RATES = np.array([0.01, 0.1, 1.0, 10.0])
+INF = np.inf
+
+
+def spread(*levels: float, runs: int = 5) -> np.ndarray:
+    """Runs about a level for each rate, all with the same deviations of a few per cent; infinite levels diverge."""
+    return np.outer(1 + 0.02 * np.linspace(-1, 1, runs), levels)
+
+
+def made(rates: list[float], final: list[float]) -> Trajectory:
+    empty = np.empty(0)
+    return Trajectory(np.array(rates), np.array(0.0), np.array([[9.0] * len(rates), final]), *[empty] * 4)
+
+
+def test_the_rate_of_the_least_average_is_shown() -> None:
+    assert choose_rate(RATES, spread(9, 4, 2, INF)) == BestRate(1.0, (1.0,), False, False)
+
+
+def test_of_rates_that_the_figure_cannot_tell_apart_the_smallest_is_shown_and_all_are_tied() -> None:
+    assert choose_rate(RATES, spread(9, 2.1, 2, INF)) == BestRate(0.1, (0.1, 1.0), False, False)
+    assert choose_rate(RATES, spread(9, 2.3, 2, INF)).shown == 1.0
+
+
+def test_whether_a_run_diverges_at_the_largest_rate_flips_neither_the_shown_rate_nor_the_tied_ones() -> None:
+    """What two processors were seen to give: 2-shortcut networks with ReLUs, depth 64, half decades."""
+    losses = spread(0.105, 0.0754, 0.0721, INF)
+    diverged = losses.copy()
+    diverged[:2, 2] = INF
+    assert choose_rate(RATES, losses) == choose_rate(RATES, diverged) == BestRate(0.1, (0.1, 1.0), False, False)
+
+
+def test_a_rate_at_which_most_runs_diverge_is_not_tied() -> None:
+    losses = spread(9, 2, 1, INF)
+    losses[:3, 2] = INF
+    assert choose_rate(RATES, losses).tied == (0.1,)
+
+
+def test_rates_are_tied_where_scipys_paired_test_cannot_tell_them_apart() -> None:
+    rng = np.random.default_rng(1)
+    seen = set()
+    for _ in range(50):
+        losses = (
+            rng.lognormal(sigma=0.5, size=(10, 1))
+            * np.array([1.5, 1.25, 1.0, 4.0])
+            * rng.lognormal(sigma=0.2, size=(10, 4))
+        )
+        least = int(np.argmin(losses.mean(axis=0)))
+        p = stats.ttest_rel(losses, losses[:, [least]], axis=0, alternative="greater").pvalue
+        near = losses.mean(axis=0) <= 1.1 * losses.mean(axis=0)[least]
+        expected = RATES[near | ~(p < 0.05 / 3)]
+        assert choose_rate(RATES, losses).tied == tuple(expected)
+        seen.add(len(expected))
+    assert seen >= {1, 2}
+
+
+def test_the_edge_of_the_grid_is_said_and_whether_losses_still_fall_there() -> None:
+    assert choose_rate(RATES, spread(9, 4, 2, 1)) == BestRate(10.0, (10.0,), True, True)
+    assert choose_rate(RATES, spread(1, 2, 4, 8)) == BestRate(0.01, (0.01,), True, True)
+    flat = choose_rate(RATES, spread(0.5, 0.5, 0.5, 0.5))
+    assert flat == BestRate(0.01, tuple(RATES), True, False), "every rate is as good as another: none is best"
+
+
+def test_where_every_rate_has_a_diverged_run_there_is_no_best_one() -> None:
+    losses = spread(1, 2, 3, 4)
+    losses[0] = INF
+    assert choose_rate(RATES, losses) == BestRate(None, (), False, False)
+    assert followed_rates(made([0.1, 0.2], [INF, INF]), "best") == (0.1,)
+
+
+def test_what_follows_a_sweep_takes_the_shown_rate_first_then_those_tied() -> None:
+    sweep = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], [2.0, 2.05, 9, 9.1, 1.99, 2.01])
+    assert followed_rates(sweep, "best") == (0.2, 0.3), "0.1 is worse in both runs, by the same"
+    assert followed_rates(made([1.0, 0.1, 0.01], [1, 2, 3]), "tenth_of_best") == (0.1,)
+    with pytest.raises(ValueError, match="unknown choice"):
+        followed_rates(sweep, "worst")
+
+
+def test_the_best_rate_is_of_the_last_epoch() -> None:
+    trajectory = made([0.1, 0.1, 0.2, 0.2], [2, 2.1, 3, 3.3])
+    trajectory.excess_loss[0] = [2, 2, 1, 1]
+    assert choice_of(trajectory).shown == 0.1, "0.2 was lower on the way"
+
+
+@pytest.mark.parametrize("final", [[4, 2, 1, 3, 0, INF], [1, 1, 1, 1, 1, 1], [INF] * 6, [3, 3, 1, 4, 9, 9]])
+def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[float]) -> None:
+    trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
+    table = fig07.table(Evidence({("xavier", 4): trajectory}))
+    best = best_rates(table, "excess_loss")
+    assert best == {("xavier", 4): choice_of(trajectory)}
+    shown = [] if best["xavier", 4].shown is None else [best["xavier", 4].shown]
+    assert at_shown_rate(table, best)["learning_rate"].unique().tolist() == shown
+    curves = shortcut1.table(Evidence({("xavier", 4): trajectory}))
+    assert curves[curves["shown"]]["learning_rate"].unique().tolist() == shown
+
+
+def test_figure_7_keeps_the_digits_of_the_excess_loss() -> None:
+    trajectory = Trajectory(np.array([0.1]), np.array(0.337), np.array([[1e-18]]), *[np.empty(0)] * 4)
+    table = fig07.table(Evidence({("xavier", 4): trajectory}))
+    assert table["final_loss"].tolist() == table["optimal_loss"].tolist() == [0.337]
+    assert table["excess_loss"].tolist() == [1e-18]
