@@ -9,12 +9,15 @@ import pandas as pd
 
 from resaudit.claims.checks import measure
 from resaudit.claims.checks.measured import Measured, Point
-from resaudit.claims.resampling import interval
+from resaudit.claims.intervals import covered, interval
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim
 
 ERROR_RATE = 0.05
 """Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of its intervals) (Bonferroni)."""
+
+SHORT = 0.02
+"""Intervals that cover this much less than their level say so."""
 
 
 class Verdict(Enum):
@@ -66,7 +69,19 @@ class Finding:
     @property
     def exact(self) -> bool:
         """Whether no point has a spread."""
-        return bool(self.measured.points) and all(point.draws is None for point in self.measured.points)
+        return bool(self.measured.points) and all(point.replicates is None for point in self.measured.points)
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of skewed runs' means that these intervals cover, where it is short of their level.
+
+        The least of all points; None where the level is kept (within :data:`SHORT`).
+        """
+        if not self.measured.arithmetic:
+            return None
+        runs = {point.runs for point in self.points if math.isfinite(point.high - point.low)}
+        shares = [covered(n, self.level, self.measured.logarithmic) for n in runs]
+        return min((share for share in shares if self.level - share > SHORT), default=None)
 
 
 @dataclass(frozen=True)
@@ -98,11 +113,8 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
     if table.empty:
         raise ResauditError("the table has no rows")
-    if "run" in table:
-        # So that a resample holds the same runs in whatever order they stand.
-        table = table.sort_values("run", kind="stable")
     measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
-    intervals = sum(point.draws is not None for part in measured.values() for point in part.points)
+    intervals = sum(point.replicates is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)
     findings = [_finding(name, claim.checks[name], part, level) for name, part in measured.items()]
     missing = _missing(claim, table, scale)
@@ -118,12 +130,14 @@ def _untried(name: str, check: Check) -> Finding:
 
 
 def _finding(name: str, check: Check, measured: Measured, level: float) -> Finding:
-    points = [_judged(check, point, level) for point in measured.points]
+    points = [_judged(check, point, level, measured.logarithmic) for point in measured.points]
     return Finding(name, check, _of_points(check, points), measured, level, points)
 
 
-def _judged(check: Check, point: Point, level: float) -> Judged:
-    low, high = (point.effect, point.effect) if point.draws is None else interval(point.draws, level)
+def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:
+    low, high = point.effect, point.effect
+    if point.replicates is not None:
+        low, high = interval(point.effect, point.replicates, point.runs, level, logarithmic)
     least, most = check.region
     least, most = -math.inf if least is None else least, math.inf if most is None else most
     if least <= low and high <= most:
@@ -211,13 +225,19 @@ def sentence(finding: Finding) -> str:
     if worst is None:
         left_out = finding.measured.left_out
         return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})." if left_out else ".")
-    spread = "exact" if finding.exact else f"{100 * finding.level:.4g} % interval {worst.low:.3g} to {worst.high:.3g}"
+    spread = "exact" if finding.exact else _interval_of(finding, worst)
     unknown = unmeasured(finding.check, finding.points)
     without = f" (nothing known of {', '.join(unknown)})" if unknown else ""
     return (
         f"{name}: {_how_often(finding.points)}{without}; at worst {worst.effect:.3g} at {worst.where} "
         f"({spread}, n = {worst.runs}), where {criterion(finding.check)} is claimed."
     )
+
+
+def _interval_of(finding: Finding, point: Judged) -> str:
+    said = f"{100 * finding.level:.4g} % interval {point.low:.3g} to {point.high:.3g}"
+    short = finding.coverage
+    return said if short is None else f"{said}, which covers {100 * short:.0f} % if runs are log-normal"
 
 
 def _how_often(points: list[Judged]) -> str:

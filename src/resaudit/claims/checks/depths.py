@@ -7,13 +7,12 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import epoch_at, logarithm, of_network, take, values_of
-from resaudit.claims.resampling import resampled_means
-from resaudit.errors import ResauditError
+from resaudit.claims.checks.rows import by_run, epoch_at, logarithm, of_network, take
+from resaudit.claims.intervals import replicate_means
 from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
-Logs = Mapping[int, np.ndarray]
-"""By depth: natural logarithms of a quantity, shape (runs,)."""
+Logs = Mapping[float, pd.Series]
+"""By depth: natural logarithms of a quantity, by run."""
 
 
 def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -34,11 +33,14 @@ def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_run
                 measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
             for before, depth in pairwise(depths):
                 reference = depths[0] if check.reference is Reference.first else before
-                here, there = (resampled_means(logs[d], f"{place} {d}") for d in (depth, reference))
+                where = f"{place}, depth {depth:g} over {reference:g}"
+                both = _of_common_runs([logs[depth], logs[reference]], where, least_runs, measured)
+                if both is None:
+                    continue
+                means = replicate_means(both)
                 with np.errstate(invalid="ignore", over="ignore"):
-                    ratio = np.exp(here - there)
-                runs = min(len(logs[depth]), len(logs[reference]))
-                measured.add(f"{place}, depth {depth} over {reference}", ratio[0], ratio[1:], runs)
+                    ratio = np.exp(means[:, 0] - means[:, 1])
+                measured.add(where, ratio[0], ratio[1:], len(both))
     return measured
 
 
@@ -52,10 +54,11 @@ def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int)
             where = f"{name}, {_words(check.by)}".lstrip(", ")
             measured.left_out.append(f"{where}: {len(logs)} of the two that a growth needs")
         for span in _spans(sorted(logs), check.span):
-            slope = _slope({place: logs[place] for place in span}, name)
-            where = f"{name}, {_words(check.by)} {span[0]} to {span[-1]}".lstrip(", ")
-            runs = min(len(logs[place]) for place in span)
-            measured.add(where, slope[0], slope[1:] if runs > 1 else None, runs)
+            where = f"{name}, {_words(check.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
+            every = _of_common_runs([logs[place] for place in span], where, least_runs, measured)
+            if every is not None:
+                slope = _slope(span, every)
+                measured.add(where, slope[0], slope[1:] if len(every) > 1 else None, len(every))
     return measured
 
 
@@ -71,14 +74,15 @@ def growth_difference(check: GrowthDifference, table: pd.DataFrame, least_runs: 
         for name in (check.network, check.other)
     }
     common = sorted(set(logs[check.network]) & set(logs[check.other]))
-    if len(common) > 1:
-        slopes = [_slope({depth: part[depth] for depth in common}, name) for name, part in logs.items()]
-        runs = min(len(part[depth]) for part in logs.values() for depth in common)
-        with np.errstate(invalid="ignore"):
-            difference = slopes[0] - slopes[1]
-        measured.add(f"depth {common[0]} to {common[-1]}", difference[0], difference[1:], runs)
-    else:
+    if len(common) < 2:
         measured.left_out.append(f"{len(common)} depths at which both are known, 2 are needed")
+        return measured
+    where = f"depth {common[0]:g} to {common[-1]:g}"
+    every = _of_common_runs([part[depth] for part in logs.values() for depth in common], where, least_runs, measured)
+    if every is not None:
+        with np.errstate(invalid="ignore"):
+            difference = _slope(common, every[:, : len(common)]) - _slope(common, every[:, len(common) :])
+        measured.add(where, difference[0], difference[1:], len(every))
     return measured
 
 
@@ -99,7 +103,7 @@ def _parts(check: GrowthExponent, table: pd.DataFrame) -> list[tuple[str, pd.Dat
     ]
 
 
-def _spans(places: list[int], span: Span) -> list[list[int]]:
+def _spans(places: list[float], span: Span) -> list[list[float]]:
     if len(places) < 2:
         return []
     steps = [list(pair) for pair in pairwise(places)]
@@ -108,14 +112,13 @@ def _spans(places: list[int], span: Span) -> list[list[int]]:
 
 def _logs(
     rows: pd.DataFrame, column: str, by: str, network: str, least_runs: int, measured: Measured
-) -> dict[int, np.ndarray]:
+) -> dict[float, pd.Series]:
     """Logarithms by depth. A depth with an unknown run is left out: those known would be the smaller ones."""
     logs = {}
-    for depth, part in rows.groupby(by):
-        values = values_of(part, column)
-        where = f"{network}, {_words(by)} {depth}".lstrip(", ")
-        if "run" in part and part["run"].duplicated().any():
-            raise ResauditError(f"{where} has a run more than once; a table with epochs needs epochs in the check")
+    for place, part in rows.groupby(by):
+        depth = float(str(place))
+        where = f"{network}, {_words(by)} {depth:g}".lstrip(", ")
+        values = by_run(part, column, where)
         if values.isna().any():
             measured.left_out.append(
                 f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision"
@@ -123,16 +126,24 @@ def _logs(
         elif len(values) < least_runs:
             measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
         else:
-            logs[int(float(str(depth)))] = logarithm(values.to_numpy(dtype=float), column)
+            logs[depth] = pd.Series(logarithm(values.to_numpy(dtype=float), column), index=values.index)
     return logs
 
 
-def _slope(logs: Logs, group: str) -> np.ndarray:
-    """Least-squares slope of mean logarithms against log depth, then of resampled ones; shape (1 + draws,)."""
-    means = np.stack([resampled_means(part, f"{group} {depth}") for depth, part in logs.items()])
-    centred = np.log(list(logs)) - np.mean(np.log(list(logs)))
+def _of_common_runs(parts: list[pd.Series], where: str, least_runs: int, measured: Measured) -> np.ndarray | None:
+    """The runs that all parts have, shape (runs, parts); None, and said so, where they are too few."""
+    common = pd.concat(parts, axis=1, join="inner").to_numpy()
+    if len(common) < least_runs:
+        measured.left_out.append(f"{where}: {len(common)} runs are in all of them, {least_runs} are needed")
+        return None
+    return common
+
+
+def _slope(depths: list[float], logs: np.ndarray) -> np.ndarray:
+    """Least-squares slope of mean logarithms (runs, depths) against log depth, with its replicates; (1 + runs,)."""
+    centred = np.log(depths) - np.mean(np.log(depths))
     with np.errstate(invalid="ignore"):
-        return np.asarray(centred @ means / np.sum(centred**2))
+        return np.asarray(replicate_means(logs) @ centred / np.sum(centred**2))
 
 
 def _words(column: str) -> str:

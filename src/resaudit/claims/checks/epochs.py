@@ -4,8 +4,8 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import epoch_at, not_negative, of_network, take
-from resaudit.claims.resampling import resampled_means
+from resaudit.claims.checks.rows import by_run, epoch_at, not_negative, of_network, take
+from resaudit.claims.intervals import replicate_means
 from resaudit.ledger import CurveRatio, EarlyFall, PeakAtDrop
 
 
@@ -17,6 +17,7 @@ def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measur
     measured = Measured(
         f"fall of the {what} of {check.network} by epoch {epoch} {of_whole}".rstrip(),
         "a share" if check.of_whole else f"a difference of the {what}",
+        arithmetic=True,
     )
     curves = _curves(table, check.network, check.column)
     if epoch not in curves.index:
@@ -27,7 +28,7 @@ def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measur
     if check.of_whole:
         whole = start - curves.min()
         fall = (fall / whole).where(whole > 0)
-    _add_mean(measured, f"epoch {epoch}", fall.to_numpy(), check.network, least_runs)
+    _add_mean(measured, f"epoch {epoch}", fall.to_numpy(), least_runs)
     return measured
 
 
@@ -37,6 +38,7 @@ def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Mea
         f"distance of the peak of the {check.peak.replace('_', ' ')} of {check.network} to the steepest fall of its "
         f"{check.drop.replace('_', ' ')}",
         "epochs",
+        arithmetic=True,
     )
     peaks, drops = (_curves(table, check.network, column) for column in (check.peak, check.drop))
     epochs = drops.index.to_numpy()
@@ -49,7 +51,7 @@ def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Mea
             continue
         steepest, peak = int(np.nanargmin(slopes)), epochs[int(np.nanargmax(peaks[run]))]
         distances.append(max(epochs[steepest] - peak, peak - epochs[steepest + 1], 0.0))
-    _add_mean(measured, "all runs", np.array(distances), check.network, least_runs)
+    _add_mean(measured, "all runs", np.array(distances), least_runs)
     return measured
 
 
@@ -59,6 +61,7 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
         f"mean excess loss of {check.network} over that of {check.other}, each at its best rate, during training",
         "a factor",
         logarithmic=True,
+        arithmetic=True,
     )
     take(table, "network", "depth", "run", "epoch", "excess_loss")
     table = _curves_alone(not_negative(table, "excess_loss"))
@@ -67,18 +70,16 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
         at_epoch = table[table["epoch"] == epoch]
         for depth in sorted(at_epoch["depth"].unique()):
             rows = at_epoch[at_epoch["depth"] == depth]
-            excess = [of_network(rows, name)["excess_loss"].to_numpy() for name in (check.network, check.other)]
-            where, runs = f"depth {depth}, epoch {epoch}", min(map(len, excess))
-            if runs < least_runs:
-                measured.left_out.append(f"{where}: {runs} runs, {least_runs} are needed")
+            where = f"depth {depth}, epoch {epoch}"
+            excess = [by_run(of_network(rows, name), "excess_loss", where) for name in (check.network, check.other)]
+            both = pd.concat(excess, axis=1, join="inner").to_numpy(dtype=float)
+            if len(both) < least_runs:
+                measured.left_out.append(f"{where}: {len(both)} runs, {least_runs} are needed")
                 continue
-            network, other = (
-                resampled_means(part, f"{name} {depth}")
-                for part, name in zip(excess, (check.network, check.other), strict=True)
-            )
+            means = replicate_means(both)
             with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                ratio = network / other
-            measured.add(where, ratio[0], ratio[1:], runs)
+                ratio = means[:, 0] / means[:, 1]
+            measured.add(where, ratio[0], ratio[1:], len(both))
     return measured
 
 
@@ -97,10 +98,10 @@ def _curves(table: pd.DataFrame, network: str, column: str) -> pd.DataFrame:
     return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)
 
 
-def _add_mean(measured: Measured, where: str, values: np.ndarray, group: str, least_runs: int) -> None:
-    known = int(np.isfinite(values).sum())
-    if known < least_runs:
-        measured.left_out.append(f"{where}: {known} runs have a value, {least_runs} are needed")
+def _add_mean(measured: Measured, where: str, values: np.ndarray, least_runs: int) -> None:
+    values = values[np.isfinite(values)]
+    if len(values) < least_runs:
+        measured.left_out.append(f"{where}: {len(values)} runs have a value, {least_runs} are needed")
         return
-    mean = resampled_means(values, group)
-    measured.add(where, mean[0], mean[1:], known)
+    mean = replicate_means(values)
+    measured.add(where, mean[0], mean[1:], len(values))

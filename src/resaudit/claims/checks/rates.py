@@ -1,6 +1,6 @@
 """Checks of final losses and best learning rates (Figures 7 and 8).
 
-The best rate is chosen anew in every resample of the runs, so that the choice is part of what is uncertain.
+The loss is that at the rate which is best over all runs; the best rate is chosen anew without each run.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.claims.resampling import resampled_means
+from resaudit.claims.intervals import replicate_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import (
     BestRateKept,
@@ -30,9 +30,9 @@ COLUMNS = ("network", "depth", "learning_rate", "run", "final_loss")
 
 @dataclass(frozen=True)
 class Best:
-    """Mean final loss, or its distance to the optimum, at the best rate, and that rate; shape (1 + draws,).
+    """Mean final loss, or its distance to the optimum, at the best rate, and that rate; shape (1 + runs,).
 
-    The sample's first, then the resamples'. Where every rate has a run that diverged, the loss is infinite and the rate
+    Over all runs first, then without each. Where every rate has a run that diverged, the loss is infinite and the rate
     NaN.
     """
 
@@ -43,7 +43,12 @@ class Best:
 
 def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Measured:
     """How far the mean final loss lies above the optimal one, relative to it."""
-    measured = Measured("mean final loss at the best rate above the optimal loss, as a share of it", "a share")
+    measured = Measured(
+        "mean final loss at the best rate above the optimal loss, as a share of it",
+        "a share",
+        logarithmic=True,
+        arithmetic=True,
+    )
     table = take(_finals(table), "optimal_loss")
     for network in check.networks:
         for depth, rows in _by_depth(of_network(table, network), check.depths):
@@ -58,14 +63,16 @@ def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Me
 def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int) -> Measured:
     """Others' mean final loss, or its distance to the optimum, over the network's."""
     what = "distance of the mean final loss to the optimum" if check.excess else "mean final loss"
-    measured = Measured(f"{what}, the other network's over that of {check.network}", "a factor", logarithmic=True)
+    measured = Measured(
+        f"{what}, the other network's over that of {check.network}", "a factor", logarithmic=True, arithmetic=True
+    )
     table = take(_finals(table), *(["optimal_loss"] if check.excess else []))
     for other in check.others:
         for depth, rows in _by_depth(table, check.depths):
             optimum = _optimum(rows) if check.excess else 0.0
             above, below = (
-                _best(of_network(rows, name), name, depth, least_runs, measured, optimum)
-                for name in (other, check.network)
+                _best(part, name, depth, least_runs, measured, optimum)
+                for part, name in _of_common_runs(rows, other, check.network)
             )
             _add_ratio(measured, f"{other}, depth {depth}", above, below, optimum)
     return measured
@@ -74,12 +81,16 @@ def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int
 def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
     """The network's mean final loss at each depth over that at the depth before."""
     measured = Measured(
-        f"mean final loss of {check.network} over the same at the depth before", "a factor", logarithmic=True
+        f"mean final loss of {check.network} over the same at the depth before",
+        "a factor",
+        logarithmic=True,
+        arithmetic=True,
     )
     parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
     if len(parts) < 2:
         _say_depths(measured, len(parts))
     for (shallower, before), (depth, rows) in pairwise(parts):
+        before, rows = before[before["run"].isin(rows["run"])], rows[rows["run"].isin(before["run"])]
         _add_ratio(
             measured,
             f"depth {depth} over {shallower}",
@@ -95,7 +106,8 @@ def best_rate_ratio(check: BestRateRatio, table: pd.DataFrame, least_runs: int) 
     table = _finals(table)
     for other in check.others:
         for depth, rows in _by_depth(table[table["depth"] >= check.from_depth], Depths.all):
-            pair = [_best(of_network(rows, name), name, depth, least_runs, measured) for name in (check.network, other)]
+            both = _of_common_runs(rows, check.network, other)
+            pair = [_best(part, name, depth, least_runs, measured) for part, name in both]
             _add_rate_ratio(measured, f"{other}, depth {depth}", *pair)
     return measured
 
@@ -109,7 +121,8 @@ def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) ->
     )
     parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
     if len(parts) > 1:
-        ends = [parts[-1], parts[0]]
+        (most, deep), (least, shallow) = parts[-1], parts[0]
+        ends = [(most, deep[deep["run"].isin(shallow["run"])]), (least, shallow[shallow["run"].isin(deep["run"])])]
         pair = [_best(rows, check.network, depth, least_runs, measured) for depth, rows in ends]
         _add_rate_ratio(measured, f"depth {ends[0][0]} over {ends[1][0]}", *pair)
     else:
@@ -119,16 +132,21 @@ def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) ->
 
 def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: int) -> Measured:
     """Largest over least mean final loss of all networks and rates, at one depth."""
-    measured = Measured("largest over least mean final loss of all rates and networks", "a factor", logarithmic=True)
+    measured = Measured(
+        "largest over least mean final loss of all rates and networks", "a factor", logarithmic=True, arithmetic=True
+    )
     finals = _finals(table)
     at_depth = finals[finals["depth"] == check.depth]
     means = []
+    shared = set.intersection(*(set(of_network(at_depth, network)["run"]) for network in check.networks))
     for network in check.networks:
-        losses, _ = _sweep(of_network(at_depth, network), f"{network}, depth {check.depth}", measured)
+        rows = of_network(at_depth, network)
+        rows = rows[rows["run"].isin(shared)]
+        losses, _ = _sweep(rows, f"{network}, depth {check.depth}", measured)
         if len(losses) < least_runs:
             measured.left_out.append(f"{network}, depth {check.depth}: {len(losses)} runs, {least_runs} are needed")
             return measured
-        means.append(resampled_means(losses, f"{network} {check.depth}"))
+        means.append(replicate_means(losses))
         runs = len(losses)
     every = np.concatenate(means, axis=1)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -172,6 +190,13 @@ def _finals(table: pd.DataFrame) -> pd.DataFrame:
     return not_negative(take(table, *COLUMNS), "final_loss")
 
 
+def _of_common_runs(rows: pd.DataFrame, *networks: str) -> list[tuple[pd.DataFrame, str]]:
+    """The rows of each network, of the runs that all of them have, with its name."""
+    parts = [of_network(rows, name) for name in networks]
+    shared = set.intersection(*(set(part["run"]) for part in parts))
+    return [(part[part["run"].isin(shared)], name) for part, name in zip(parts, networks, strict=True)]
+
+
 def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
     every = sorted(table["depth"].unique())
     for depth in every if depths is Depths.all else every[-1:]:
@@ -193,10 +218,9 @@ def _best(
     if (losses - optimum < -1e-9 * optimum).any():
         raise ResauditError(f"column final_loss has {losses.min():.6g}, below the optimal loss {optimum:.6g}")
     # The optimum is taken off before the mean, whose rounding could fall below it.
-    means = resampled_means(np.maximum(losses - optimum, 0.0), f"{network} {depth}")
-    chosen = means.argmin(axis=1)
-    least = np.take_along_axis(means, chosen[:, None], axis=1)[:, 0]
-    return Best(least, np.where(np.isfinite(least), rates[chosen], np.nan), len(losses))
+    means = replicate_means(np.maximum(losses - optimum, 0.0))
+    chosen = rates[means.argmin(axis=1)]
+    return Best(means[:, means[0].argmin()], np.where(np.isfinite(means.min(axis=1)), chosen, np.nan), len(losses))
 
 
 def _sweep(rows: pd.DataFrame, where: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:

@@ -89,6 +89,20 @@ def logarithm(values: np.ndarray, what: str) -> np.ndarray:
         return np.asarray(np.log(values))
 
 
+def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
+    """A column as numbers, NaN where it is not evidence, by the number of the run (or draw), ascending.
+
+    Raises:
+        ResauditError: a run stands there more than once.
+    """
+    key = next((name for name in ("run", "draw") if name in rows), None)
+    if key is None:
+        return values_of(rows, column).reset_index(drop=True)
+    if rows[key].duplicated().any():
+        raise ResauditError(f"{where} has a {key} more than once; a table with epochs needs epochs in the check")
+    return values_of(rows, column).set_axis(rows[key]).sort_index()
+
+
 def of_network(table: pd.DataFrame, network: str) -> pd.DataFrame:
     """The rows of a network, possibly none."""
     return take(table, "network")[table["network"] == network]
