@@ -219,10 +219,14 @@ class BestRateKept(Check):
 
 @dataclass
 class SpreadOverRates(Check):
-    """Largest over least mean final loss of the networks over every learning rate, at one depth."""
+    """Largest over least mean final loss of the networks over every learning rate, at one depth.
+
+    ``rates_up_to``: larger rates are not looked at.
+    """
 
     networks: list[str] = field(default_factory=list)
     depth: int = bounded(at_least=1)
+    rates_up_to: float | None = bounded(None, above=0)
 
     @property
     def parts(self) -> list[str]:

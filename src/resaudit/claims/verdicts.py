@@ -31,7 +31,16 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Judged:
-    """A point with its interval, and which side of the threshold it is on."""
+    """A point with its interval, and which side of the threshold it is on.
+
+    Attributes:
+        where: the place.
+        effect: at the learning rates shown, where it depends on some.
+        low, high: ends of its interval.
+        runs: it is from.
+        verdict: supported only if it is at every choice of tied rates, contradicted likewise.
+        tied: the least and the largest end of all these choices' intervals; None where there is no choice.
+    """
 
     where: str
     effect: float
@@ -39,6 +48,12 @@ class Judged:
     high: float
     runs: int
     verdict: Verdict
+    tied: tuple[float, float] | None = None
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """What the verdict goes by: of all tied choices, or of the only one."""
+        return self.tied or (self.low, self.high)
 
 
 @dataclass(frozen=True)
@@ -69,7 +84,9 @@ class Finding:
     @property
     def exact(self) -> bool:
         """Whether no point has a spread."""
-        return bool(self.measured.points) and all(point.replicates is None for point in self.measured.points)
+        return bool(self.measured.points) and not any(
+            point.replicates is not None or point.others for point in self.measured.points
+        )
 
     @property
     def coverage(self) -> float | None:
@@ -135,16 +152,26 @@ def _finding(name: str, check: Check, measured: Measured, level: float) -> Findi
 
 
 def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:
-    low, high = point.effect, point.effect
-    if point.replicates is not None:
-        low, high = interval(point.effect, point.replicates, point.runs, level, logarithmic)
+    low, high = _interval(point, level, logarithmic)
+    every = [(low, high), *(_interval(other, level, logarithmic) for other in point.others)]
+    bottom, top = min(ends[0] for ends in every), max(ends[1] for ends in every)
     least, most = check.region
     least, most = -math.inf if least is None else least, math.inf if most is None else most
-    if least <= low and high <= most:
+    if least <= bottom and top <= most:
         verdict = Verdict.supported
     else:
-        verdict = Verdict.contradicted if high < least or low > most else Verdict.inconclusive
-    return Judged(point.where, point.effect, low, high, point.runs, verdict)
+        verdict = Verdict.contradicted if top < least or bottom > most else Verdict.inconclusive
+    tied = (bottom, top) if point.others else None
+    return Judged(point.where, point.effect, low, high, point.runs, verdict, tied)
+
+
+def _interval(point: Point, level: float, logarithmic: bool) -> tuple[float, float]:
+    """A point's interval; everything where the effect is not a number."""
+    if math.isnan(point.effect):
+        return (0.0 if logarithmic else -math.inf), math.inf
+    if point.replicates is None:
+        return point.effect, point.effect
+    return interval(point.effect, point.replicates, point.runs, level, logarithmic)
 
 
 def _of_points(check: Check, points: list[Judged]) -> Verdict:
@@ -167,9 +194,10 @@ def _against(check: Check, point: Judged) -> float:
     """How far a point's interval reaches towards the other side; larger is worse for the claim."""
     least, most = check.region
     if check.within_factor is not None:
-        return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in (point.low, point.high))
-    beyond = [point.high - most] if most is not None else []
-    return max(beyond + ([least - point.low] if least is not None else []))
+        return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends)
+    low, high = point.ends
+    beyond = [high - most] if most is not None else []
+    return max(beyond + ([least - low] if least is not None else []))
 
 
 def _missing(claim: Claim, table: pd.DataFrame, scale: str) -> list[str]:
@@ -235,7 +263,11 @@ def sentence(finding: Finding) -> str:
 
 
 def _interval_of(finding: Finding, point: Judged) -> str:
-    said = f"{100 * finding.level:.4g} % interval {point.low:.3g} to {point.high:.3g}"
+    low, high = point.ends
+    if finding.measured.spread:
+        return f"{low:.3g} to {high:.3g} {finding.measured.spread}"
+    tied = ", at every tied learning rate" if point.tied else ""
+    said = f"{100 * finding.level:.4g} % interval {low:.3g} to {high:.3g}{tied}"
     short = finding.coverage
     return said if short is None else f"{said}, which covers {100 * short:.0f} % if runs are log-normal"
 

@@ -114,10 +114,10 @@ def reference_file(name: str) -> Path:
 
 
 def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:
-    fresh, reference, absolute = both[column], both[f"{column}_reference"], tolerance.absolute
+    fresh, reference, absolute = both[column], both[f"{column}_reference"], np.full(len(both), tolerance.absolute)
     if tolerance.eigenvalues:
         # Half an eigenvalue more, since shares are rounded.
-        absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"]
+        absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"].to_numpy()
     return np.isclose(fresh, reference, rtol=tolerance.relative, atol=absolute, equal_nan=True)
 
 
@@ -144,12 +144,14 @@ def other_choices(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
         return []
     of_network = [column for column in _CURVE[:-1] if column in reference]
     here, there = (
-        table[table["shown"]].groupby(of_network, sort=False)["learning_rate"].first() for table in (fresh, reference)
+        table.loc[table["shown"], [*of_network, "learning_rate"]].drop_duplicates() for table in (fresh, reference)
     )
+    both = there.merge(here, on=of_network, suffixes=("_there", ""))
     return [
-        f"{' '.join(map(str, np.atleast_1d(key)))} is drawn at rate {here[key]:.3g}, in the reference at {rate:.3g}"
-        for key, rate in there.items()
-        if key in here.index and here[key] != rate
+        f"{' '.join(str(row[key]) for key in of_network)} is drawn at rate {row['learning_rate']:.3g}, "
+        f"in the reference at {row['learning_rate_there']:.3g}"
+        for row in both.to_dict("records")
+        if row["learning_rate"] != row["learning_rate_there"]
     ]
 
 

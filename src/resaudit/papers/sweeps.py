@@ -35,10 +35,12 @@ def at_shown_rate(table: pd.DataFrame, best: Mapping[Key, BestRate]) -> pd.DataF
 
 def plot_rates(axes: Axes, network: str, best: Mapping[Key, BestRate], style: Mapping[str, Any]) -> None:
     """The rates shown against depth, a bar over those tied with each, an open marker where the grid's edge is tied."""
-    shown = {depth: choice for (name, depth), choice in best.items() if name == network and choice.shown is not None}
-    axes.plot(list(shown), [choice.shown for choice in shown.values()], **style)
-    for depth, choice in shown.items():
-        axes.plot([depth, depth], [choice.tied[0], choice.tied[-1]], color=style["color"], linewidth=0.8, alpha=0.6)
-        if choice.at_edge:
-            axes.plot(depth, choice.shown, color=style["color"], marker=style["marker"], markerfacecolor="white")
+    choices = {depth: choice for (name, depth), choice in best.items() if name == network}
+    shown = {depth: choice.shown for depth, choice in choices.items() if choice.shown is not None}
+    axes.plot(list(shown), list(shown.values()), **style)
+    for depth, rate in shown.items():
+        tied = choices[depth].tied
+        axes.plot([depth, depth], [tied[0], tied[-1]], color=style["color"], linewidth=0.8, alpha=0.6)
+        if choices[depth].at_edge:
+            axes.plot(depth, rate, color=style["color"], marker=style["marker"], markerfacecolor="white")
     axes.set_yscale("log")

@@ -47,15 +47,15 @@ class BestRate:
         return tuple(sorted(self.tied, key=lambda rate: (rate != self.shown, rate)))
 
 
-def choose_rate(rates: np.ndarray, losses: np.ndarray) -> BestRate:
+def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> BestRate:
     """The best learning rate of a sweep.
 
     Args:
         rates: ascending, shape (k,).
         losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a run
             diverged. Runs of a row share their random draws.
-
-    The level of each test is Bonferroni's: (1 - :data:`LEVEL`) / (k - 1).
+        level: probability that the rate of the least expected loss is tied. Each test has Bonferroni's share of the
+            rest, (1 - level) / (k - 1).
 
     >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
     BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
@@ -67,7 +67,7 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray) -> BestRate:
     least = int(np.argmin(average))
     near = average <= NEAR * average[least]
     trained = finite.mean(axis=0) >= 0.5
-    tail = (1 - LEVEL) / max(1, len(rates) - 1)
+    tail = (1 - level) / max(1, len(rates) - 1)
     undecided = [bool(trained[k]) and not _is_larger(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
     tied = np.flatnonzero(near | np.array(undecided))
     edges = {0, len(rates) - 1} if len(rates) > 1 else set()

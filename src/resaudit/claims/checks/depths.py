@@ -7,7 +7,8 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import by_run, epoch_at, logarithm, of_network, take
+from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithm, of_network, take
 from resaudit.claims.intervals import replicate_means
 from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
@@ -25,23 +26,31 @@ def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_run
         rows = rows[rows["depth"].isin(check.depths)] if check.depths else rows
         for share in shares if len(rows) else []:
             epoch = None if share is None else epoch_at(rows, share)
-            at_epoch = rows if epoch is None else rows[rows["epoch"] == epoch]
-            logs = _logs(at_epoch, check.column, "depth", network, least_runs, measured)
             place = network if epoch is None else f"{network}, epoch {epoch}"
+            logs = _tied_logs(rows, epoch, check.column, network, least_runs, measured)
             depths = sorted(logs)
             if len(depths) < 2:
                 measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
             for before, depth in pairwise(depths):
                 reference = depths[0] if check.reference is Reference.first else before
                 where = f"{place}, depth {depth:g} over {reference:g}"
-                both = _of_common_runs([logs[depth], logs[reference]], where, least_runs, measured)
-                if both is None:
-                    continue
-                means = replicate_means(both)
-                with np.errstate(invalid="ignore", over="ignore"):
-                    ratio = np.exp(means[:, 0] - means[:, 1])
-                measured.add(where, ratio[0], ratio[1:], len(both))
+                add_ratio(measured, where, logs[depth], logs[reference], least_runs, of_logarithms=True)
     return measured
+
+
+def _tied_logs(
+    rows: pd.DataFrame, epoch: int | None, column: str, network: str, least_runs: int, measured: Measured
+) -> dict[float, list[pd.Series]]:
+    """Logarithms by depth, at the learning rate shown and then at those tied with it."""
+    tied: dict[float, list[pd.Series]] = {}
+    for _, of_depth in rows.groupby("depth"):
+        for part in at_tied_rates(of_depth):
+            at_epoch = part if epoch is None else part[part["epoch"] == epoch]
+            # What a tied rate leaves out of its runs has been said of the sweep.
+            said = measured if part is of_depth or part["shown"].all() else Measured("", "")
+            for depth, logs in _logs(at_epoch, column, "depth", network, least_runs, said).items():
+                tied.setdefault(depth, []).append(logs)
+    return tied
 
 
 def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int) -> Measured:

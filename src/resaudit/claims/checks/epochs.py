@@ -1,10 +1,13 @@
 """Checks of when things happen during training (Figure 6, and training curves)."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import by_run, epoch_at, not_negative, of_network, take
+from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take
 from resaudit.claims.intervals import replicate_means
 from resaudit.ledger import CurveRatio, EarlyFall, PeakAtDrop
 
@@ -19,16 +22,19 @@ def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measur
         "a share" if check.of_whole else f"a difference of the {what}",
         arithmetic=True,
     )
-    curves = _curves(table, check.network, check.column)
-    if epoch not in curves.index:
-        measured.left_out.append(f"epoch {epoch}: {check.network} has no row there")
-        return measured
-    start = curves.iloc[0]
-    fall = start - curves.loc[epoch]
-    if check.of_whole:
-        whole = start - curves.min()
-        fall = (fall / whole).where(whole > 0)
-    _add_mean(measured, f"epoch {epoch}", fall.to_numpy(), least_runs)
+    falls = []
+    for rows in _of_network(table, check.network, check.column):
+        curves = _curves(rows, check.column)
+        if epoch not in curves.index:
+            measured.left_out.append(f"epoch {epoch}: {check.network} has no row there")
+            return measured
+        start = curves.iloc[0]
+        fall = start - curves.loc[epoch]
+        if check.of_whole:
+            whole = start - curves.min()
+            fall = (fall / whole).where(whole > 0)
+        falls.append(fall.to_numpy())
+    _add_means(measured, f"epoch {epoch}", falls, least_runs)
     return measured
 
 
@@ -40,7 +46,14 @@ def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Mea
         "epochs",
         arithmetic=True,
     )
-    peaks, drops = (_curves(table, check.network, column) for column in (check.peak, check.drop))
+    rows_at_rates = _of_network(table, check.network, check.peak, check.drop)
+    distances = [_distances(_curves(rows, check.peak), _curves(rows, check.drop)) for rows in rows_at_rates]
+    _add_means(measured, "all runs", distances, least_runs)
+    return measured
+
+
+def _distances(peaks: pd.DataFrame, drops: pd.DataFrame) -> np.ndarray:
+    """Epochs between a run's peak and its steepest drop; NaN where it has none."""
     epochs = drops.index.to_numpy()
     distances = []
     for run in drops:
@@ -51,8 +64,7 @@ def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Mea
             continue
         steepest, peak = int(np.nanargmin(slopes)), epochs[int(np.nanargmax(peaks[run]))]
         distances.append(max(epochs[steepest] - peak, peak - epochs[steepest + 1], 0.0))
-    _add_mean(measured, "all runs", np.array(distances), least_runs)
-    return measured
+    return np.array(distances)
 
 
 def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -64,44 +76,37 @@ def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Meas
         arithmetic=True,
     )
     take(table, "network", "depth", "run", "epoch", "excess_loss")
-    table = _curves_alone(not_negative(table, "excess_loss"))
+    not_negative(table, "excess_loss")
     for share in check.epochs:
         epoch = epoch_at(table, share)
-        at_epoch = table[table["epoch"] == epoch]
-        for depth in sorted(at_epoch["depth"].unique()):
-            rows = at_epoch[at_epoch["depth"] == depth]
+        for depth, of_depth in table.groupby("depth"):
             where = f"depth {depth}, epoch {epoch}"
-            excess = [by_run(of_network(rows, name), "excess_loss", where) for name in (check.network, check.other)]
-            both = pd.concat(excess, axis=1, join="inner").to_numpy(dtype=float)
-            if len(both) < least_runs:
-                measured.left_out.append(f"{where}: {len(both)} runs, {least_runs} are needed")
-                continue
-            means = replicate_means(both)
-            with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-                ratio = means[:, 0] / means[:, 1]
-            measured.add(where, ratio[0], ratio[1:], len(both))
+            above, below = (
+                [
+                    by_run(part[part["epoch"] == epoch], "excess_loss", where)
+                    for part in at_tied_rates(of_network(of_depth, name))
+                ]
+                for name in (check.network, check.other)
+            )
+            add_ratio(measured, where, above, below, least_runs)
     return measured
 
 
-def _curves_alone(table: pd.DataFrame) -> pd.DataFrame:
-    """Without the runs of which nothing but the end is there, at rates other than the best."""
-    if "learning_rate" not in table:
-        return table
-    started = table[table["epoch"] == table["epoch"].min()][["network", "depth", "learning_rate"]].drop_duplicates()
-    return table.merge(started)
+def _of_network(table: pd.DataFrame, network: str, *columns: str) -> list[pd.DataFrame]:
+    """One network's rows, at the learning rate that is shown, then at those tied with it."""
+    return at_tied_rates(of_network(take(table, "network", "run", "epoch", "loss", *columns), network))
 
 
-def _curves(table: pd.DataFrame, network: str, column: str) -> pd.DataFrame:
+def _curves(rows: pd.DataFrame, column: str) -> pd.DataFrame:
     """A column by epoch (rows) and run (columns); epochs at which a run had diverged are NaN."""
-    rows = of_network(take(table, "network", "run", "epoch", "loss", column), network)
     rows = rows.assign(**{column: rows[column].where(np.isfinite(rows["loss"]))})
     return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)
 
 
-def _add_mean(measured: Measured, where: str, values: np.ndarray, least_runs: int) -> None:
-    values = values[np.isfinite(values)]
-    if len(values) < least_runs:
-        measured.left_out.append(f"{where}: {len(values)} runs have a value, {least_runs} are needed")
+def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], least_runs: int) -> None:
+    """The mean over the runs that have a value, at the learning rate shown first, then at those tied with it."""
+    known = [each[np.isfinite(each)] for each in values]
+    if len(known[0]) < least_runs:
+        measured.left_out.append(f"{where}: {len(known[0])} runs have a value, {least_runs} are needed")
         return
-    mean = replicate_means(values)
-    measured.add(where, mean[0], mean[1:], len(values))
+    measured.add_tied(where, [(replicate_means(each), len(each)) for each in known])

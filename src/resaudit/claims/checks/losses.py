@@ -1,10 +1,14 @@
 """Checks of what lies along training as a function of the loss, and at its end (Figures 5 and 6)."""
 
+from collections.abc import Iterator
+from itertools import product
+
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import by_run, epoch_at, logarithm, of_network, take, values_of
+from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithm, of_network, take, values_of
 from resaudit.claims.intervals import replicate_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import AtEveryLoss, AtTheEnd, Comparison, LargeAgainstSmallLoss
@@ -43,18 +47,23 @@ def large_against_small_loss(check: LargeAgainstSmallLoss, table: pd.DataFrame, 
     )
     grid = _common_losses(check.network, check.others, table, least_runs, 2, measured)
     for other in check.others if len(grid) else []:
-        network, comparison = _curves_of_both(table, check.network, other, check.column, grid)
-        counts = ~np.isnan(network)
-        runs = int(counts.sum(axis=0).min())
+        pairs = _pairs(table, check.network, other, check.column, grid)
+        effects = [_change(here, there, check.column) for here, there in pairs]
+        runs = effects[0][1]
         if runs < least_runs:
             measured.left_out.append(f"{other}: {runs} runs have a value at both ends, {least_runs} are needed")
-            continue
-        logs = _log_ratio(network, comparison, check.column)
-        with np.errstate(invalid="ignore", over="ignore"):
-            change = np.exp(logs[:, 0] - logs[:, 1])
-        where = f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}"
-        measured.add(where, change[0], change[1:][counts.any(axis=1)], runs)
+        else:
+            measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
     return measured
+
+
+def _change(here: np.ndarray, there: np.ndarray, column: str) -> Effect:
+    """The ratio of two networks at the first of two losses over that at the second."""
+    counts = ~np.isnan(here)
+    logs = _log_ratio(here, there, column)
+    with np.errstate(invalid="ignore", over="ignore"):
+        change = np.exp(logs[:, 0] - logs[:, 1])
+    return change[np.append(True, counts.any(axis=1))], int(counts.sum(axis=0).min())
 
 
 def at_the_end(check: AtTheEnd, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -64,16 +73,21 @@ def at_the_end(check: AtTheEnd, table: pd.DataFrame, least_runs: int) -> Measure
         f"{what} of {check.network} over that of {check.other} at the last epoch", "a factor", logarithmic=True
     )
     take(table, "network", "run", "epoch", check.column)
-    last = table[table["epoch"] == epoch_at(table, 1.0)]
-    parts = [by_run(of_network(last, name), check.column, name) for name in (check.network, check.other)]
-    both = pd.concat(parts, axis=1, join="inner").to_numpy(dtype=float)
-    known = int(np.isfinite(both).all(axis=1).sum())
-    if known < least_runs or known < max(map(len, parts)):
+    last = epoch_at(table, 1.0)
+    parts = [
+        [by_run(part[part["epoch"] == last], check.column, name) for part in at_tied_rates(of_network(table, name))]
+        for name in (check.network, check.other)
+    ]
+    shown = pd.concat([part[0] for part in parts], axis=1, join="inner").to_numpy(dtype=float)
+    known = int(np.isfinite(shown).all(axis=1).sum())
+    if known < least_runs or known < max(len(part[0]) for part in parts):
         measured.left_out.append(f"last epoch: {known} runs of each have a value, all and {least_runs} are needed")
         return measured
-    with np.errstate(over="ignore"):
-        ratio = np.exp(_log_ratio(both[:, 0], both[:, 1], check.column))
-    measured.add("last epoch", ratio[0], ratio[1:], known)
+    logs, other_logs = (
+        [pd.Series(logarithm(values.to_numpy(dtype=float), check.column), index=values.index) for values in part]
+        for part in parts
+    )
+    add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
     return measured
 
 
@@ -81,37 +95,51 @@ def _compare_at(
     grid: np.ndarray, check: AtEveryLoss, ratio: bool, table: pd.DataFrame, least_runs: int, measured: Measured
 ) -> None:
     for other in check.others if len(grid) else []:
-        network, comparison = _curves_of_both(table, check.network, other, check.column, grid)
-        with np.errstate(over="ignore", invalid="ignore"):
-            if ratio:
-                effects = np.exp(_log_ratio(network, comparison, check.column))
-            else:
-                effects = replicate_means(network) - replicate_means(comparison)
-        counts = ~np.isnan(network)
+        pairs = _pairs(table, check.network, other, check.column, grid)
+        effects = [_effects_at(here, there, check.column, ratio) for here, there in pairs]
         for position, loss in enumerate(grid):
-            where, runs = f"{other}, loss {loss:.3g}", int(counts[:, position].sum())
+            at_loss = [every[position] for every in effects]
+            where, runs = f"{other}, loss {loss:.3g}", at_loss[0][1]
             if runs < least_runs:
                 measured.left_out.append(f"{where}: {runs} runs have a value, {least_runs} are needed")
             else:
-                measured.add(where, effects[0, position], effects[1:, position][counts[:, position]], runs)
+                measured.add_tied(where, at_loss)
+
+
+def _effects_at(here: np.ndarray, there: np.ndarray, column: str, ratio: bool) -> list[Effect]:
+    """Two networks against each other at every loss, of columns of shape (runs, losses)."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        if ratio:
+            effects = np.exp(_log_ratio(here, there, column))
+        else:
+            effects = replicate_means(here) - replicate_means(there)
+    counts = ~np.isnan(here)
+    return [(effects[np.append(True, counts[:, k]), k], int(counts[:, k].sum())) for k in range(here.shape[1])]
 
 
 def _common_losses(
     network: str, others: list[str], table: pd.DataFrame, least_runs: int, count: int, measured: Measured
 ) -> np.ndarray:
-    """``count`` losses, descending, over the range that enough runs of all networks pass through; possibly none."""
+    """``count`` losses, descending, over the range that enough runs of all networks pass through; possibly none.
+
+    At every learning rate that is tied for the best, so that each is compared at the same losses.
+    """
     take(table, "network", "run", "epoch", "loss")
     if (table["loss"] <= 0).any():
         raise ResauditError(f"column loss has {table['loss'].min():.3g}; a logarithmic axis needs losses above zero")
     starts, ends = [], []
     for name in (network, *others):
-        curves = [descending(run, "loss")[0] for _, run in of_network(table, name).groupby("run")]
-        passed = [losses for losses in curves if len(losses)]
-        if len(passed) < least_runs:
-            measured.left_out.append(f"{name}: {len(passed)} runs have a loss, {least_runs} are needed")
-            return np.empty(0)
-        starts.append(sorted((losses[0] for losses in passed), reverse=True)[least_runs - 1])
-        ends.append(sorted(losses[-1] for losses in passed)[least_runs - 1])
+        shown, *others_tied = at_tied_rates(of_network(table, name))
+        for part in (shown, *others_tied):
+            curves = [descending(run, "loss")[0] for _, run in part.groupby("run")]
+            passed = [losses for losses in curves if len(losses)]
+            if len(passed) < least_runs and part is shown:
+                measured.left_out.append(f"{name}: {len(passed)} runs have a loss, {least_runs} are needed")
+                return np.empty(0)
+            if passed:
+                enough = min(least_runs, len(passed))
+                starts.append(sorted((losses[0] for losses in passed), reverse=True)[enough - 1])
+                ends.append(sorted(losses[-1] for losses in passed)[enough - 1])
     if not max(ends) < min(starts):
         measured.left_out.append(f"no loss that {least_runs} runs of every network pass through")
         return np.empty(0)
@@ -121,19 +149,22 @@ def _common_losses(
     return grid
 
 
-def _curves_of_both(
+def _pairs(
     table: pd.DataFrame, network: str, other: str, column: str, grid: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """A column of two networks at the losses of the grid, in the runs that both have, each of shape (runs, losses).
 
-    NaN in both where it is not known of one.
+    NaN in both where it is not known of one. At the learning rates shown, then at every other pair of tied ones.
     """
     take(table, column)
-    curves = [_curves(of_network(table, name), column, grid) for name in (network, other)]
-    runs = sorted(curves[0].keys() & curves[1].keys())
-    here, there = (np.array([part[run] for run in runs]).reshape(len(runs), len(grid)) for part in curves)
-    unknown = np.isnan(here) | np.isnan(there)
-    return np.where(unknown, np.nan, here), np.where(unknown, np.nan, there)
+    curves = [
+        [_curves(part, column, grid) for part in at_tied_rates(of_network(table, name))] for name in (network, other)
+    ]
+    for one, another in product(*curves):
+        runs = sorted(one.keys() & another.keys())
+        here, there = (np.array([part[run] for run in runs]).reshape(len(runs), len(grid)) for part in (one, another))
+        unknown = np.isnan(here) | np.isnan(there)
+        yield np.where(unknown, np.nan, here), np.where(unknown, np.nan, there)
 
 
 def _curves(rows: pd.DataFrame, column: str, grid: np.ndarray) -> dict[int, np.ndarray]:

@@ -1,19 +1,19 @@
 """Checks of final losses and best learning rates (Figures 7 and 8).
 
-The loss is that at the rate which is best over all runs; the best rate is chosen anew without each run.
+What rests on the best rate is measured at every rate that is tied for it; :mod:`resaudit.training.rates` says which.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.claims.intervals import replicate_means
-from resaudit.errors import ResauditError
 from resaudit.ledger import (
     BestRateKept,
     BestRateRatio,
@@ -23,22 +23,47 @@ from resaudit.ledger import (
     FinalLossRatio,
     SpreadOverRates,
 )
+from resaudit.papers.sweeps import sweep
+from resaudit.training.rates import LEVEL, BestRate, choose_rate
 
-EPS = float(np.finfo(float).eps)
-COLUMNS = ("network", "depth", "learning_rate", "run", "final_loss")
+COLUMNS = ("network", "depth", "learning_rate", "run")
+ERROR_RATE = 1 - LEVEL
+"""Of the sets of tied rates of one check together (Bonferroni)."""
+ANYTHING: list[Effect] = [(np.array([0.0]), 0), (np.array([np.inf]), 0)]
+"""What a ratio may be where rates outside the grid may be better."""
 
 
 @dataclass(frozen=True)
-class Best:
-    """Mean final loss, or its distance to the optimum, at the best rate, and that rate; shape (1 + runs,).
+class Sweep:
+    """One network's sweep at one depth.
 
-    Over all runs first, then without each. Where every rate has a run that diverged, the loss is infinite and the rate
-    NaN.
+    Attributes:
+        where: network and depth.
+        rates: ascending, shape (k,).
+        losses: final losses or excess losses, shape (runs, k); infinite where a run diverged.
+        runs: their numbers, shape (runs,).
     """
 
-    loss: np.ndarray
-    rate: np.ndarray
-    runs: int
+    where: str
+    rates: np.ndarray
+    losses: np.ndarray
+    runs: np.ndarray
+
+    def choice(self, level: float = LEVEL) -> BestRate:
+        """The best rate, and those tied for it."""
+        return choose_rate(self.rates, self.losses, level)
+
+    def finals(self) -> list[pd.Series]:
+        """Losses by run at the rate shown, then at those tied with it, there of the runs that did not diverge.
+
+        Where some run diverged at every rate, the losses at the rate of the fewest.
+        """
+        best = self.choice()
+        if best.shown is None:
+            fewest = np.isinf(self.losses).sum(axis=0).argmin()
+            return [pd.Series(self.losses[:, fewest], index=self.runs)]
+        every = [pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs) for rate in best.order]
+        return [every[0], *(losses[np.isfinite(losses)] for losses in every[1:])]
 
 
 def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -49,14 +74,14 @@ def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Me
         logarithmic=True,
         arithmetic=True,
     )
-    table = take(_finals(table), "optimal_loss")
+    table = take(_finals(table, "excess_loss"), "optimal_loss")
     for network in check.networks:
         for depth, rows in _by_depth(of_network(table, network), check.depths):
-            optimum = _optimum(rows)
-            best = _best(rows, network, depth, least_runs, measured, optimum)
-            if best:
-                excess = best.loss / optimum if optimum > 0 else np.full_like(best.loss, np.nan)
-                measured.add(f"{network}, depth {depth}", excess[0], excess[1:], best.runs)
+            optimum = float(rows["optimal_loss"].iloc[0])
+            found = _sweep(rows, network, depth, "excess_loss", least_runs, measured)
+            if found and optimum > 0:
+                effects = [(replicate_means(losses.to_numpy()) / optimum, len(losses)) for losses in found.finals()]
+                measured.add_tied(found.where, effects + _beyond_the_grid([found], measured))
     return measured
 
 
@@ -66,15 +91,15 @@ def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int
     measured = Measured(
         f"{what}, the other network's over that of {check.network}", "a factor", logarithmic=True, arithmetic=True
     )
-    table = take(_finals(table), *(["optimal_loss"] if check.excess else []))
+    column = "excess_loss" if check.excess else "final_loss"
+    table = _finals(table, column)
     for other in check.others:
         for depth, rows in _by_depth(table, check.depths):
-            optimum = _optimum(rows) if check.excess else 0.0
             above, below = (
-                _best(part, name, depth, least_runs, measured, optimum)
-                for part, name in _of_common_runs(rows, other, check.network)
+                _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
+                for name in (other, check.network)
             )
-            _add_ratio(measured, f"{other}, depth {depth}", above, below, optimum)
+            _add_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
     return measured
 
 
@@ -86,47 +111,47 @@ def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, 
         logarithmic=True,
         arithmetic=True,
     )
-    parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
-    if len(parts) < 2:
-        _say_depths(measured, len(parts))
-    for (shallower, before), (depth, rows) in pairwise(parts):
-        before, rows = before[before["run"].isin(rows["run"])], rows[rows["run"].isin(before["run"])]
-        _add_ratio(
-            measured,
-            f"depth {depth} over {shallower}",
-            _best(rows, check.network, depth, least_runs, measured),
-            _best(before, check.network, shallower, least_runs, measured),
-        )
+    table = of_network(_finals(table, "final_loss"), check.network)
+    sweeps = {
+        depth: _sweep(rows, check.network, depth, "final_loss", least_runs, measured)
+        for depth, rows in _by_depth(table, Depths.all)
+    }
+    if len(sweeps) < 2:
+        _say_depths(measured, len(sweeps))
+    for before, depth in pairwise(sweeps):
+        _add_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
     return measured
 
 
 def best_rate_ratio(check: BestRateRatio, table: pd.DataFrame, least_runs: int) -> Measured:
     """The network's best rate over the others', at each depth."""
-    measured = Measured(f"best learning rate of {check.network} over the other network's", "a factor", logarithmic=True)
-    table = _finals(table)
-    for other in check.others:
-        for depth, rows in _by_depth(table[table["depth"] >= check.from_depth], Depths.all):
-            both = _of_common_runs(rows, check.network, other)
-            pair = [_best(part, name, depth, least_runs, measured) for part, name in both]
-            _add_rate_ratio(measured, f"{other}, depth {depth}", *pair)
+    measured = _of_rates(f"best learning rate of {check.network} over the other network's")
+    column = _ranked_by(table)
+    table = _finals(table, column)
+    deep = list(_by_depth(table[table["depth"] >= check.from_depth], Depths.all))
+    sweeps = {
+        (name, depth): _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
+        for name in (check.network, *check.others)
+        for depth, rows in deep
+    }
+    for other, (depth, _) in product(check.others, deep):
+        pair = sweeps[check.network, depth], sweeps[other, depth]
+        _add_rate_ratio(measured, f"{other}, depth {depth}", *pair, sweeps=len(sweeps))
     return measured
 
 
 def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) -> Measured:
     """The network's best rate at the greatest depth over that at the least."""
-    measured = Measured(
-        f"best learning rate of {check.network} at the greatest depth over that at the least",
-        "a factor",
-        logarithmic=True,
-    )
-    parts = list(_by_depth(of_network(_finals(table), check.network), Depths.all))
-    if len(parts) > 1:
-        (most, deep), (least, shallow) = parts[-1], parts[0]
-        ends = [(most, deep[deep["run"].isin(shallow["run"])]), (least, shallow[shallow["run"].isin(deep["run"])])]
-        pair = [_best(rows, check.network, depth, least_runs, measured) for depth, rows in ends]
-        _add_rate_ratio(measured, f"depth {ends[0][0]} over {ends[1][0]}", *pair)
-    else:
+    measured = _of_rates(f"best learning rate of {check.network} at the greatest depth over that at the least")
+    column = _ranked_by(table)
+    parts = list(_by_depth(of_network(_finals(table, column), check.network), Depths.all))
+    if len(parts) < 2:
         _say_depths(measured, len(parts))
+        return measured
+    most, least = (
+        _sweep(rows, check.network, depth, column, least_runs, measured) for depth, rows in (parts[-1], parts[0])
+    )
+    _add_rate_ratio(measured, f"depth {parts[-1][0]} over {parts[0][0]}", most, least, sweeps=2)
     return measured
 
 
@@ -135,66 +160,79 @@ def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: i
     measured = Measured(
         "largest over least mean final loss of all rates and networks", "a factor", logarithmic=True, arithmetic=True
     )
-    finals = _finals(table)
-    at_depth = finals[finals["depth"] == check.depth]
-    means = []
-    shared = set.intersection(*(set(of_network(at_depth, network)["run"]) for network in check.networks))
-    for network in check.networks:
-        rows = of_network(at_depth, network)
-        rows = rows[rows["run"].isin(shared)]
-        losses, _ = _sweep(rows, f"{network}, depth {check.depth}", measured)
-        if len(losses) < least_runs:
-            measured.left_out.append(f"{network}, depth {check.depth}: {len(losses)} runs, {least_runs} are needed")
-            return measured
-        means.append(replicate_means(losses))
-        runs = len(losses)
-    every = np.concatenate(means, axis=1)
+    finals = _finals(table, "final_loss")
+    largest = np.inf if check.rates_up_to is None else check.rates_up_to
+    at_depth = finals[(finals["depth"] == check.depth) & (finals["learning_rate"] <= largest)]
+    sweeps = [
+        _sweep(of_network(at_depth, network), network, check.depth, "final_loss", least_runs, measured)
+        for network in check.networks
+    ]
+    known = [found for found in sweeps if found]
+    if len(known) < len(sweeps):
+        return measured
+    runs = sorted(set.intersection(*(set(found.runs) for found in known)))
+    losses = np.concatenate([found.losses[np.isin(found.runs, runs)] for found in known], axis=1)
+    means = replicate_means(losses)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        spread = every.max(axis=1) / every.min(axis=1)
-    measured.add(f"depth {check.depth}", spread[0], spread[1:], runs)
+        spread = means.max(axis=1) / means.min(axis=1)
+    measured.add(f"depth {check.depth}", spread[0], spread[1:], len(runs))
     return measured
 
 
-def _add_ratio(measured: Measured, where: str, above: Best | None, below: Best | None, optimum: float = 0.0) -> None:
-    """Of distances to an optimum, those that rounding leaves of it count as its rounding error."""
+def _of_rates(meaning: str) -> Measured:
+    """Of rates there are no means over runs: what is uncertain of them is which one is the best."""
+    return Measured(meaning, "a factor", logarithmic=True, spread="over the rates that may be best")
+
+
+def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
+    """The ratio of mean losses at every pair of tied rates."""
+    if above and below:
+        beyond = _beyond_the_grid([above, below], measured)
+        add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond)
+
+
+def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, sweeps: int) -> None:
+    """The ratio of best rates, and of all those tied; a network that trains at no rate has the best rate 0."""
     if not (above and below):
         return
-    floor = 4 * EPS * optimum
-    if floor and max(above.loss[0], below.loss[0]) <= floor:
-        measured.left_out.append(f"{where}: both are at the optimum, as far as double precision can tell")
-        return
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        ratio = np.maximum(above.loss, floor) / np.maximum(below.loss, floor)
-    measured.add(where, ratio[0], ratio[1:], min(above.runs, below.runs))
+    level = 1 - ERROR_RATE / sweeps
+    choices = [found.choice(level) for found in (above, below)]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratios = [
+            np.array([np.float64(one) / other])
+            for one, other in product(*(choice.order or (0.0,) for choice in choices))
+        ]
+    runs = min(len(above.runs), len(below.runs))
+    effects: list[Effect] = [(ratio, runs) for ratio in ratios]
+    for choice, found in zip(choices, (above, below), strict=True):
+        if choice.at_edge:
+            measured.left_out.append(f"{found.where}: a rate at the edge of the grid is tied for the best")
+            effects += ANYTHING
+    measured.add_tied(where, effects)
+
+
+def _beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
+    """Anything may be where the least loss lies at the edge of the grid and still falls there; else nothing."""
+    ended = [found.where for found in sweeps if found.choice().still_falling]
+    measured.left_out.extend(f"{where}: the loss still falls at the edge of the grid" for where in ended)
+    return ANYTHING if ended else []
 
 
 def _say_depths(measured: Measured, there: int) -> None:
     measured.left_out.append(f"{there} of the two depths that a ratio needs")
 
 
-def _add_rate_ratio(measured: Measured, where: str, above: Best | None, below: Best | None) -> None:
-    if above and below:
-        ratio = above.rate / below.rate
-        measured.add(where, ratio[0], ratio[1:], min(above.runs, below.runs))
+def _ranked_by(table: pd.DataFrame) -> str:
+    """The column that rates are ranked by: the distance to the optimum has more digits, where that is known."""
+    return "excess_loss" if "excess_loss" in table else "final_loss"
 
 
-def _optimum(rows: pd.DataFrame) -> float:
-    return float(rows["optimal_loss"].iloc[0])
-
-
-def _finals(table: pd.DataFrame) -> pd.DataFrame:
+def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
     """A row for each run and rate with its final loss; of a table with epochs, the last one."""
     if "final_loss" not in table and {"epoch", "loss"} <= set(table):
         last = table[table["epoch"] == table["epoch"].max()]
         table = last.rename(columns={"loss": "final_loss"})
-    return not_negative(take(table, *COLUMNS), "final_loss")
-
-
-def _of_common_runs(rows: pd.DataFrame, *networks: str) -> list[tuple[pd.DataFrame, str]]:
-    """The rows of each network, of the runs that all of them have, with its name."""
-    parts = [of_network(rows, name) for name in networks]
-    shared = set.intersection(*(set(part["run"]) for part in parts))
-    return [(part[part["run"].isin(shared)], name) for part, name in zip(parts, networks, strict=True)]
+    return not_negative(take(table, *COLUMNS, column), column)
 
 
 def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
@@ -203,30 +241,16 @@ def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.Dat
         yield int(depth), table[table["depth"] == depth]
 
 
-def _best(
-    rows: pd.DataFrame, network: str, depth: int, least_runs: int, measured: Measured, optimum: float = 0.0
-) -> Best | None:
-    """Of the rates that were tried, the one of the least mean final loss, the lower one in a tie.
-
-    Raises:
-        ResauditError: a loss lies below the optimum.
-    """
-    losses, rates = _sweep(rows, f"{network}, depth {depth}", measured)
-    if len(losses) < least_runs:
-        measured.left_out.append(f"{network}, depth {depth}: {len(losses)} runs, {least_runs} are needed")
+def _sweep(
+    rows: pd.DataFrame, network: str, depth: int, column: str, least_runs: int, measured: Measured
+) -> Sweep | None:
+    """A network's sweep at a depth, of the rates that every run tried; None with fewer runs than needed."""
+    where = f"{network}, depth {depth}"
+    rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
+    skipped = sorted(set(rows["learning_rate"]) - set(rates))
+    measured.left_out.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
+    runs = len(losses) if len(rates) else 0
+    if runs < least_runs:
+        measured.left_out.append(f"{where}: {runs} runs, {least_runs} are needed")
         return None
-    if (losses - optimum < -1e-9 * optimum).any():
-        raise ResauditError(f"column final_loss has {losses.min():.6g}, below the optimal loss {optimum:.6g}")
-    # The optimum is taken off before the mean, whose rounding could fall below it.
-    means = replicate_means(np.maximum(losses - optimum, 0.0))
-    chosen = rates[means.argmin(axis=1)]
-    return Best(means[:, means[0].argmin()], np.where(np.isfinite(means.min(axis=1)), chosen, np.nan), len(losses))
-
-
-def _sweep(rows: pd.DataFrame, where: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
-    """Final losses (runs, rates), infinite where a run diverged, and the rates, ascending, that every run tried."""
-    wide = rows.pivot_table(index="run", columns="learning_rate", values="final_loss", dropna=False)
-    for rate in wide.columns[wide.isna().any()]:
-        measured.left_out.append(f"{where}, rate {rate:.3g}: not every run tried it")
-    wide = wide.dropna(axis="columns")
-    return (wide if wide.shape[1] else wide.iloc[:0]).to_numpy(), wide.columns.to_numpy()
+    return Sweep(where, rates, losses, np.sort(rows["run"].unique()))

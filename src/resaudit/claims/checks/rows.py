@@ -103,6 +103,23 @@ def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
     return values_of(rows, column).set_axis(rows[key]).sort_index()
 
 
+def at_tied_rates(rows: pd.DataFrame) -> list[pd.DataFrame]:
+    """One network's rows (at one depth) at the learning rate that is shown, then at each one tied with it.
+
+    Of the others those runs count that did not diverge. A table that does not say which rate is shown has one.
+    """
+    if "shown" not in rows or rows["shown"].all():
+        return [rows]
+    others = [part for _, part in rows[~rows["shown"]].groupby("learning_rate") if (part["epoch"] == 0).any()]
+    return [rows[rows["shown"]], *(part[~part["run"].isin(diverged(part))] for part in others)]
+
+
+def diverged(rows: pd.DataFrame) -> set[int]:
+    """The runs that are infinite at some epoch."""
+    measures = [column for column in ("loss", "mean_frobenius_norm") if column in rows]
+    return set(rows["run"][np.isinf(rows[measures].to_numpy()).any(axis=1)])
+
+
 def of_network(table: pd.DataFrame, network: str) -> pd.DataFrame:
     """The rows of a network, possibly none."""
     return take(table, "network")[table["network"] == network]
