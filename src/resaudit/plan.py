@@ -6,10 +6,12 @@ from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
-from resaudit.config import Config, Experiment, Figure, HessianMethod, Precision, Protocol
+from resaudit.config import Config, Experiment, Figure, HessianMethod, Precision, Protocol, RateChoice
 from resaudit.networks.network import Network, base_name, network_named, shortcut_depth_of
 from resaudit.theory.cases import Cases
 
+FOLLOWED = {RateChoice.best: "tied_for_best", RateChoice.tenth_of_best: "tenth_of_best"}
+"""The learning rates that training is looked at with, by the one it is shown at."""
 DENSE_UP_TO = 200
 """Parameters up to which all eigenvalues are computed: counting them would not be quicker."""
 
@@ -59,7 +61,7 @@ class Ensemble:
         epochs: steps of gradient descent.
         learning_rates: the rates tried; none where the rate is another ensemble's best, or nothing is trained.
         rate_from: id of the sweep whose best rates are used.
-        rate_choice: which of them, as :func:`resaudit.training.rates.followed_rates` knows it.
+        rate: which of them, as :func:`resaudit.training.rates.followed_rates` knows it.
         snapshot_epochs: the epochs whose weights are kept.
     """
 
@@ -72,7 +74,7 @@ class Ensemble:
     epochs: int = 0
     learning_rates: tuple[float, ...] = ()
     rate_from: str | None = None
-    rate_choice: str | None = None
+    rate: str | None = None
     snapshot_epochs: tuple[int, ...] = ()
 
     @property
@@ -239,7 +241,7 @@ def _plan_figure(figure: Figure, config: Config, data: WhitenedData) -> FigurePl
             epochs=protocol.epochs,
             snapshot_epochs=epochs,
             rate_from=sweep.id,
-            rate_choice=protocol.rate.value,
+            rate=FOLLOWED[protocol.rate],
         )
         for key, sweep in sweeps.items()
     }

@@ -207,10 +207,10 @@ def _initial(ensemble: Ensemble) -> torch.Tensor:
 
 
 def _learning_rates(plan: Plan, ensemble: Ensemble) -> Sequence[float]:
-    if ensemble.rate_from is None or ensemble.rate_choice is None:
+    if ensemble.rate_from is None or ensemble.rate is None:
         return ensemble.learning_rates
     sweep = load_trajectory(Layout(plan.config.paths), plan.trained[ensemble.rate_from])
-    return followed_rates(sweep, ensemble.rate_choice)
+    return followed_rates(sweep, ensemble.rate)
 
 
 @contextmanager

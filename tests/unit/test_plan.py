@@ -56,7 +56,7 @@ def test_every_field_of_an_ensemble_changes_its_id() -> None:
     ensemble = Ensemble("data", Network(2, 4, 10), "xavier", 0.01, 1, 3)
     others = {
         "data": "other", "network": Network(2, 8, 10), "initialization": "orthogonal", "scale": 1.0, "seed": 2,
-        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "rate_from": "x", "rate_choice": "best",
+        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "rate_from": "x", "rate": "best",
         "snapshot_epochs": (0,),
     }  # fmt: skip
     assert set(others) == {f.name for f in dataclasses.fields(Ensemble)}

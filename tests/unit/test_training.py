@@ -1,6 +1,5 @@
 """Oracle: gradient descent written out run by run. Sees mixed-up runs, a wrong epoch, runs that outlive divergence."""
 
-
 import numpy as np
 import pytest
 import torch

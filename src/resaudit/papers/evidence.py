@@ -7,7 +7,7 @@ from resaudit.config import Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.files import Layout
-from resaudit.plan import FigurePlan, WhitenedData
+from resaudit.plan import FOLLOWED, FigurePlan, WhitenedData
 from resaudit.results import load_measurements, load_moments, load_spectra, load_trajectory
 from resaudit.theory.records import Record
 from resaudit.training.rates import BestRate, choice_of, followed_rates
@@ -51,7 +51,7 @@ def gather(plan: FigurePlan, data: WhitenedData, layout: Layout) -> Evidence:
         ResauditError: one is missing, damaged or of other settings.
     """
     sweeps = {key: load_trajectory(layout, ensemble) for key, ensemble in plan.sweeps.items()}
-    choice = plan.figure.protocol.rate.value
+    choice = FOLLOWED[plan.figure.protocol.rate]
     return Evidence(
         protocol=plan.figure.protocol,
         sweeps=sweeps,

@@ -81,13 +81,17 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
 
 
 def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
-    """Whether losses are larger on average than the least ones, by a one-sided paired t-test; one pair cannot say."""
+    """Whether losses are larger on average than the least ones; one pair of runs cannot say.
+
+    A one-sided t-test of the logarithm of the ratio of the averages, whose standard error is the delta method's over
+    paired runs, as that of a claim's ratio of averages is.
+    """
     both = np.isfinite(losses) & np.isfinite(least)
-    difference = losses[both] - least[both]
-    if len(difference) < 2:
-        return False
-    error = difference.std(ddof=1) / np.sqrt(len(difference))
-    return bool(difference.mean() > stdtrit(len(difference) - 1, 1 - tail) * error)
+    runs, (average, least_average) = both.sum(), (losses[both].mean(), least[both].mean())
+    if runs < 2 or least_average == 0.0:
+        return bool(runs > 1 and average > 0.0)
+    error = (losses[both] / average - least[both] / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
+    return bool(average > least_average and np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)
 
 
 def choice_of(trajectory: Trajectory) -> BestRate:
@@ -102,7 +106,7 @@ def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
 
     Args:
         trajectory: of the sweep.
-        choice: ``best``: the rates tied for it; ``tenth_of_best``: the one tried that is nearest to a tenth of it.
+        choice: ``tied_for_best``; or ``tenth_of_best``, the one tried that is nearest to a tenth of the shown one.
 
     Returns:
         The rates. Where some run diverged at every rate, the smallest rate.
@@ -114,8 +118,8 @@ def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
     best = choice_of(trajectory)
     if best.shown is None:
         return (float(rates[0]),)
-    if choice == "best":
+    if choice == "tied_for_best":
         return best.order
     if choice == "tenth_of_best":
         return (float(rates[np.argmin(np.abs(np.log(rates) - np.log(best.shown / 10)))]),)
-    raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: best, tenth_of_best")
+    raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: tied_for_best, tenth_of_best")
