@@ -392,3 +392,9 @@ def test_curves_are_of_the_runs_that_have_one() -> None:
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss"])
     check = ledger.CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
     assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
+
+
+def test_a_coordinate_that_is_not_a_whole_number_keeps_its_place() -> None:
+    table = measured().assign(units=lambda t: t["units"] / 4)
+    assert [p.where for p in finding(FALLS, table).points] == ["units 0.25 to 2.5"]
+    assert finding(FALLS, table).points[0].effect == pytest.approx(-1)
