@@ -94,7 +94,8 @@ def in_full(claim: Json) -> Iterator[str]:
         yield textwrap.fill(
             f"{finding['meaning']}{' (' + finding['unit'] + ')' if finding['unit'] else ''}; "
             f"claimed: {finding['check']['criterion']}"
-            + ("" if finding["exact"] or not finding["points"] else f"; intervals of level {finding['level']:.2%}"),
+            + ("" if finding["exact"] or not finding["points"] else f"; intervals of level {finding['level']:.2%}")
+            + (f", which cover {finding['coverage']:.0%} if runs are log-normal" if finding["coverage"] else ""),
             WIDTH,
         )
         for point in finding["points"]:

@@ -10,7 +10,7 @@ import pytest
 
 from resaudit import ledger
 from resaudit.ledger import Check, Comparison, Depths, Reference, Span
-from tests.claims.made import along_training, by_depth, finding, spread, sweep, verdict
+from tests.claims.made import along_training, apart, by_depth, finding, spread, sweep, verdict
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
 
@@ -287,7 +287,7 @@ def curves(ratio: float, factor: float) -> pd.DataFrame:
         for name, level in (("a", ratio), ("b", 1.0))
         for depth in (4, 16)
         for epoch in (0, 1, 10, 100)
-        for run, excess in enumerate(spread(level / (1 + epoch), factor))
+        for run, excess in enumerate(apart(spread(level / (1 + epoch), factor), name))
     ]
     return pd.DataFrame(rows, columns=["network", "depth", "run", "epoch", "excess_loss"])
 

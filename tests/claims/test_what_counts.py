@@ -12,7 +12,6 @@ import pytest
 from resaudit import ledger
 from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.checks.rows import epoch_at
-from resaudit.claims.resampling import all_runs, weighted_mean
 from resaudit.claims.verdicts import Finding, Judged, Verdict, _judged, judge
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Comparison, Span
@@ -50,11 +49,11 @@ def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check
     assert said_of(points, check) == said_of(points[::-1], check) == worst
 
 
-@pytest.mark.parametrize(("check", "draws"), [(Check(at_least=1), [0.8, 1.0]), (Check(at_most=1), [1.0, 1.2])])
-def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(
-    check: Check, draws: list[float]
-) -> None:
-    assert _judged(check, Point("here", 0.9, np.array(draws), 3), 0.95).verdict is Verdict.inconclusive
+@pytest.mark.parametrize(("check", "end"), [(Check(at_least=1), -np.inf), (Check(at_most=1), np.inf)])
+def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(check: Check, end: float) -> None:
+    found = _judged(check, Point("here", end, np.array([1.0, end, end]), 3), 0.95, logarithmic=False)
+    assert {found.low, found.high} == {1.0, end}
+    assert found.verdict is Verdict.inconclusive
 
 
 def test_a_finding_is_exact_only_if_no_point_of_it_has_a_spread() -> None:
@@ -100,7 +99,7 @@ def test_a_property_that_is_missing_or_of_too_few_rows_is_not_supported_by_the_o
 
 def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
     constant = ledger.RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1)
-    table = by_depth({"a": lambda _: spread(3, 1.01, 3), "b": lambda d: spread(3, 1.01, 3 if d < 16 else 2)})
+    table = by_depth({"a": lambda _: spread(3, 1.001, 3), "b": lambda d: spread(3, 1.001, 3 if d < 16 else 2)})
     found = finding(constant, table)
     assert [p.where for p in found.points] == [f"a, depth {d} over 2" for d in (4, 8, 16)] + [
         f"b, depth {d} over 2" for d in (4, 8)
@@ -252,13 +251,16 @@ def test_a_run_unknown_at_the_end_leaves_the_end_open(network: str) -> None:
 
 
 @pytest.mark.parametrize("check", [EVERY, END])
-def test_ratios_are_of_geometric_means_and_networks_are_resampled_apart(check: Check) -> None:
+def test_ratios_are_of_geometric_means_and_of_the_same_runs_of_both_networks(check: Check) -> None:
     skewed = 10.0 ** np.where(TRAINED["run"] < 4, 0, 2)
     found = finding(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, 1.0)}))
     assert found.points[0].effect == pytest.approx(10)
-    same = finding(check, TRAINED.assign(**{C: skewed}))
-    assert same.points[0].effect == pytest.approx(1)
-    assert same.points[0].low < 0.5, "the same runs of both in every resample would have no spread"
+    same = finding(check, TRAINED.assign(**{C: skewed})).points[0]
+    assert (same.low, same.effect, same.high) == (1, 1, 1), "runs that go up and down together"
+    other = 10.0 ** np.where(TRAINED["run"] % 2, 0, 2)
+    apart = finding(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, other)})).points[0]
+    assert apart.effect == pytest.approx(1)
+    assert apart.low < 0.5
 
 
 def index_of(values: dict[int, float]) -> pd.DataFrame:
@@ -336,7 +338,7 @@ def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
     assert [(p.where, p.effect) for p in found.points] == [("depth 16", pytest.approx(3))]
     few = table[(table["network"] == "a") | (table["run"] < 2)]
     left = finding(ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), few).measured.left_out
-    assert left == ["b, depth 16: 2 runs, 3 are needed"]
+    assert left == ["a, depth 16: 2 runs, 3 are needed"], "that both have"
 
 
 def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
@@ -347,7 +349,7 @@ def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
     assert few.measured.left_out[0] == "a, depth 4: 2 runs, 3 are needed"
 
 
-def test_networks_of_a_sweep_are_resampled_apart() -> None:
+def test_networks_of_a_sweep_are_compared_run_by_run() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, rates=(0.1,), factor=5)
     point = finding(ledger.FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
     assert point.effect == pytest.approx(1)
@@ -373,14 +375,6 @@ def test_differences_keep_their_sign() -> None:
     assert finding(check, TRAINED).points[0].effect == pytest.approx(-0.5, rel=1e-3)
 
 
-def test_a_mean_with_minus_infinity_is_minus_infinity_and_with_both_is_none() -> None:
-    values = np.array([[-np.inf, -np.inf, 1.0], [1.0, np.inf, 2.0]])
-    mean = weighted_mean(all_runs(2), values)[0]
-    assert mean[0] == -np.inf
-    assert np.isnan(mean[1])
-    assert weighted_mean(np.array([[0.0, 1.0]]), values)[0].tolist() == [1.0, np.inf, 2.0]
-
-
 def test_an_excess_is_a_share_of_the_optimum() -> None:
     doubled = THREE.assign(final_loss=2 * THREE["final_loss"], optimal_loss=2.0)
     check = ledger.FinalExcess(networks=["a"], at_most=1)
@@ -398,3 +392,9 @@ def test_curves_are_of_the_runs_that_have_one() -> None:
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss"])
     check = ledger.CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
     assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
+
+
+def test_a_coordinate_that_is_not_a_whole_number_keeps_its_place() -> None:
+    table = measured().assign(units=lambda t: t["units"] / 4)
+    assert [p.where for p in finding(FALLS, table).points] == ["units 0.25 to 2.5"]
+    assert finding(FALLS, table).points[0].effect == pytest.approx(-1)

@@ -168,6 +168,7 @@ def _finding(finding: Finding) -> Json:
         "scale": "log" if finding.measured.logarithmic else "linear",
         "exact": finding.exact,
         "level": finding.level,
+        "coverage": finding.coverage,
         "low": low,
         "high": high,
         "worst": _point(finding.worst) if finding.worst else None,

@@ -1,8 +1,9 @@
 """Confidence intervals over runs: the jackknife with Student's t, on a log scale for what is positive.
 
-How often they cover what they should stands in docs/intervals.md. An effect is computed from the means over runs and, in the same way, from the means with each run left out in turn
-(Quenouille 1956). Its standard error is the jackknife's, its interval Student's t (Tukey 1958). For the mean of a
-quantity of each run - a logarithm, a slope, the logarithm of a ratio - this is exactly the (paired) t-interval.
+docs/intervals.md says how often they cover. An effect is computed from the means over runs and, in the same way, from
+the means with each run left out in turn (Quenouille 1956). Its standard error is the jackknife's, its interval that of
+Student's t (Tukey 1958). For the mean of a quantity of each run (a logarithm, a slope, the logarithm of a ratio) this
+is exactly the paired t-interval.
 """
 
 from functools import cache

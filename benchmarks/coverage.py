@@ -1,0 +1,233 @@
+"""How often the intervals of resaudit.claims.intervals cover what they should, beside three bootstraps and Cox's.
+
+``python benchmarks/coverage.py`` writes the tables of docs/intervals.md anew, in a minute or two.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.special import ndtr, ndtri, stdtrit
+
+from resaudit.claims.intervals import half_width, replicate_means
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "intervals.md"
+START, END = "<!-- from here on: benchmarks/coverage.py -->\n", "<!-- up to here -->\n"
+SEED = 1
+SIMULATIONS = 40_000
+BOOTSTRAPPED = 2_000
+DRAWS = 2_000
+RUNS = (3, 5, 10, 30)
+MANY_RUNS = (100, 1000)
+LEVELS = {"95 %": 0.95, "97.5 %": 0.975, "99.875 %": 0.99875}
+"""One interval, and the 2 and 40 of a claim (Bonferroni)."""
+METHODS = ("t", "percentile", "BCa", "bootstrap-t", "Cox")
+
+Values = tuple[np.ndarray, ...]
+"""One or two quantities of every run, each of shape (runs, simulations)."""
+Law = Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+Shares = dict[tuple[str, str], list[float]]
+"""By method and level in words, the share of intervals that cover at each number of runs."""
+
+
+@dataclass(frozen=True)
+class Case:
+    """What is measured, on a law of the runs; the effect is a function of means, with a true value.
+
+    Attributes:
+        effect: in words.
+        law: in words.
+        draw: the runs' values.
+        of: the effect, on the scale of the interval, of the means of the values.
+        truth: on that scale.
+    """
+
+    effect: str
+    law: str
+    draw: Callable[[np.random.Generator, tuple[int, int]], Values]
+    of: Callable[..., np.ndarray]
+    truth: float
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return rng.standard_normal(shape)
+
+
+def heavy(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return rng.standard_t(3, shape)
+
+
+def alike(law: Law, rng: np.random.Generator, shape: tuple[int, int]) -> Values:
+    """Two quantities of the same runs with a correlation of one half."""
+    shared, one, other = (law(rng, shape) for _ in range(3))
+    return (shared + one) / np.sqrt(2), (shared + other) / np.sqrt(2)
+
+
+def slopes(law: Law, rng: np.random.Generator, shape: tuple[int, int]) -> Values:
+    """Each run's least-squares exponent over depths 2 to 16, of a quantity that grows linearly."""
+    depths = np.log([2, 4, 8, 16])
+    centred = (depths - depths.mean()) / np.sum((depths - depths.mean()) ** 2)
+    noise = sum(weight * law(rng, shape) for weight in centred)
+    return (1 + noise,)
+
+
+def log_ratio(above: np.ndarray, below: np.ndarray) -> np.ndarray:
+    return np.log(above) - np.log(below)
+
+
+def cases() -> Iterator[Case]:
+    """Every effect on every law."""
+    mean, positive, both = "mean", "mean of what is positive", "ratio of means"
+    yield Case(mean, "normal", lambda g, n: (normal(g, n),), same, 0.0)
+    yield Case(mean, "log-normal", lambda g, n: (np.exp(normal(g, n)),), same, np.exp(0.5))
+    yield Case(mean, "heavy", lambda g, n: (heavy(g, n),), same, 0.0)
+    yield Case(positive, "normal", lambda g, n: (1 + 0.1 * normal(g, n),), np.log, 0.0)
+    yield Case(positive, "log-normal", lambda g, n: (np.exp(normal(g, n)),), np.log, 0.5)
+    yield Case(positive, "log-normal, σ = 2", lambda g, n: (np.exp(2 * normal(g, n)),), np.log, 2.0)
+    yield Case(positive, "heavy", lambda g, n: (np.abs(heavy(g, n)),), np.log, float(np.log(2 * np.sqrt(3) / np.pi)))
+    yield Case(both, "normal", lambda g, n: tuple(1 + 0.1 * x for x in alike(normal, g, n)), log_ratio, 0.0)
+    yield Case(both, "log-normal", lambda g, n: tuple(map(np.exp, alike(normal, g, n))), log_ratio, 0.0)
+    yield Case(
+        both, "log-normal, σ = 2", lambda g, n: tuple(np.exp(2 * x) for x in alike(normal, g, n)), log_ratio, 0.0
+    )
+    yield Case(both, "one of them log-normal", lambda g, n: (np.exp(normal(g, n)), np.ones(n)), log_ratio, 0.5)
+    yield Case(both, "heavy", lambda g, n: tuple(map(np.abs, alike(heavy, g, n))), log_ratio, 0.0)
+    logs = {"normal": lambda g, n: np.log(1 + 0.1 * normal(g, n)), "log-normal": normal, "heavy": heavy}
+    for name, law in logs.items():
+        yield Case("ratio of geometric means", name, partial(differences, law), same, 0.0)
+    for name, law in logs.items():
+        yield Case("exponent of growth", name, partial(slopes, law), same, 1.0)
+
+
+def differences(law: Law, rng: np.random.Generator, shape: tuple[int, int]) -> Values:
+    """Each run's logarithm of a ratio."""
+    one, other = alike(law, rng, shape)
+    return (one - other,)
+
+
+def same(mean: np.ndarray) -> np.ndarray:
+    return mean
+
+
+def by_t(case: Case, values: Values, level: float) -> float:
+    """The share of simulations whose interval, as it is made for a verdict, covers the truth."""
+    effects = case.of(*map(replicate_means, values))
+    half = half_width((effects[1:] - effects[0]).T, len(values[0]), level)
+    return float(np.mean(np.abs(effects[0] - case.truth) <= half))
+
+
+def by_cox(case: Case, values: Values, level: float) -> float:
+    """Coverage of Cox's interval for the mean of log-normal runs (Land 1972), with Student's t."""
+    logs, runs = np.log(values[0]), len(values[0])
+    variance = logs.var(axis=0, ddof=1)
+    error = np.sqrt(variance / runs + variance**2 / (2 * (runs - 1)))
+    off = np.abs(logs.mean(axis=0) + variance / 2 - case.truth)
+    return float(np.mean(off <= stdtrit(runs - 1, (1 + level) / 2) * error))
+
+
+class Bootstrap:
+    """Resamples of every simulation, the same runs of both quantities; shape (simulations, draws), sorted."""
+
+    def __init__(self, case: Case, values: Values, rng: np.random.Generator) -> None:
+        runs = len(values[0])
+        weights = rng.multinomial(runs, np.full(runs, 1 / runs), size=DRAWS).T / runs
+        self.truth = case.truth
+        jackknife = case.of(*map(replicate_means, values))
+        self.effect, moved = jackknife[0], jackknife[1:].mean(axis=0) - jackknife[1:]
+        means = [x.T @ weights for x in values]
+        drawn = case.of(*means)
+        self.below = np.clip((drawn < self.effect[:, None]).mean(axis=1), 0.5 / DRAWS, 1 - 0.5 / DRAWS)
+        with np.errstate(invalid="ignore"):
+            self.skewness = np.nan_to_num((moved**3).sum(axis=0) / (6 * (moved**2).sum(axis=0) ** 1.5))
+        error = _linear_error(case, values, [x.mean(axis=0)[:, None] for x in values], np.full((runs, 1), 1 / runs))
+        self.error = error[:, 0]
+        errors = _linear_error(case, values, means, weights)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # A resample of one run alone has no error: its t is infinite.
+            self.studentised = np.sort(np.nan_to_num((drawn - self.effect[:, None]) / errors, posinf=1e9, neginf=-1e9))
+        self.drawn = np.sort(drawn)
+
+    def percentile(self, level: float) -> float:
+        """Coverage of the percentile interval (Efron 1979), as verdicts had it before."""
+        tail = (1 - level) / 2
+        return self._covers(*(np.quantile(self.drawn, q, axis=1) for q in (tail, 1 - tail)))
+
+    def bca(self, level: float) -> float:
+        """Coverage of the bias-corrected and accelerated interval (Efron 1987)."""
+        bias = ndtri(self.below)
+        ends = []
+        for tail in ((1 - level) / 2, (1 + level) / 2):
+            moved = bias + ndtri(tail)
+            share = ndtr(bias + moved / (1 - self.skewness * moved))
+            place = np.clip(np.round(share * (DRAWS - 1)).astype(int), 0, DRAWS - 1)
+            ends.append(np.take_along_axis(self.drawn, place[:, None], axis=1)[:, 0])
+        return self._covers(*ends)
+
+    def bootstrap_t(self, level: float) -> float:
+        """Coverage of the bootstrap-t interval (Efron 1982)."""
+        tail = (1 - level) / 2
+        low, high = (np.quantile(self.studentised, q, axis=1) for q in (tail, 1 - tail))
+        return self._covers(self.effect - high * self.error, self.effect - low * self.error)
+
+    def _covers(self, low: np.ndarray, high: np.ndarray) -> float:
+        return float(np.mean((low <= self.truth) & (self.truth <= high)))
+
+
+def _linear_error(case: Case, values: Values, means: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
+    """Standard error of the effect by the delta method, up to a factor that is the same for all; as the means."""
+    if case.of is log_ratio:
+        (a, b), (x, y) = values, means
+        squares = ((a**2).T @ weights) / x**2 + ((b**2).T @ weights) / y**2 - 2 * ((a * b).T @ weights) / (x * y)
+        return np.sqrt(np.maximum(squares, 0.0))
+    variance = np.maximum((values[0] ** 2).T @ weights - means[0] ** 2, 0.0)
+    return np.sqrt(variance) / (means[0] if case.of is np.log else 1.0)
+
+
+def shares_of(case: Case, runs: tuple[int, ...], simulations: int, bootstrapped: int) -> Shares:
+    """What each method covers; only Student's t and Cox's without bootstrapped simulations."""
+    shares: Shares = {(method, level): [] for method in METHODS for level in LEVELS}
+    for n in runs:
+        rng = np.random.default_rng([SEED, n])
+        values = case.draw(rng, (n, simulations))
+        resampled = Bootstrap(case, tuple(x[:, :bootstrapped] for x in values), rng) if bootstrapped else None
+        for name, level in LEVELS.items():
+            shares["t", name].append(by_t(case, values, level))
+            if case.of is np.log:
+                shares["Cox", name].append(by_cox(case, values, level))
+            if resampled:
+                shares["percentile", name].append(resampled.percentile(level))
+                shares["BCa", name].append(resampled.bca(level))
+                shares["bootstrap-t", name].append(resampled.bootstrap_t(level))
+    return shares
+
+
+def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -> dict[str, str]:
+    """The tables as Markdown, by their titles."""
+    every = [(case, shares_of(case, RUNS, simulations, bootstrapped)) for case in cases()]
+    tables = {f"Level {level}, n = 3, 5, 10, 30": markdown(every, level, METHODS) for level in LEVELS}
+    positive = [case for case in cases() if case.of is np.log]
+    many = [(case, shares_of(case, MANY_RUNS, max(simulations // 20, 200), 0)) for case in positive]
+    return tables | {"Level 95 %, n = 100, 1000": markdown(many, "95 %", ("t", "Cox"))}
+
+
+def markdown(every: list[tuple[Case, Shares]], level: str, methods: tuple[str, ...]) -> str:
+    """A row for each case, a column for each method, per cent."""
+    lines = [f"| effect | runs | {' | '.join(methods)} |", f"|---|---|{'---|' * len(methods)}"]
+    for case, shares in every:
+        cells = [" ".join(f"{100 * share:.1f}" for share in shares[method, level]) or "–" for method in methods]
+        lines.append(f"| {case.effect} | {case.law} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Put the tables between the page's marks."""
+    before, rest = PAGE.read_text(encoding="utf-8").split(START)
+    after = rest.split(END)[1]
+    tables = "\n".join(f"**{title}**\n\n{table}" for title, table in measured().items())
+    PAGE.write_text(f"{before}{START}\n{tables}\n{END}{after}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,58 @@
+"""Oracle: the simulation that made the tables of docs/intervals.md, again with fewer simulations.
+
+Sees tables that are not those of the intervals that verdicts have, and a stated level that is missed unsaid.
+"""
+
+import re
+
+import numpy as np
+import pytest
+from benchmarks.coverage import LEVELS, METHODS, PAGE, RUNS, Case, cases, shares_of
+
+from resaudit.claims.intervals import covered
+from resaudit.claims.verdicts import SHORT
+
+T, BOOTSTRAPPED = 4000, 100
+
+
+def committed() -> dict[tuple[str, str, str, str], list[float]]:
+    """By level, effect, law and method, the shares at each number of runs."""
+    found = {}
+    for level, table in re.findall(r"\*\*Level (.+ %), n = 3, 5, 10, 30\*\*\n\n((?:\|.+\n)+)", PAGE.read_text("utf-8")):
+        for line in table.splitlines()[2:]:
+            effect, law, *cells = (cell.strip() for cell in line.strip("|").split("|"))
+            for method, cell in zip(METHODS, cells, strict=True):
+                found[level, effect, law, method] = [] if cell == "–" else [float(x) / 100 for x in cell.split()]
+    return found
+
+
+COMMITTED = committed()
+
+
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.effect}, {case.law}")
+def test_the_tables_are_what_the_script_makes(case: Case) -> None:
+    for (method, level), shares in shares_of(case, RUNS, T, BOOTSTRAPPED).items():
+        told = COMMITTED[level, case.effect, case.law, method]
+        assert len(told) == len(shares)
+        simulated = T if method in ("t", "Cox") else BOOTSTRAPPED
+        for one, other in zip(told, shares, strict=True):
+            # Five standard errors, of both; a rare event may be absent from the fewer simulations.
+            error = 5 * np.sqrt(max(one * (1 - one), 0.005) / simulated) + 5e-4
+            assert other == pytest.approx(one, abs=error), (method, level)
+
+
+def test_every_number_of_the_tables_is_held() -> None:
+    assert len(COMMITTED) == len(LEVELS) * len(list(cases())) * len(METHODS)
+
+
+def test_the_level_is_reached_or_what_is_reached_is_printed() -> None:
+    for (level, effect, law, method), shares in COMMITTED.items():
+        if method != "t" or "σ = 2" in law:
+            continue
+        for runs, share in zip(RUNS, shares, strict=True):
+            if effect in ("ratio of geometric means", "exponent of growth"):
+                assert share > LEVELS[level] - SHORT
+            elif share < LEVELS[level] - SHORT - 0.01:
+                told = covered(runs, LEVELS[level], logarithmic=effect != "mean")
+                assert told < share + 0.01, "no more than is covered"
+                assert LEVELS[level] - told > SHORT, "it is printed"

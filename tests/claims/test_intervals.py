@@ -1,0 +1,227 @@
+"""Oracles: scipy's paired t-interval, numpy's means, simulated coverage, tracemalloc.
+
+Sees runs that are paired wrongly or not at all, infinities or gaps that turn a mean into nonsense or vanish, intervals
+that are too short, memory that grows with the square of the runs.
+"""
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import stats
+
+from resaudit import ledger
+from resaudit.claims.intervals import covered, interval, replicate_means
+from resaudit.claims.verdicts import judge
+from tests.claims.made import along_training, by_depth, claim, finding, sweep, verdict
+
+RNG = np.random.default_rng(3)
+C = "condition_number"
+
+
+def test_replicates_are_the_means_without_each_run() -> None:
+    values = RNG.standard_normal((6, 4)) * 10.0 ** np.arange(-8, 8, 4)
+    means = replicate_means(values)
+    assert means.shape == (7, 4)
+    assert np.allclose(means[0], values.mean(axis=0), rtol=1e-14)
+    for run in range(6):
+        assert np.allclose(means[1 + run], np.delete(values, run, axis=0).mean(axis=0), rtol=1e-13)
+    assert np.array_equal(replicate_means(values[:, 0]), means[:, 0])
+
+
+def test_nothing_cancels_where_one_run_is_larger_by_orders_of_magnitude() -> None:
+    assert replicate_means(np.array([1e-20, 1e20, 3e-20]))[2] == pytest.approx(2e-20)
+    assert replicate_means(np.array([1e20, 1e-20, 3e-20]))[1] == pytest.approx(2e-20)
+
+
+def test_equal_runs_have_no_spread_not_even_of_rounding() -> None:
+    assert set(replicate_means(np.full(10, 0.1))) == {0.1}
+
+
+def test_gaps_do_not_count_and_infinities_do() -> None:
+    values = np.array([[1.0, 1.0, np.nan, -np.inf], [3.0, np.inf, np.nan, np.inf], [np.nan, 2.0, np.nan, 2.0]])
+    means = replicate_means(values)
+    assert means[:, 0].tolist() == [2, 3, 1, 2], "leaving out a run without a value changes nothing"
+    assert means[:, 1].tolist() == [np.inf, np.inf, 1.5, np.inf]
+    assert np.isnan(means[:, 2]).all()
+    assert np.isnan(means[[0, 3], 3]).all()
+    assert means[[1, 2], 3].tolist() == [np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("runs", [2, 3, 10, 100])
+@pytest.mark.parametrize("level", [0.95, 0.99875])
+def test_a_ratio_of_geometric_means_has_the_paired_t_interval(runs: int, level: float) -> None:
+    logs = RNG.standard_normal((runs, 2))
+    means = replicate_means(logs)
+    ratios = np.exp(means[:, 0] - means[:, 1])
+    expected = stats.ttest_rel(logs[:, 0], logs[:, 1]).confidence_interval(level)
+    found = interval(ratios[0], ratios[1:], runs, level, logarithmic=True)
+    assert found == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+    differences = means[:, 0] - means[:, 1]
+    linear = interval(differences[0], differences[1:], runs, level, logarithmic=False)
+    assert linear == pytest.approx((expected.low, expected.high))
+
+
+def test_a_table_of_paired_runs_has_the_paired_t_interval_whatever_the_order_of_its_rows() -> None:
+    noise = {depth: RNG.standard_normal(8) for depth in (2, 4, 8, 16)}
+    rows = [("a", d, run, np.exp(x), True) for d, part in noise.items() for run, x in enumerate(part)]
+    table = pd.DataFrame(rows, columns=["network", "depth", "run", C, "resolved"])
+    ends = ledger.RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1)
+    overall = ledger.GrowthExponent(networks=["a"], column=C, span=ledger.Span.overall, at_least=0)
+    depths = np.log(list(noise))
+    slopes = np.polyfit(depths, np.array(list(noise.values())), 1)[0]
+    for rows_ in (table, table.sample(frac=1, random_state=2)):
+        point = finding(ends, rows_).points[0]
+        expected = stats.ttest_rel(noise[16], noise[2]).confidence_interval(0.95)
+        assert (point.low, point.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+        point = finding(overall, rows_).points[0]
+        expected = stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
+        assert (point.low, point.high) == pytest.approx((expected.low, expected.high))
+
+
+CHECKS = [
+    (ledger.RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1), "depth"),
+    (ledger.GrowthExponent(networks=["a"], column=C, span=ledger.Span.overall, at_least=0), "depth"),
+    (ledger.GrowthDifference(network="a", other="b", column=C, at_least=0), "network"),
+    (ledger.AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2), "network"),
+    (ledger.AtEveryLoss(network="a", others=["b"], column="index", compare=ledger.Comparison.difference, at_least=0,
+                        losses=2), "network"),
+    (ledger.LargeAgainstSmallLoss(network="a", others=["b"], column=C, at_least=1), "network"),
+    (ledger.AtTheEnd(network="a", other="b", column=C, within_factor=2), "network"),
+    (ledger.FinalLossRatio(network="a", others=["b"], at_least=1), "network"),
+    (ledger.FinalLossAcrossDepths(network="a", at_least=1), "depth"),
+    (ledger.CurveRatio(network="a", other="b", epochs=[1.0], within_factor=2), "network"),
+]  # fmt: skip
+
+
+def paired_table(check: ledger.Check, by: str, shuffled: bool) -> pd.DataFrame:
+    """Runs that differ by large factors, the same in every depth and network; or in another order for some."""
+    if isinstance(check, ledger.RatioAcrossDepths | ledger.GrowthExponent | ledger.GrowthDifference):
+        table = by_depth({name: lambda _: np.ones(8) for name in "ab"})
+    elif isinstance(check, ledger.FinalLossRatio | ledger.FinalLossAcrossDepths):
+        table = sweep({name: lambda *_: 1.0 for name in "ab"}, rates=(0.1,), factor=1.0)
+    else:
+        table = along_training({name: lambda x: 1 + 0 * x for name in "ab"}, factor=1.0)
+        table = table.assign(index=1.0, excess_loss=1.0, depth=4)
+    other = table[by] == table[by].max()
+    run = np.where(other & shuffled, (3 * table["run"] + 2) % 8, table["run"])
+    tilt = 1 + 0.01 * other * (table["run"] % 2)
+    # More at large losses and depths than at small ones, so that ratios and differences between them spread too.
+    power = 1 + np.log(table["loss"]) if "loss" in table else np.log2(table["depth"]) if by == "network" else 1
+    factor = (1 + 0.2 * run * tilt) ** power
+    if "final_loss" in table:
+        return table.assign(final_loss=1 + factor)
+    return table.assign(**{name: table[name] * factor for name in (C, "index", "excess_loss") if name in table})
+
+
+@pytest.mark.parametrize(("check", "by"), CHECKS)
+def test_runs_are_paired_by_their_number(check: ledger.Check, by: str) -> None:
+    def width(shuffled: bool) -> float:
+        points = finding(check, paired_table(check, by, shuffled)).points
+        return min(point.high - point.low for point in points)
+
+    assert 0 < 5 * width(False) < width(True)
+
+
+@pytest.mark.parametrize(("check", "by"), CHECKS)
+def test_a_run_that_is_in_one_part_only_does_not_count(check: ledger.Check, by: str) -> None:
+    table = paired_table(check, by, shuffled=True)
+    of_one = table[by] == table[by].min()
+    one_sided = table[of_one & (table["run"] < 6) | ~of_one & (table["run"] >= 2)]
+    alone = table[table["run"].between(2, 5)]
+    if isinstance(check, ledger.AtTheEnd):
+        assert finding(check, one_sided).points == [], "there the end is open"
+        return
+    found, expected = finding(check, one_sided).points, finding(check, alone).points
+    assert [p.runs for p in found] == [4] * len(expected)
+    for one, other in zip(found, expected, strict=True):
+        assert (one.effect, one.low, one.high) == pytest.approx((other.effect, other.low, other.high))
+
+
+def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
+    check = ledger.AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2)
+    table = paired_table(check, "network", shuffled=True).assign(resolved=True)
+    unknown = (table["network"] == "a") & (table["run"] >= 5)
+    found = finding(check, table.assign(resolved=~unknown)).points
+    expected = finding(check, table[table["run"] < 5]).points
+    assert [p.runs for p in found] == [5, 5]
+    assert [(p.effect, p.low, p.high) for p in found] == [pytest.approx((p.effect, p.low, p.high)) for p in expected]
+
+
+@pytest.mark.parametrize("logarithmic", [True, False])
+def test_infinite_effects_have_the_range_of_their_replicates(logarithmic: bool) -> None:
+    inf, everything = np.inf, (0.0 if logarithmic else -np.inf, np.inf)
+
+    def of(effect: float, *replicates: float) -> tuple[float, float]:
+        return interval(effect, np.array(replicates), len(replicates), 0.95, logarithmic)
+
+    assert of(inf, 2.0, inf, inf) == (2, inf), "one run diverged"
+    assert of(inf, inf, inf, inf) == (inf, inf), "two or more did"
+    assert of(inf, inf, np.nan, inf) == everything
+    assert of(2.0, np.nan) == everything, "one run has no interval"
+    assert of(2.0, 2.0, inf, 2.0) == everything, "one run decides"
+    assert of(2.0, 2.0, 2.0) == (2, 2)
+    if logarithmic:
+        assert of(0.0, 0.0, 3.0, 0.0) == (0, 3), "zero is as far off as infinity"
+        assert of(2.0, 0.0, 2.0) == everything
+
+
+def test_a_network_whose_every_rate_diverges_counts_against_a_low_loss() -> None:
+    table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, depths=(4,))
+    low = ledger.FinalExcess(networks=["a"], at_most=0.5)
+    lower = ledger.FinalLossRatio(network="a", others=["b"], at_least=0.5)
+    assert verdict(low, table) == verdict(lower, table) == "supported"
+
+    def diverged(runs: int) -> pd.DataFrame:
+        lost = (table["network"] == "a") & (table["run"] < runs)
+        return table.assign(final_loss=table["final_loss"].mask(lost, np.inf))
+
+    assert verdict(low, diverged(1)) == verdict(lower, diverged(1)) == "inconclusive", "but for one run it is low"
+    assert verdict(low, diverged(2)) == verdict(lower, diverged(2)) == "contradicted"
+    assert verdict(low, diverged(8)) == verdict(lower, diverged(8)) == "contradicted"
+    assert finding(low, diverged(8)).points[0].runs == 8, "none vanishes"
+
+
+def test_memory_is_linear_in_the_runs() -> None:
+    values = RNG.standard_normal((5000, 20))
+    tracemalloc.start()
+    means = replicate_means(values)
+    effects = np.exp(means - means[:, :1])
+    found = interval(effects[0, 3], effects[1:, 3], 5000, 0.99, logarithmic=True)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert found[0] < effects[0, 3] < found[1]
+    assert peak < 50e6
+
+
+def test_a_check_of_5000_runs_stays_small() -> None:
+    values = np.exp(RNG.standard_normal(5000))
+    table = by_depth({"a": lambda d: d * values}, depths=tuple(range(1, 21)))
+    tracemalloc.start()
+    found = finding(ledger.GrowthExponent(networks=["a"], column=C, at_least=0.5), table)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert {p.runs for p in found.points} == {5000}
+    assert peak < 50e6
+
+
+@pytest.mark.parametrize(("runs", "logarithmic"), [(3, False), (5, True), (10, False), (30, True)])
+def test_the_coverage_told_is_that_of_log_normal_runs(runs: int, logarithmic: bool) -> None:
+    rng = np.random.default_rng(5)
+    samples = np.exp(rng.standard_normal((1000, runs)))
+    means = replicate_means(samples.T)
+    ends = [interval(one[0], one[1:], runs, 0.95, logarithmic) for one in means.T]
+    share = np.mean([low <= np.exp(0.5) <= high for low, high in ends])
+    assert covered(runs, 0.95, logarithmic) == pytest.approx(share, abs=0.04)
+
+
+def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
+    index = along_training({"a": lambda x: 0.5 * (x > 3)}, column="index").assign(network="a")
+    fall = judge(claim(ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
+    assert fall.findings[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
+    assert f", which covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in fall.why
+    ratio = judge(claim(ledger.GrowthExponent(networks=["a"], column=C, at_least=0.5)),
+                  by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
+    assert ratio.findings[0].coverage is None
+    assert "log-normal" not in ratio.why
