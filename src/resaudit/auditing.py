@@ -84,6 +84,15 @@ def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     yield ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
+def _ends_of(finding: Json) -> str:
+    """What the two numbers beside an effect are."""
+    if finding["exact"] or not finding["points"]:
+        return ""
+    if finding["spread"]:
+        return f"; ends {finding['spread']}"
+    return f"; intervals of level {finding['level']:.2%}" + (", at every tied rate" if finding["tied"] else "")
+
+
 def in_full(claim: Json) -> Iterator[str]:
     """All about one claim."""
     yield f"{claim['id']}: {claim['verdict']}"
@@ -94,7 +103,7 @@ def in_full(claim: Json) -> Iterator[str]:
         yield textwrap.fill(
             f"{finding['meaning']}{' (' + finding['unit'] + ')' if finding['unit'] else ''}; "
             f"claimed: {finding['check']['criterion']}"
-            + ("" if finding["exact"] or not finding["points"] else f"; intervals of level {finding['level']:.2%}")
+            + _ends_of(finding)
             + (f", which cover {finding['coverage']:.0%} if runs are log-normal" if finding["coverage"] else ""),
             WIDTH,
         )

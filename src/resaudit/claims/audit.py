@@ -169,6 +169,8 @@ def _finding(finding: Finding) -> Json:
         "exact": finding.exact,
         "level": finding.level,
         "coverage": finding.coverage,
+        "tied": any(point.tied for point in finding.points),
+        "spread": finding.measured.spread,
         "low": low,
         "high": high,
         "worst": _point(finding.worst) if finding.worst else None,
@@ -178,11 +180,12 @@ def _finding(finding: Finding) -> Json:
 
 
 def _point(point: Judged) -> Json:
+    low, high = point.ends
     return {
         "where": point.where,
         "effect": finite(point.effect),
-        "low": finite(point.low),
-        "high": finite(point.high),
+        "low": finite(low),
+        "high": finite(high),
         "n": point.runs,
         "verdict": point.verdict.value,
     }
