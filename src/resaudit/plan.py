@@ -166,6 +166,12 @@ class FigurePlan:
         return [*self.sweeps.values(), *(h.ensemble for h in self.hessians.values())]
 
     @cached_property
+    def ids(self) -> set[str]:
+        """The ids of its jobs."""
+        jobs = [*self.ensembles, *self.hessians.values(), *([self.verification] if self.verification else [])]
+        return {job.id for job in jobs}
+
+    @cached_property
     def evidence(self) -> dict[str, Any]:
         """What its table is a function of: two plans with the same evidence give the same table."""
         return {

@@ -75,13 +75,16 @@ def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
 
 
-def hint(plan):
-    """The override that lets a job find its id at once, without composing one variant after the other.
+def hint(plan, job):
+    """What lets a job find its id at once: the variant it is of, or a figure that needs it, and no other is composed.
 
     The params that call this take ``threads``, by which Snakemake sees that they are derived: a changed hint is no
     reason to compute anything again, and a changed param would be. (As a resource, a text, it would forbid groups.)
     """
-    return f"variant={plan.config.variant}" if plan.config.variant else ""
+    if plan.config.variant:
+        return f"variant={plan.config.variant}"
+    of_any = next(iter(plan.figures))  # as whitened data are
+    return f"--figure {next((name for name, part in plan.figures.items() if job in part.ids), of_any)}"
 
 
 def ensemble_of(wildcards):
