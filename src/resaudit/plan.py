@@ -168,8 +168,8 @@ class FigurePlan:
     @cached_property
     def ids(self) -> set[str]:
         """The ids of its jobs."""
-        jobs = [*self.ensembles, *self.hessians.values(), *([self.verification] if self.verification else [])]
-        return {job.id for job in jobs}
+        ids = {e.id for e in self.ensembles} | {h.id for h in self.hessians.values()}
+        return ids | ({self.verification.id} if self.verification else set())
 
     @cached_property
     def evidence(self) -> dict[str, Any]:

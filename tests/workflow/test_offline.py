@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.config import Config
-from tests.conftest import Completed, run_command, smoke_command
+from tests.conftest import CHECKOUT, OF_EACH_KIND, Completed, run_command, smoke_command
 
 REACH = (
     "import socket\n"
@@ -40,11 +40,13 @@ def test_there_is_no_network_in_the_namespace(tmp_path: Path) -> None:
 
 def test_fetched_data_are_all_that_a_run_needs(mnist_config: Config, tmp_path: Path) -> None:
     assert mnist_config
-    command = smoke_command(config=("figures=[fig04,fig08]",))
+    few = ("fig05.protocol.networks=[2-shortcut]", "fig08.protocol.networks=[2-shortcut-relu]")
+    given = ",".join([f"paths.data={CHECKOUT / 'data'}", *(f"figure.demystifying_resnet.{each}" for each in few)])
+    command = smoke_command(config=(OF_EACH_KIND, f"overrides=[{given}]"))
     run = without_network(*command, cwd=tmp_path)
     assert run.returncode == 0, run.stderr[-3000:]
     drawn = {path.name for path in tmp_path.glob("figures/demystifying_resnet/*")}
-    assert {"fig04.csv", "fig04.pdf", "fig08.csv", "fig08.pdf"} <= drawn
+    assert {"fig05.csv", "fig05.pdf", "fig08.csv", "fig08.pdf", "theorem1.csv", "theorem1.pdf"} <= drawn
     assert (tmp_path / "figures" / "audit.html").is_file()
 
 

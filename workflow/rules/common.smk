@@ -76,15 +76,14 @@ def figure_files(name):
 
 
 def hint(plan, job):
-    """What lets a job find its id at once: the variant it is of, or a figure that needs it, and no other is composed.
+    """What lets a job find its id at once: a figure that needs it, since no other is composed, and the variant it is of.
 
     The params that call this take ``threads``, by which Snakemake sees that they are derived: a changed hint is no
     reason to compute anything again, and a changed param would be. (As a resource, a text, it would forbid groups.)
     """
-    if plan.config.variant:
-        return f"variant={plan.config.variant}"
     of_any = next(iter(plan.figures))  # as whitened data are
-    return f"--figure {next((name for name, part in plan.figures.items() if job in part.ids), of_any)}"
+    figure = next((name for name, part in plan.figures.items() if job in part.ids), of_any)
+    return f"--figure {figure}" + (f" variant={plan.config.variant}" if plan.config.variant else "")
 
 
 def ensemble_of(wildcards):

@@ -56,20 +56,12 @@ def apply_style() -> None:
             "pdf.fonttype": 42,
             "svg.hashsalt": "resaudit",
             "text.color": _INK,
-            **{
-                f"{axis}tick.{key}": value
-                for axis in "xy"
-                for key, value in {
-                    "color": _INK,
-                    "labelsize": 7,
-                    "major.size": 4.8,
-                    "major.width": 1.0,
-                    "minor.size": 3.2,
-                    "minor.width": 0.8,
-                }.items()
-            },
         }
     )
+    for axis in ("xtick", "ytick"):
+        mpl.rc(axis, color=_INK, labelsize=7)
+        mpl.rc(f"{axis}.major", size=4.8, width=1.0)
+        mpl.rc(f"{axis}.minor", size=3.2, width=0.8)
 
 
 def look(network: str) -> dict[str, Any]:
