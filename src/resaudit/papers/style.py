@@ -56,12 +56,20 @@ def apply_style() -> None:
             "pdf.fonttype": 42,
             "svg.hashsalt": "resaudit",
             "text.color": _INK,
+            "xtick.color": _INK,
+            "xtick.labelsize": 7,
+            "xtick.major.size": 4.8,
+            "xtick.major.width": 1.0,
+            "xtick.minor.size": 3.2,
+            "xtick.minor.width": 0.8,
+            "ytick.color": _INK,
+            "ytick.labelsize": 7,
+            "ytick.major.size": 4.8,
+            "ytick.major.width": 1.0,
+            "ytick.minor.size": 3.2,
+            "ytick.minor.width": 0.8,
         }
     )
-    for axis in ("xtick", "ytick"):
-        mpl.rc(axis, color=_INK, labelsize=7)
-        mpl.rc(f"{axis}.major", size=4.8, width=1.0)
-        mpl.rc(f"{axis}.minor", size=3.2, width=0.8)
 
 
 def look(network: str) -> dict[str, Any]:
