@@ -123,6 +123,10 @@ def smoke(folder: Path, *arguments: str, config: tuple[str, ...] = (), cores: st
     return run_command(*smoke_command(*arguments, config=config, cores=cores), cwd=folder, timeout=900)
 
 
+# A figure of each kind of evidence and of each stage; what holds for these holds for all, which `-m slow` runs.
+OF_EACH_KIND = "figures=[fig05,fig08,theorem1]"
+
+
 @pytest.fixture(scope="session")
 def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which every figure has been drawn at scale smoke, without interruption."""

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from resaudit.composition import load
+from resaudit.composition import config_folder, files_of_figures, load
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.files import Layout
 from resaudit.plan import Plan, make_plan
@@ -93,8 +93,23 @@ def _stage(command: Command) -> Command:
     return option(_with_overrides(command))
 
 
+def _job(command: Command) -> Command:
+    """What a stage that computes a result takes, and the figure that it is computed for, if that is known."""
+    option = click.option(
+        "--figure",
+        metavar="PAPER/FIGURE",
+        help="A figure that needs it: no other is composed, which is quicker. The workflow gives it.",
+    )
+    return option(_stage(command))
+
+
+def _programme(overrides: Overrides, figure: str | None) -> Programme:
+    return Programme(overrides, only=[figure] if figure else None)
+
+
 def _plan_of_figure(figure: str, overrides: Overrides) -> tuple[Plan, str]:
-    config = load(overrides)
+    # One named in full is composed alone; of a short name all have to be looked at.
+    config = load(overrides, only=[figure] if figure in files_of_figures(config_folder()) else None)
     name = config.resolve_figure(figure)
     config.figures = [name]
     return make_plan(config), name
@@ -108,17 +123,17 @@ def fetch(dataset: str, overrides: Overrides) -> None:
     from resaudit.datasets.sources import fetch as fetch_dataset
 
     # Last, so that it is this one even where a run was told another.
-    config = load([*overrides, f"dataset={dataset}"])
+    config = load([*overrides, f"dataset={dataset}"], only=[])
     for line in fetch_dataset(config.dataset, Layout(config.paths).dataset(config.dataset.name)):
         print(line, file=sys.stderr)
 
 
 @cli.command()
 @click.argument("data")
-@_stage
-def whiten(data: str, overrides: Overrides) -> None:
+@_job
+def whiten(data: str, figure: str | None, overrides: Overrides) -> None:
     """Whiten the fetched images and compute their moments: DATA, by the id that 'resaudit explain' lists."""
-    plan = Programme(overrides).data(data)
+    plan = _programme(overrides, figure).data(data)
     from resaudit.stages import run_whiten
 
     run_whiten(plan)
@@ -126,10 +141,10 @@ def whiten(data: str, overrides: Overrides) -> None:
 
 @cli.command()
 @click.argument("ensemble")
-@_stage
-def train(ensemble: str, overrides: Overrides) -> None:
+@_job
+def train(ensemble: str, figure: str | None, overrides: Overrides) -> None:
     """Train one ENSEMBLE, by the id that 'resaudit explain' lists."""
-    plan, job = Programme(overrides).ensemble(ensemble)
+    plan, job = _programme(overrides, figure).ensemble(ensemble)
     from resaudit.stages import run_train
 
     run_train(plan, job)
@@ -137,10 +152,10 @@ def train(ensemble: str, overrides: Overrides) -> None:
 
 @cli.command()
 @click.argument("hessians")
-@_stage
-def curvature(hessians: str, overrides: Overrides) -> None:
+@_job
+def curvature(hessians: str, figure: str | None, overrides: Overrides) -> None:
     """Compute the spectra of an ensemble's HESSIANS, by the id that 'resaudit explain' lists."""
-    plan, job = Programme(overrides).hessians(hessians)
+    plan, job = _programme(overrides, figure).hessians(hessians)
     from resaudit.stages import run_curvature
 
     run_curvature(plan, job)
@@ -148,10 +163,10 @@ def curvature(hessians: str, overrides: Overrides) -> None:
 
 @cli.command()
 @click.argument("verification")
-@_stage
-def verify(verification: str, overrides: Overrides) -> None:
+@_job
+def verify(verification: str, figure: str | None, overrides: Overrides) -> None:
     """Check one theorem by construction: VERIFICATION, by the id that 'resaudit explain' lists."""
-    plan, job = Programme(overrides).verification(verification)
+    plan, job = _programme(overrides, figure).verification(verification)
     from resaudit.stages import run_verify
 
     run_verify(plan, job)
@@ -218,7 +233,7 @@ def explain(figure: str, overrides: Overrides) -> None:
     from resaudit.explanation import explain as lines_about
 
     plan, name = _plan_of_figure(figure, overrides)
-    for line in lines_about(plan, load(["scale=paper"]), name):
+    for line in lines_about(plan, load(["scale=paper"], only=[name]), name):
         click.echo(line)
 
 

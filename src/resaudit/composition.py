@@ -49,13 +49,15 @@ def config_folder() -> Path:
     )
 
 
-def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
+def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None) -> Config:
     """Compose the configuration and check it.
 
     Args:
         overrides: Hydra overrides, such as ``scale=paper``; what they say of a figure's protocol goes before what
             the scale says of it.
         folder: of the configuration files; default :func:`config_folder`.
+        only: the figures to compose, as ``paper/figure``, without the claims; default all. It is what a job needs whose
+            workflow has checked the whole, in a fraction of the time; overrides that concern the rest are left out.
 
     Raises:
         ResauditError: an unknown key, a wrong type or an impossible value, in one line.
@@ -64,16 +66,18 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
     overrides = [_ONE_FIGURE.sub(r"figures=[\1]", override) for override in overrides]
     with _one_line_errors():
         parsed = [_parse(override) for override in overrides]
-        if overrides:
-            _check_overrides(parsed, _composed(folder, _data_set_chosen(parsed)))
+        _check_forms(parsed)
         variant = next((str(o.value()) for o in reversed(parsed) if o.key_or_group == "variant" and o.value()), None)
         if variant is not None:
-            # What it stands for is what the configuration without it says.
-            without = [str(o.input_line) for o in parsed if o.key_or_group != "variant"]
-            changes = _overrides_of_variant(variant, _composed(folder, tuple(without)))
-            parsed += [_parse(override) for override in changes]
-            overrides = [*without, f"variant={variant}", *changes]
-        composed = _composed(folder, tuple(overrides))
+            # What it stands for is what the whole configuration without it says.
+            without = [o for o in parsed if o.key_or_group != "variant"]
+            changes = _overrides_of_variant(variant, _composed(folder, without, None))
+            parsed = [*without, _parse(f"variant={variant}"), *map(_parse, changes)]
+        if only is not None:
+            parsed = [o for o in parsed if _concerns(o.key_or_group, only)]
+        composed = deepcopy(_composed(folder, parsed, only))
+        if only is not None:
+            composed.figures = list(only)
         if variant is not None:
             composed.paths.figures = str(Layout(composed.paths).variant(composed.variant))
         _apply_scale(composed, {o.key_or_group for o in parsed})
@@ -84,17 +88,47 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None) -> Config:
     return config
 
 
-def _composed(folder: Path, overrides: tuple[str, ...]) -> DictConfig:
-    # Composing takes a good part of a second; variants compose the same again and again.
-    state = tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*.yaml")))
-    return deepcopy(_compose_once(folder, overrides, state))
+def _concerns(key: str, figures: Sequence[str]) -> bool:
+    """Whether a key is of one of these figures, or of none and of no claim."""
+    section, *names = key.split(".")
+    return section not in ("figures", "claims") and (section != "figure" or "/".join(names[:2]) in figures)
 
 
+def files_of_figures(folder: Path) -> dict[str, Path]:
+    """The file of every figure, by ``paper/figure``."""
+    return {f"{file.parent.name}/{file.stem}": file for file in sorted(folder.glob("figure/*/[!_]*.yaml"))}
+
+
+def _composed(folder: Path, overrides: list[Override], only: Sequence[str] | None) -> DictConfig:
+    """The files with overrides, not to be changed; each override must set a key that the files have."""
+    lines, figures = tuple(str(o.input_line) for o in overrides), only if only is None else tuple(only)
+    try:
+        # OmegaConf would fail with an AttributeError at a section that is set where there is none.
+        known = not any(isinstance(o.value(), dict) for o in overrides)
+        composed = _compose_once(folder, lines, figures, _state(folder)) if known else None
+    except (HydraException, OmegaConfBaseException, ValueError):
+        composed = None
+    if composed is None or any(_deepest_known(o.key_or_group, composed)[1] is not None for o in overrides):
+        # Composing takes a good part of a second: only where a key is in doubt, also without what is in doubt.
+        _check_keys(overrides, _compose_once(folder, _data_set_chosen(overrides), figures, _state(folder)))
+        composed = _compose_once(folder, lines, figures, _state(folder))
+    return composed
+
+
+def _state(folder: Path) -> tuple[tuple[str, int], ...]:
+    return tuple((str(file), file.stat().st_mtime_ns) for file in sorted(folder.rglob("*.yaml")))
+
+
+# Variants compose the same again and again.
 @lru_cache(maxsize=32)
-def _compose_once(folder: Path, overrides: tuple[str, ...], _state: tuple[tuple[str, int], ...]) -> DictConfig:
+def _compose_once(
+    folder: Path, overrides: tuple[str, ...], only: tuple[str, ...] | None, _state: tuple[tuple[str, int], ...]
+) -> DictConfig:
     _register()
-    mounts = [mount for file in sorted(folder.glob("figure/*/[!_]*.yaml")) for mount in _mount(file)]
-    mounts += [f"+claims@claims.{file.stem}={file.stem}" for file in sorted(folder.glob("claims/*.yaml"))]
+    wanted = [file for name, file in files_of_figures(folder).items() if only is None or name in only]
+    mounts = [mount for file in wanted for mount in _mount(file)]
+    if only is None:
+        mounts += [f"+claims@claims.{file.stem}={file.stem}" for file in sorted(folder.glob("claims/*.yaml"))]
     with initialize_config_dir(str(folder), version_base="1.3"):
         return compose("config", [*mounts, *overrides])
 
@@ -209,7 +243,7 @@ def _data_set_chosen(overrides: list[Override]) -> tuple[str, ...]:
     return tuple(str(o.input_line) for o in chosen if isinstance(o.value(), str))
 
 
-def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
+def _check_forms(overrides: list[Override]) -> None:
     """Refuse what Hydra would take but cannot be meant here: new or deleted keys, and whole sections."""
     for override in overrides:
         key, said = override.key_or_group, override.input_line
@@ -228,6 +262,12 @@ def _check_overrides(overrides: list[Override], defaults: DictConfig) -> None:
             raise ResauditError(f"override {said!r}: one is chosen by its name, as in {key}=NAME")
         if key == "dataset.name" or key.startswith("dataset.files"):
             raise ResauditError(f"override {said!r}: a data set is chosen as a whole, with dataset=NAME")
+
+
+def _check_keys(overrides: list[Override], defaults: DictConfig) -> None:
+    """Refuse keys that the files do not have."""
+    for override in overrides:
+        key, said = override.key_or_group, override.input_line
         parent, leaf = _deepest_known(key, defaults)
         if leaf is not None:
             allowed = ", ".join(sorted(str(k) for k in parent)) if isinstance(parent, DictConfig) else ""

@@ -168,6 +168,12 @@ class FigurePlan:
         return [*self.sweeps.values(), *(h.ensemble for h in self.hessians.values())]
 
     @cached_property
+    def ids(self) -> set[str]:
+        """The ids of its jobs."""
+        ids = {e.id for e in self.ensembles} | {h.id for h in self.hessians.values()}
+        return ids | ({self.verification.id} if self.verification else set())
+
+    @cached_property
     def evidence(self) -> dict[str, Any]:
         """What its table is a function of: two plans with the same evidence give the same table."""
         return {

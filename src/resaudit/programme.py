@@ -19,14 +19,17 @@ class Programme:
     Args:
         overrides: Hydra overrides, as of :func:`resaudit.composition.load`.
         folder: of the configuration files.
+        only: figures, as of :func:`resaudit.composition.load`.
 
     Raises:
         ResauditError: as :func:`resaudit.composition.load`.
     """
 
-    def __init__(self, overrides: Sequence[str] = (), folder: Path | None = None) -> None:
+    def __init__(
+        self, overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None
+    ) -> None:
         self._overrides, self._folder = tuple(overrides), folder
-        self.base = make_plan(load(self._overrides, folder))
+        self.base = make_plan(load(self._overrides, folder, only))
         self._plans: dict[str, Plan] = {}
 
     @cached_property

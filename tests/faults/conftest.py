@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.config import Config
-from tests.conftest import CHECKOUT, Completed, run_command, snakemake_command
+from tests.conftest import CHECKOUT, Completed, made_once, run_command, snakemake_command
 
 PAPER = "demystifying_resnet"
 FIGURES = "figures=[fig05,theorem1]"
@@ -80,10 +80,12 @@ def done_as_told(line: str, folder: Path) -> None:
 def undisturbed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which the few figures were drawn and nothing went wrong."""
     assert mnist_config
-    folder = tmp_path_factory.mktemp("undisturbed")
-    run = few(folder)
-    assert run.returncode == 0, run.stderr[-3000:]
-    return folder
+
+    def draw(folder: Path) -> None:
+        run = few(folder)
+        assert run.returncode == 0, run.stderr[-3000:]
+
+    return made_once(tmp_path_factory, "few", draw)
 
 
 @pytest.fixture

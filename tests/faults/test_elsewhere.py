@@ -4,6 +4,7 @@ Sees a lock that does not hold, a path that is not quoted, a result that depends
 or umask.
 """
 
+import fcntl
 import os
 import subprocess
 from pathlib import Path
@@ -49,6 +50,17 @@ def test_of_two_runs_at_once_the_second_is_told_why_not(
     folder, second = elsewhere
     assert f"another run (process {second.args}) is at work in my results; wait for it" in error_of(second)
     assert few(folder, "--dry-run", overrides=NAMES).returncode == 0
+
+
+def test_a_second_run_takes_nothing_away_from_the_first(tmp_path: Path) -> None:
+    """What a killed writer left looks like what a writer is at work on: only who holds the lock may sweep."""
+    (tmp_path / "results").mkdir()
+    being_written = tmp_path / "results" / ".trajectory.npz.1.part"
+    being_written.touch()
+    with (tmp_path / "results" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        assert "is at work in results" in error_of(few(tmp_path))
+    assert being_written.exists()
 
 
 def test_another_folder_core_locale_time_zone_and_umask_give_the_same_bytes(

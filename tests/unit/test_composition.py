@@ -17,7 +17,7 @@ FIG08 = "figure.demystifying_resnet.fig08"
 
 
 def protocol(figure: str, *overrides: str) -> Protocol:
-    return load(overrides).figure["demystifying_resnet"][figure].protocol
+    return load(overrides, only=[f"demystifying_resnet/{figure}"]).figure["demystifying_resnet"][figure].protocol
 
 
 def test_paper_scale_is_the_protocol_of_the_issue() -> None:
@@ -196,8 +196,12 @@ def test_sections_that_only_the_chosen_data_set_has_can_be_set() -> None:
     ],
 )
 def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:
+    section, *names = override.split("=")[0].split(".")
+    figure = ["/".join(names[:2])] if section == "figure" and len(names) > 2 else []
+    # What all figures or claims have a part in is told by the whole; else one figure is enough, and soon composed.
+    whole = section in ("claims", "figures", "variant")
     with pytest.raises(ResauditError) as refusal:
-        load([override])
+        load([override], only=None if whole else figure)
     assert said in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
@@ -234,6 +238,21 @@ def test_figures_are_found_by_short_and_full_name() -> None:
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]
 
 
+def test_one_figure_alone_is_what_it_is_among_all() -> None:
+    """What a job composes; what is said of other figures and of claims does not concern it."""
+    name = "demystifying_resnet/fig05"
+    given = [
+        "scale=smoke", "figures=[fig04]", "seed=3", "figure.demystifying_resnet.fig05.protocol.runs=4",
+        f"{FIG04}.protocol.runs=3", "claims.demystifying_resnet.depth-invariant-condition.needs.runs=2",
+    ]  # fmt: skip
+    for variant in ([], ["variant=tenth-of-best-rate"], ["variant=fashion-mnist"]):
+        alone, among = load([*given, *variant], only=[name]), load([*given, *variant])
+        assert list(alone.chosen_figures()) == [name]
+        assert alone.by_name(name) == among.by_name(name)
+        for section in ("seed", "dataset", "whitening", "scale", "variant", "paths", "device"):
+            assert getattr(alone, section) == getattr(among, section)
+
+
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
     assert [protocol("fig04_deep").runs_of("orthogonal", depth) for depth in (256, 1000)] == [10, 3]
     assert [protocol("fig08").runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "xavier")] == [5, 3]
@@ -247,7 +266,9 @@ def test_what_is_otherwise_for_a_network_goes_with_it() -> None:
 
 
 def test_setting_one_figure_leaves_the_others_to_the_scale() -> None:
-    assert protocol("fig05", "scale=smoke", f"{FIG04}.protocol.depths=[8]").depths == [4]
+    config = load(["scale=smoke", f"{FIG04}.protocol.depths=[8]"])
+    assert config.by_name("demystifying_resnet/fig04").protocol.depths == [8]
+    assert config.by_name("demystifying_resnet/fig05").protocol.depths == [4]
 
 
 def test_what_the_user_sets_goes_before_what_the_scale_says_of_one_network() -> None:

@@ -1,6 +1,7 @@
 """Oracle: hand-made results on disk. Sees results of other settings taken, half files, the wrong rate or data."""
 
 import dataclasses
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -107,6 +108,30 @@ def test_a_training_goes_on_only_from_its_own_rates_kernel_and_device(
     ]:
         assert Checkpoint(tmp_path, Descent, made_by, 0.0).read() is None
         assert f"it is of another {said}; starting afresh" in capsys.readouterr().err
+
+
+def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
+    mnist_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What memory alone holds goes with the power: both files are synced while the checkpoint is there."""
+    plan = plan_in(
+        tmp_path, "figures=[fig07]", "scale=smoke", "checkpoint_seconds=0", f"paths.data={mnist_config.paths.data}"
+    )
+    stages.run_whiten(plan)
+    ensemble = next(iter(plan.trained.values()))
+    checkpoint = Layout(plan.config.paths).state(ensemble.id) / "checkpoint"
+    synced: dict[str, bool] = {}
+    really = os.fsync
+
+    def noted(file: int) -> None:
+        synced[Path(f"/proc/self/fd/{file}").readlink().name.split(".")[1]] = checkpoint.exists()
+        really(file)
+
+    monkeypatch.setattr(os, "fsync", noted)
+    stages.run_train(plan, ensemble)
+    assert synced["trajectory"]
+    assert synced["provenance"]
+    assert not checkpoint.exists()
 
 
 def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:

@@ -1,5 +1,9 @@
-"""The workflow where there is no network at all. Sees a stage other than fetch that would reach for one."""
+"""The workflow and its tests where there is no network at all, and nothing that README's commands do not install.
 
+Sees a stage other than fetch that would reach for a network, and a test that needs what it does not say.
+"""
+
+import os
 import shutil
 import subprocess
 import sys
@@ -8,7 +12,8 @@ from pathlib import Path
 import pytest
 
 from resaudit.config import Config
-from tests.conftest import Completed, run_command, smoke_command
+from tests.cluster.slurm import ACCOUNTING, PROGRAMS
+from tests.conftest import CHECKOUT, OF_EACH_KIND, Completed, run_command, smoke_command
 
 REACH = (
     "import socket\n"
@@ -19,9 +24,10 @@ REACH = (
 )
 
 
-def without_network(*command: str, cwd: Path) -> Completed:
+def without_network(*command: str, cwd: Path, environment: dict[str, str] | None = None) -> Completed:
     """A command in a network namespace of its own, whose only interface is the loopback, and that is down."""
-    return run_command("unshare", "--net", "--map-root-user", *command, cwd=cwd, timeout=900)
+    command = ("unshare", "--net", "--map-root-user", *command)
+    return run_command(*command, cwd=cwd, timeout=900, environment=environment)
 
 
 @pytest.fixture(autouse=True)
@@ -40,11 +46,13 @@ def test_there_is_no_network_in_the_namespace(tmp_path: Path) -> None:
 
 def test_fetched_data_are_all_that_a_run_needs(mnist_config: Config, tmp_path: Path) -> None:
     assert mnist_config
-    command = smoke_command(config=("figures=[fig04,fig08]",))
+    few = ("fig05.protocol.networks=[2-shortcut]", "fig08.protocol.networks=[2-shortcut-relu]")
+    given = ",".join([f"paths.data={CHECKOUT / 'data'}", *(f"figure.demystifying_resnet.{each}" for each in few)])
+    command = smoke_command(config=(OF_EACH_KIND, f"overrides=[{given}]"))
     run = without_network(*command, cwd=tmp_path)
     assert run.returncode == 0, run.stderr[-3000:]
     drawn = {path.name for path in tmp_path.glob("figures/demystifying_resnet/*")}
-    assert {"fig04.csv", "fig04.pdf", "fig08.csv", "fig08.pdf"} <= drawn
+    assert {"fig05.csv", "fig05.pdf", "fig08.csv", "fig08.pdf", "theorem1.csv", "theorem1.pdf"} <= drawn
     assert (tmp_path / "figures" / "audit.html").is_file()
 
 
@@ -56,3 +64,38 @@ def test_fetch_alone_says_that_it_needs_one(tmp_path: Path) -> None:
     assert run.returncode == 1
     assert run.stderr.startswith("resaudit: error: no source has MNIST; tried torchvision: download failed")
     assert run.stderr.count("\n") == 1
+
+
+# One of each kind that needs, or once needed, what may be missing; all others are collected.
+PROBES = (
+    "test_search_wants_every_word", "test_cancelled_it_is_run_again", "test_a_package_that_does_not_exist_is_a_refusal",
+    "test_fashion_mnist_comes_from_debians_folder_when_it_is_there", "test_bad_input_is_refused_in_one_line and tpu",
+    "test_snakemake_refuses_bad_overrides_before_any_job and huge",
+)  # fmt: skip
+
+
+def bare_path(folder: Path) -> str:
+    """All programs of this machine but a browser, Slurm and the database of its accounts."""
+    folder.mkdir()
+    hidden = {"chromium", "unshare", *PROGRAMS, *ACCOUNTING}
+    for place in reversed(os.get_exec_path()):
+        for program in Path(place).iterdir() if Path(place).is_dir() else ():
+            if program.name not in hidden:
+                (folder / program.name).unlink(missing_ok=True)
+                (folder / program.name).symlink_to(program)
+    return str(folder)
+
+
+def test_what_the_tests_lack_on_a_bare_machine_is_skipped_by_name(mnist_config: Config, tmp_path: Path) -> None:
+    """Everything is collected, and what cannot run says why."""
+    assert mnist_config
+    tests = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "", "-k", " or ".join(PROBES))
+    probe = without_network("env", f"PATH={bare_path(tmp_path / 'programs')}", sys.executable, *tests, cwd=CHECKOUT)
+    said = probe.stdout + probe.stderr
+    assert probe.returncode == 0, said[-3000:]
+    skipped = {line.split(": ", 1)[1] for line in said.splitlines() if line.startswith("SKIPPED")}
+    assert skipped == {
+        "no chromium here: apt-get install chromium",
+        f"no Slurm here (missing: {', '.join(PROGRAMS)}); apt-get install slurm-wlm munge",
+    }
+    assert f"{len(PROBES) - 2} passed, 2 skipped" in said

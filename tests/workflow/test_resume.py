@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.cli import REQUEUE
 from resaudit.composition import load
 from resaudit.plan import make_plan
 from tests.conftest import CHECKOUT, run_command
@@ -71,7 +70,8 @@ def ends_the_same(folder: Path, ensemble: str, undisturbed: bytes) -> None:
     assert not (folder / "results" / "state" / ensemble).exists()
 
 
-@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, REQUEUE), (signal.SIGINT, 130)])
+# 85 is what workflow/profiles and schedulers are told: a number, wherever it is defined.
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 85), (signal.SIGINT, 130)])
 def test_told_to_stop_it_keeps_what_was_done(
     number: signal.Signals, status: int, folder: Path, ensemble: str, undisturbed: bytes
 ) -> None:
@@ -99,3 +99,32 @@ def test_another_seed_does_not_go_on_from_it(folder: Path, ensemble: str) -> Non
     done = run_command("resaudit", "train", other, *OVERRIDES, "seed=2", cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "is not gone on from: it is of another settings; starting afresh" in done.stderr
+
+
+@pytest.mark.parametrize("file", ["networks/linear.py", "training/ensemble.py"])
+def test_other_code_does_not_go_on_from_it(file: str, folder: Path, ensemble: str) -> None:
+    """Its bits might be others."""
+    stopped_after(folder, ensemble, signal.SIGKILL, 1)
+    for name in ("src", "config"):
+        shutil.copytree(CHECKOUT / name, folder / "changed" / name)
+    with (folder / "changed" / "src" / "resaudit" / file).open("a") as code:
+        code.write("# changed\n")
+    command = [sys.executable, "-m", "resaudit", "train", ensemble, *OVERRIDES]
+    done = run_command(*command, cwd=folder, environment={"PYTHONPATH": str(folder / "changed" / "src")})
+    assert done.returncode == 0, done.stderr
+    assert "is not gone on from: it is of another code version; starting afresh" in done.stderr
+
+
+@pytest.mark.parametrize("file", ["trajectory.npz", "provenance.json"])
+def test_what_was_done_is_kept_until_the_result_is_written(
+    file: str, folder: Path, ensemble: str, undisturbed: bytes
+) -> None:
+    """Nothing can be written over a folder, as nothing can on a disk that is full just then."""
+    stopped_after(folder, ensemble, signal.SIGKILL, 1)
+    blocked = folder / "results" / "train" / ensemble / file
+    blocked.mkdir(parents=True)
+    done = run_command("resaudit", "train", ensemble, *OVERRIDES, cwd=folder)
+    assert done.returncode == 1, done.stderr
+    assert f"cannot write results/train/{ensemble}/{file}" in done.stderr
+    blocked.rmdir()
+    ends_the_same(folder, ensemble, undisturbed)

@@ -75,13 +75,15 @@ def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
 
 
-def hint(plan):
-    """The override that lets a job find its id at once, without composing one variant after the other.
+def hint(plan, job):
+    """What lets a job find its id at once: a figure that needs it, since no other is composed, and the variant it is of.
 
     The params that call this take ``threads``, by which Snakemake sees that they are derived: a changed hint is no
     reason to compute anything again, and a changed param would be. (As a resource, a text, it would forbid groups.)
     """
-    return f"variant={plan.config.variant}" if plan.config.variant else ""
+    of_any = next(iter(plan.figures))  # as whitened data are
+    figure = next((name for name, part in plan.figures.items() if job in part.ids), of_any)
+    return f"--figure {figure}" + (f" variant={plan.config.variant}" if plan.config.variant else "")
 
 
 def ensemble_of(wildcards):

@@ -39,7 +39,7 @@ def run_draw(plan: Plan, name: str) -> None:
     Raises:
         ResauditError: a result is missing, or the figure has no module.
     """
-    layout, module, paper = Layout(plan.config.paths), figure_module(name), load(["scale=paper"])
+    layout, module, paper = Layout(plan.config.paths), figure_module(name), load(["scale=paper"], only=[name])
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     # What it says of the files does not hold while they are made anew.
     record.unlink(missing_ok=True)
