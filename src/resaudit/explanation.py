@@ -10,6 +10,7 @@ from typing import Any
 from resaudit.config import Assumption, Config, Device, Experiment, Figure, Otherwise, Protocol
 from resaudit.cost import curvature_cost, train_cost, verify_cost
 from resaudit.files import Layout
+from resaudit.ledger import CHECK_NAMES
 from resaudit.plan import FigurePlan, Plan, content_id
 from resaudit.training.kernels.library import kernel_of
 
@@ -30,10 +31,17 @@ _SETTINGS_OF = {
 
 
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
-    """Where a figure's settings differ from the paper's protocol, as ``key value (protocol: value)``."""
-    here, there = settings_in_words(config, name), settings_in_words(paper, name)
-    changed = [key for key in here | there if here.get(key) != there.get(key)]
-    return [f"{key} {here.get(key, 'none')} (protocol: {there.get(key, 'as the others')})" for key in changed]
+    """Where a figure's settings differ in value from the paper's protocol, as ``key value (protocol: value)``."""
+    here, there = settings_of(config, name), settings_of(paper, name)
+    said, protocol = settings_in_words(config, name), settings_in_words(paper, name)
+    return [
+        f"{key} {said.get(key, 'none')} (protocol: {protocol.get(key, 'as the others')})"
+        if said.get(key) != protocol.get(key)
+        # Two long lists may be shortened to the same words.
+        else f"{key} {here[key]} (protocol: {there[key]})"
+        for key in here
+        if here[key] != there[key]
+    ]
 
 
 def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
@@ -43,21 +51,37 @@ def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
         "scale": config.scale.name,
         "variant": config.variant,
         "settings": settings_in_words(config, name),
+        "values": settings_of(config, name),
         "differs from the protocol in": deviations(config, paper, name),
     }
 
 
-def settings_in_words(config: Config, name: str) -> dict[str, str]:
-    """Every setting that a figure depends on, by its name in words."""
+def settings_of(config: Config, name: str) -> dict[str, Any]:
+    """Every setting that a figure depends on, by its name in words, exactly and as JSON has it: to be compared."""
     figure = config.by_name(name)
-    protocol, experiment = figure.protocol, figure.experiment
+    values = {"data": config.dataset.title, "seed": config.seed}
+    values |= dataclasses.asdict(config.whitening) | dataclasses.asdict(figure.protocol)
+    values["runs"] = {"everywhere": figure.protocol.runs, "at": values.pop("runs_at")}
+    used = {key: value for key, value in values.items() if key not in _unused(figure.experiment)}
+    plain: dict[str, Any] = json.loads(json.dumps(used, default=_words))
+    return {key.replace("_", " "): value for key, value in plain.items()}
+
+
+def _unused(experiment: Experiment) -> set[str]:
+    return {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
+
+
+def settings_in_words(config: Config, name: str) -> dict[str, str]:
+    """The same in a few words each, without what is empty: to be read."""
+    figure = config.by_name(name)
+    protocol = figure.protocol
     values = {"data": config.dataset.title, "seed": str(config.seed)}
     for section in (config.whitening, protocol):
         values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
     values["otherwise"] = "; ".join(map(_otherwise, protocol.otherwise))
-    unused = {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
+    unused = _unused(figure.experiment)
     return {key: value for key, value in values.items() if value and key.replace(" ", "_") not in unused}
 
 
@@ -154,8 +178,12 @@ def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
 
 
 def ledger_sha256(config: Config, paper: str) -> str:
-    """SHA-256 of a paper's claims, with all defaults filled in, as canonical JSON."""
-    claims = {name: dataclasses.asdict(claim) for name, claim in config.claims_of(paper).items()}
+    """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
+    claims = {
+        name: dataclasses.asdict(claim)
+        | {"checks": {key: [CHECK_NAMES[type(c)], dataclasses.asdict(c)] for key, c in claim.checks.items()}}
+        for name, claim in config.claims_of(paper).items()
+    }
     return hashlib.sha256(json.dumps(claims, sort_keys=True, default=_words).encode()).hexdigest()
 
 

@@ -265,6 +265,18 @@ def test_what_is_otherwise_for_a_network_is_said_as_a_deviation() -> None:
     assert any("2-shortcut-relu: runs 5" in part for part in said)
 
 
+def test_another_grid_of_the_same_ends_and_count_is_a_deviation() -> None:
+    """In words the two are the same: ``0.0001 … 10 (n values)``."""
+    paper = load(["scale=paper"])
+    rates = paper.by_name("demystifying_resnet/fig07").protocol.learning_rates
+    moved = [rates[0], 2 * rates[1], *rates[2:]]
+    asked = f"figure.demystifying_resnet.fig07.protocol.learning_rates={moved}"
+    config = load(["scale=paper", asked.replace(" ", "")])
+    assert deviations(paper, paper, "demystifying_resnet/fig07") == []
+    (said,) = deviations(config, paper, "demystifying_resnet/fig07")
+    assert said == f"learning rates {moved} (protocol: {rates})"
+
+
 def test_every_claim_can_be_met_by_its_figure_at_every_scale_that_it_accepts() -> None:
     """Networks, depths and runs: else a claim would stay inconclusive whatever happened."""
     for variant in (None, "control"):

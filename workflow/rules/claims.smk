@@ -4,6 +4,7 @@
 rule report:
     input:
         [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
+        ledgers=[ledger_of(paper) for paper in PLAN.config.claims],
         code=code("claims", "report", "auditing", "explanation"),
     output:
         audit=FILES.figures / "audit.json",
@@ -30,6 +31,7 @@ rule report:
 rule vary:
     input:
         tables_under_variants,
+        ledger=lambda wildcards: ledger_of(wildcards.paper),
         code=code("claims", "programme", "explanation"),
     output:
         csv=FILES.figure("{paper}/robustness", "csv"),

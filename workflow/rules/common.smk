@@ -149,6 +149,11 @@ def results_of(wildcards):
     return [path for folder, name in results for path in recorded(folder, name)]
 
 
+def ledger_of(paper):
+    """The file of a paper's claims: whatever judges them reads it."""
+    return Path(workflow.basedir) / "config" / "claims" / f"{paper}.yaml"
+
+
 def fingerprint_of(wildcards):
     return fingerprint(plan_of(wildcards), f"{wildcards.paper}/{wildcards.figure}")
 

@@ -38,7 +38,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
 def _disagreements_of_files(fresh: Path, reference: Path, figure: Figure) -> list[str]:
     if not reference.is_file():
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
-    drawn_of, reference_of = (read_about(file)["settings"] for file in (_drawn(fresh), reference))
+    drawn_of, reference_of = (read_about(file)["values"] for file in (_drawn(fresh), reference))
     others = [
         f"{key} is {drawn_of.get(key)}, in the reference {reference_of[key]}"
         for key in reference_of
