@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
+from hydra.core.override_parser.types import Quote, QuotedString
+
 from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
@@ -18,6 +20,8 @@ from resaudit.plan import Plan
 from resaudit.training.kernels.library import kernel_of
 
 TRIES = 3
+_NO_TEXT = ("true", "false", "null", "inf", "nan")
+"""What Hydra takes for another value than the text, where it has no quotes."""
 _held: list[TextIO] = []
 
 
@@ -31,18 +35,30 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
 
     >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
+    >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
+    ["dataset={folder:'/my data, all',sources:[folder]}"]
     """
     empty = [key for key, value in config.items() if value is None]
     if empty:
         raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
-    named = [f"{key}={_as_hydra(value)}" for key, value in config.items() if key != "overrides"]
+    named = [
+        # A text by itself is left to Hydra, which may see more in it.
+        f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
+        for key, value in config.items()
+        if key != "overrides"
+    ]
     given = config.get("overrides", [])
     return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
 
 
 def _as_hydra(value: Any) -> str:
+    """What Hydra reads as this value of YAML's."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_as_hydra(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
         return f"[{','.join(map(_as_hydra, value))}]"
+    if isinstance(value, str) and (value.lower() in _NO_TEXT or not re.fullmatch(r"[A-Za-z_][\w./-]*", value)):
+        return QuotedString(value, Quote.single).with_quotes()
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)

@@ -1,6 +1,6 @@
 """Checks of how a quantity changes with depth."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from itertools import pairwise
 
 import numpy as np
@@ -12,8 +12,8 @@ from resaudit.claims.resampling import resampled_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
-Logs = Mapping[int, np.ndarray]
-"""By depth: natural logarithms of a quantity, shape (runs,)."""
+Logs = Mapping[float, np.ndarray]
+"""By depth, or by what stands for it: natural logarithms of a quantity, shape (runs,)."""
 
 
 def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -99,7 +99,7 @@ def _parts(check: GrowthExponent, table: pd.DataFrame) -> list[tuple[str, pd.Dat
     ]
 
 
-def _spans(places: list[int], span: Span) -> list[list[int]]:
+def _spans(places: list[float], span: Span) -> list[list[float]]:
     if len(places) < 2:
         return []
     steps = [list(pair) for pair in pairwise(places)]
@@ -108,7 +108,7 @@ def _spans(places: list[int], span: Span) -> list[list[int]]:
 
 def _logs(
     rows: pd.DataFrame, column: str, by: str, network: str, least_runs: int, measured: Measured
-) -> dict[int, np.ndarray]:
+) -> dict[float, np.ndarray]:
     """Logarithms by depth. A depth with an unknown run is left out: those known would be the smaller ones."""
     logs = {}
     for depth, part in rows.groupby(by):
@@ -123,8 +123,14 @@ def _logs(
         elif len(values) < least_runs:
             measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
         else:
-            logs[int(float(str(depth)))] = logarithm(values.to_numpy(dtype=float), column)
+            logs[_coordinate(depth)] = logarithm(values.to_numpy(dtype=float), column)
     return logs
+
+
+def _coordinate(depth: Hashable) -> float:
+    """A number as its column has it, a whole one without a point."""
+    number = float(str(depth))
+    return int(number) if number.is_integer() else number
 
 
 def _slope(logs: Logs, group: str) -> np.ndarray:
