@@ -8,10 +8,10 @@ from enum import Enum
 from typing import Any
 
 from resaudit.config import Assumption, Config, Device, Experiment, Figure, Otherwise, Protocol
-from resaudit.cost import curvature_cost, train_cost, verify_cost
+from resaudit.cost import Cost, curvature_cost, device_of, train_cost, verify_cost, wants_gpu
 from resaudit.files import Layout
 from resaudit.ledger import CHECK_NAMES
-from resaudit.plan import FigurePlan, Plan, content_id
+from resaudit.plan import Ensemble, FigurePlan, Hessians, Plan, content_id
 from resaudit.training.kernels.library import kernel_of
 
 _INITIAL = {"networks", "depths", "runs", "otherwise", "zero_scale", "xavier"}
@@ -159,22 +159,29 @@ def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
     if part.verification:
         seconds = verify_cost(part.verification).seconds
         yield "\nverification"
-        yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core"
+        yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core, on the CPU"
         return
     yield "\nensembles"
     total, kernel = 0.0, config.kernel.value
-    jobs = [("train", e.id, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
-    jobs += [("curvature", h.id, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
-    for stage, job_id, ensemble, estimate in jobs:
+    jobs: list[tuple[str, Ensemble | Hessians, Ensemble, Cost]] = []
+    jobs += [("train", e, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
+    jobs += [("curvature", h, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
+    for stage, job, ensemble, estimate in jobs:
         total += estimate.seconds
         # Which kernel a GPU takes is known there only.
-        here = not ensemble.network.is_linear and config.device is not Device.cuda
+        here = stage == "train" and not ensemble.network.is_linear and config.device is not Device.cuda
         by = f"; on a CPU by {kernel_of(ensemble.network, kernel)[1]}" if here else ""
         yield (
-            f"  {stage} {job_id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
-            f"on one core and {estimate.megabytes:.0f} MB{by}"
+            f"  {stage} {job.id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
+            f"on one core and {estimate.megabytes:.0f} MB, {_where(job, config.device)}{by}"
         )
     yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
+
+
+def _where(job: Ensemble | Hessians, device: Device) -> str:
+    if device is Device.auto and wants_gpu(job):
+        return "on a GPU where torch can use one, else on the CPU"
+    return "on a GPU" if device_of(job, device) is Device.cuda else "on the CPU"
 
 
 def ledger_sha256(config: Config, paper: str) -> str:
