@@ -38,7 +38,7 @@ LARGEST_DISTANCE = 2.0
 
 
 class Device(Enum):
-    """Where ensembles train and Hessians are computed; ``auto`` takes CUDA where there is one."""
+    """Where jobs run that want a GPU (:func:`resaudit.cost.wants_gpu`); ``auto``: CUDA where torch can use it."""
 
     auto = "auto"
     cpu = "cpu"
@@ -46,7 +46,7 @@ class Device(Enum):
 
 
 class Kernel(Enum):
-    """What computes networks with activations: the ``fused`` kernel, ``torch``, or (``auto``) fused if possible."""
+    """What computes activations: the ``fused`` kernel, ``torch``, or ``auto`` (on a CPU fused if possible)."""
 
     auto = "auto"
     fused = "fused"

@@ -1,8 +1,13 @@
-"""What a job costs in seconds of one core and in memory, from measured job times; for scheduling and ``explain``."""
+"""What a job costs in seconds of one core and in memory, from measured job times, and whether it wants a GPU.
+
+For scheduling and ``explain``.
+"""
 
 from dataclasses import dataclass
 from math import ceil
 
+from resaudit.config import Device
+from resaudit.devices import cuda_is_usable
 from resaudit.plan import Ensemble, Hessians, Verification
 from resaudit.training.kernels.library import why_not
 
@@ -33,6 +38,37 @@ MINUTES_TO_START = 5
 # What is asked of a scheduler is more than is expected by these: processors differ more than memory does.
 TIMES_SECONDS = 3.0
 TIMES_MEGABYTES = 1.25
+
+
+# All eigenvalues of a smaller Hessian take milliseconds on a CPU; CUDA takes seconds to start.
+LEAST_PARAMETERS_FOR_GPU = 1000
+Job = Ensemble | Hessians | Verification
+
+
+def settled(wanted: Device) -> Device:
+    """The device with ``auto`` decided: CUDA where this machine has one that torch can use."""
+    if wanted is not Device.auto:
+        return wanted
+    return Device.cuda if cuda_is_usable() else Device.cpu
+
+
+def device_of(job: Job, device: Device) -> Device:
+    """Where a job runs: on a GPU only what wants one, if the device, once :func:`settled`, is one."""
+    return Device.cuda if device is Device.cuda and wants_gpu(job) else Device.cpu
+
+
+def wants_gpu(job: Job) -> bool:
+    """Whether a GPU makes a job quicker: training on every sample, and all eigenvalues of large Hessians.
+
+    Linear networks train on 10 x 10 matrices, and theorems and counts of eigenvalues are computed on the CPU alone.
+    """
+    match job:
+        case Ensemble():
+            return not job.network.is_linear
+        case Hessians():
+            return job.method == "dense" and job.ensemble.network.parameters >= LEAST_PARAMETERS_FOR_GPU
+        case Verification():
+            return False
 
 
 @dataclass(frozen=True)

@@ -1,20 +1,18 @@
-"""One CUDA device for each process: Snakemake bounds how many jobs use a GPU at once, and does not say which is whose.
+"""Whether torch can use CUDA here, and one device for each process: Snakemake does not say which is whose.
 
-Needs the standard library only, and has to be asked before torch initialises CUDA.
+Loads nothing heavy, and has to be asked before torch initialises CUDA.
 """
 
-import fcntl
 import os
 import re
-import stat
+import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 from typing import IO
 
-from resaudit.errors import ResauditError
+from resaudit.locks import REFUSED, locked, own_folder
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS_BETWEEN_TRIES = 1.0
@@ -49,7 +47,16 @@ def claim_device(
     said = False
     while True:
         for device in devices:
-            lock = _locked(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.lock")
+            try:
+                lock = locked(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.lock")
+            except OSError as error:
+                if error.errno not in REFUSED:
+                    raise
+                unshared = (
+                    f"{folder} is on a file system without locks, so jobs may meet on one GPU; set TMPDIR to another"
+                )
+                print(f"resaudit: warning: {unshared}", file=sys.stderr, flush=True)
+                return device
             if lock:
                 _held.append(lock)
                 environment[VISIBLE] = device
@@ -58,6 +65,18 @@ def claim_device(
             print(f"resaudit: waiting for one of {len(devices)} CUDA devices, all taken", file=sys.stderr, flush=True)
             said = True
         time.sleep(SECONDS_BETWEEN_TRIES)
+
+
+def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> bool:
+    """Whether there are devices, and torch can use them: it may be built without CUDA, or for a newer driver.
+
+    Torch is asked in a process of its own. To ask here would initialise CUDA before a device is claimed, and to count
+    devices without that (by NVML) says nothing of the driver's age.
+    """
+    if not visible_devices(environment, nodes):
+        return False
+    asked = "import sys, torch; sys.exit(not torch.cuda.is_available())"
+    return subprocess.run([sys.executable, "-c", asked], env=dict(environment), check=False).returncode == 0
 
 
 def visible_devices(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> list[str]:
@@ -86,24 +105,4 @@ def _until_invalid(names: Iterable[str]) -> Iterable[str]:
 
 def _folder_of_locks(environment: MutableMapping[str, str]) -> Path:
     job = environment.get("SLURM_JOB_ID")
-    folder = Path(tempfile.gettempdir()) / f"resaudit-devices-{os.getuid()}{f'-slurm-{job}' if job else ''}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
-    except OSError as error:
-        raise ResauditError(
-            f"cannot make {folder} for the locks of CUDA devices: {error.strerror}; set TMPDIR to another folder"
-        ) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise ResauditError(f"{folder}, for the locks of CUDA devices, is not a folder of yours; set TMPDIR to another")
-    return folder
-
-
-def _locked(path: Path) -> IO[str] | None:
-    file = path.open("a", encoding="utf-8")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return None
-    return file
+    return own_folder(f"devices-{os.getuid()}{f'-slurm-{job}' if job else ''}")

@@ -8,9 +8,10 @@ from enum import Enum
 from typing import Any
 
 from resaudit.config import Assumption, Config, Device, Experiment, Figure, Otherwise, Protocol
-from resaudit.cost import curvature_cost, train_cost, verify_cost
+from resaudit.cost import Cost, curvature_cost, device_of, train_cost, verify_cost, wants_gpu
 from resaudit.files import Layout
-from resaudit.plan import FigurePlan, Plan, content_id
+from resaudit.ledger import CHECK_NAMES
+from resaudit.plan import Ensemble, FigurePlan, Hessians, Plan, content_id
 from resaudit.training.kernels.library import kernel_of
 
 _INITIAL = {"networks", "depths", "runs", "otherwise", "zero_scale", "xavier"}
@@ -30,10 +31,17 @@ _SETTINGS_OF = {
 
 
 def deviations(config: Config, paper: Config, name: str) -> list[str]:
-    """Where a figure's settings differ from the paper's protocol, as ``key value (protocol: value)``."""
-    here, there = settings_in_words(config, name), settings_in_words(paper, name)
-    changed = [key for key in here | there if here.get(key) != there.get(key)]
-    return [f"{key} {here.get(key, 'none')} (protocol: {there.get(key, 'as the others')})" for key in changed]
+    """Where a figure's settings differ in value from the paper's protocol, as ``key value (protocol: value)``."""
+    here, there = settings_of(config, name), settings_of(paper, name)
+    said, protocol = settings_in_words(config, name), settings_in_words(paper, name)
+    return [
+        f"{key} {said.get(key, 'none')} (protocol: {protocol.get(key, 'as the others')})"
+        if said.get(key) != protocol.get(key)
+        # Two long lists may be shortened to the same words.
+        else f"{key} {here[key]} (protocol: {there[key]})"
+        for key in here
+        if here[key] != there[key]
+    ]
 
 
 def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
@@ -43,21 +51,37 @@ def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
         "scale": config.scale.name,
         "variant": config.variant,
         "settings": settings_in_words(config, name),
+        "values": settings_of(config, name),
         "differs from the protocol in": deviations(config, paper, name),
     }
 
 
-def settings_in_words(config: Config, name: str) -> dict[str, str]:
-    """Every setting that a figure depends on, by its name in words."""
+def settings_of(config: Config, name: str) -> dict[str, Any]:
+    """Every setting that a figure depends on, by its name in words, exactly and as JSON has it: to be compared."""
     figure = config.by_name(name)
-    protocol, experiment = figure.protocol, figure.experiment
+    values = {"data": config.dataset.title, "seed": config.seed}
+    values |= dataclasses.asdict(config.whitening) | dataclasses.asdict(figure.protocol)
+    values["runs"] = {"everywhere": figure.protocol.runs, "at": values.pop("runs_at")}
+    used = {key: value for key, value in values.items() if key not in _unused(figure.experiment)}
+    plain: dict[str, Any] = json.loads(json.dumps(used, default=_words))
+    return {key.replace("_", " "): value for key, value in plain.items()}
+
+
+def _unused(experiment: Experiment) -> set[str]:
+    return {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
+
+
+def settings_in_words(config: Config, name: str) -> dict[str, str]:
+    """The same in a few words each, without what is empty: to be read."""
+    figure = config.by_name(name)
+    protocol = figure.protocol
     values = {"data": config.dataset.title, "seed": str(config.seed)}
     for section in (config.whitening, protocol):
         values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
     fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
     values["runs"] = ", ".join([values["runs"], *fewer])
     values["otherwise"] = "; ".join(map(_otherwise, protocol.otherwise))
-    unused = {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
+    unused = _unused(figure.experiment)
     return {key: value for key, value in values.items() if value and key.replace(" ", "_") not in unused}
 
 
@@ -135,27 +159,38 @@ def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
     if part.verification:
         seconds = verify_cost(part.verification).seconds
         yield "\nverification"
-        yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core"
+        yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core, on the CPU"
         return
     yield "\nensembles"
     total, kernel = 0.0, config.kernel.value
-    jobs = [("train", e.id, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
-    jobs += [("curvature", h.id, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
-    for stage, job_id, ensemble, estimate in jobs:
+    jobs: list[tuple[str, Ensemble | Hessians, Ensemble, Cost]] = []
+    jobs += [("train", e, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
+    jobs += [("curvature", h, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
+    for stage, job, ensemble, estimate in jobs:
         total += estimate.seconds
         # Which kernel a GPU takes is known there only.
-        here = not ensemble.network.is_linear and config.device is not Device.cuda
+        here = stage == "train" and not ensemble.network.is_linear and config.device is not Device.cuda
         by = f"; on a CPU by {kernel_of(ensemble.network, kernel)[1]}" if here else ""
         yield (
-            f"  {stage} {job_id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
-            f"on one core and {estimate.megabytes:.0f} MB{by}"
+            f"  {stage} {job.id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
+            f"on one core and {estimate.megabytes:.0f} MB, {_where(job, config.device)}{by}"
         )
     yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
 
 
+def _where(job: Ensemble | Hessians, device: Device) -> str:
+    if device is Device.auto and wants_gpu(job):
+        return "on a GPU where torch can use one, else on the CPU"
+    return "on a GPU" if device_of(job, device) is Device.cuda else "on the CPU"
+
+
 def ledger_sha256(config: Config, paper: str) -> str:
-    """SHA-256 of a paper's claims, with all defaults filled in, as canonical JSON."""
-    claims = {name: dataclasses.asdict(claim) for name, claim in config.claims_of(paper).items()}
+    """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
+    claims = {
+        name: dataclasses.asdict(claim)
+        | {"checks": {key: [CHECK_NAMES[type(c)], dataclasses.asdict(c)] for key, c in claim.checks.items()}}
+        for name, claim in config.claims_of(paper).items()
+    }
     return hashlib.sha256(json.dumps(claims, sort_keys=True, default=_words).encode()).hexdigest()
 
 

@@ -12,6 +12,7 @@ import torch
 from resaudit.arrays import save_arrays
 from resaudit.checkpoints import Checkpoint, heeded_signals
 from resaudit.config import Config, Device
+from resaudit.cost import settled, wants_gpu
 from resaudit.curvature.counts import counted_by
 from resaudit.curvature.spectrum import spectra_along
 from resaudit.curvature.structured import structured_spectra_along
@@ -69,7 +70,7 @@ def run_train(plan: Plan, ensemble: Ensemble) -> None:
     Raises:
         ResauditError: an input is missing, or is of other settings than this plan's; or no such kernel is to be had.
     """
-    layout, device = Layout(plan.config.paths), pick_device(plan.config.device)
+    layout, device = Layout(plan.config.paths), pick_device(ensemble, plan.config.device)
     folder = layout.training(ensemble.id)
     with _recorded(folder, ensemble.settings, device) as ran, heeded_signals() as signalled:
         objective, ran["kernel"] = _objective(plan, ensemble, device)
@@ -133,7 +134,7 @@ def run_curvature(plan: Plan, hessians: Hessians) -> None:
         ResauditError: an input is missing, or is of other settings than this plan's.
     """
     layout, counts = Layout(plan.config.paths), hessians.method == "counts"
-    device = torch.device("cpu") if counts else pick_device(plan.config.device)
+    device = pick_device(hessians, plan.config.device)
     folder, ensemble = layout.curvature(hessians.id), hessians.ensemble
     dtype = getattr(torch, hessians.precision)
     along = structured_spectra_along if counts else spectra_along
@@ -188,18 +189,18 @@ def _summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
     }
 
 
-def pick_device(wanted: Device) -> torch.device:
-    """The device to compute on: of several GPUs one that no other process has.
+def pick_device(job: Ensemble | Hessians, wanted: Device) -> torch.device:
+    """The device that a job computes on; of several GPUs one that no other process has.
 
     Raises:
-        ResauditError: CUDA is wanted and there is none.
+        ResauditError: the job wants a GPU, which the configuration asks for, and there is none.
     """
-    if wanted is not Device.cpu:
-        claim_device()
-    if wanted is Device.cuda and not torch.cuda.is_available():
+    if not wants_gpu(job) or settled(wanted) is Device.cpu:
+        return torch.device("cpu")
+    claim_device()
+    if not torch.cuda.is_available():
         raise ResauditError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
-    cuda = torch.cuda.is_available() and wanted is not Device.cpu
-    return torch.device("cuda" if cuda else "cpu")
+    return torch.device("cuda")
 
 
 def _initial(ensemble: Ensemble) -> torch.Tensor:

@@ -1,24 +1,28 @@
 """What the Snakefile needs: its command line turned into overrides, and one run at a time in a folder."""
 
-import fcntl
+import hashlib
 import os
 import re
 import sys
-import time
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import IO, Any
+
+from hydra.core.override_parser.types import Quote, QuotedString
 
 from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
 from resaudit.integrity import check_dates, check_untouched
+from resaudit.locks import REFUSED, locked, own_folder
 from resaudit.plan import Plan
 from resaudit.training.kernels.library import kernel_of
 
 TRIES = 3
-_held: list[TextIO] = []
+_NO_TEXT = ("true", "false", "null", "inf", "nan")
+"""What Hydra takes for another value than the text, where it has no quotes."""
+_held: list[IO[str]] = []
 
 
 def overrides_from(config: Mapping[str, Any]) -> list[str]:
@@ -31,18 +35,30 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
 
     >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
+    >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
+    ["dataset={folder:'/my data, all',sources:[folder]}"]
     """
     empty = [key for key, value in config.items() if value is None]
     if empty:
         raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
-    named = [f"{key}={_as_hydra(value)}" for key, value in config.items() if key != "overrides"]
+    named = [
+        # A text by itself is left to Hydra, which may see more in it.
+        f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
+        for key, value in config.items()
+        if key != "overrides"
+    ]
     given = config.get("overrides", [])
     return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
 
 
 def _as_hydra(value: Any) -> str:
+    """What Hydra reads as this value of YAML's."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_as_hydra(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
         return f"[{','.join(map(_as_hydra, value))}]"
+    if isinstance(value, str) and (value.lower() in _NO_TEXT or not re.fullmatch(r"[A-Za-z_][\w./-]*", value)):
+        return QuotedString(value, Quote.single).with_quotes()
     if value is None:
         return "null"
     return str(value).lower() if isinstance(value, bool) else str(value)
@@ -112,24 +128,35 @@ def check_files(layout: Layout, figures: Iterable[str]) -> None:
 
 
 def _at_work(folder: Path) -> bool:
-    path = folder / ".lock"
-    if not path.is_file():
+    if not (folder / ".lock").is_file():
         return False
-    with path.open(encoding="utf-8") as file:
-        try:
-            fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
-        except BlockingIOError:
-            return True
-    return False
+    lock = _lock_of(folder, shared=True)
+    if lock:
+        lock.close()
+    return lock is None
 
 
-def _lock(file: TextIO) -> None:
-    for _ in range(TRIES - 1):
-        with suppress(BlockingIOError):
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        # Another process may hold it for an instant only, to see whether a run does.
-        time.sleep(0.05)
-    return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+def _lock_of(folder: Path, shared: bool = False) -> IO[str] | None:
+    """The lock on a results folder; where its file system has none, one in its stead among the temporary files."""
+    path = folder / ".lock"
+    try:
+        return locked(path, shared, TRIES)
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+    if not shared:
+        said = (
+            f"the file system of {folder} has no locks: a second run in it is noticed on this machine only, if at all"
+        )
+        print(f"resaudit: warning: {said}", file=sys.stderr)
+    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
+    stead = own_folder(f"runs-{os.getuid()}") / f"{name}.lock"
+    try:
+        return locked(stead, tries=TRIES)
+    except OSError as error:
+        if error.errno not in REFUSED:
+            raise
+        return stead.open(encoding="utf-8")
 
 
 def hold_lock(folder: Path) -> None:
@@ -141,16 +168,13 @@ def hold_lock(folder: Path) -> None:
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        file = path.open("a+", encoding="utf-8")
-        _lock(file)
-    except BlockingIOError:
-        raise ResauditError(
-            f"another run (process {path.read_text(encoding='utf-8').strip()}) is at work in {folder}; "
-            "wait for it, or give this one another paths.results and paths.figures"
-        ) from None
+        lock = _lock_of(folder)
+        if lock is None:
+            raise ResauditError(
+                f"another run (process {path.read_text(encoding='utf-8').strip()}) is at work in {folder}; "
+                "wait for it, or give this one another paths.results and paths.figures"
+            )
+        path.write_text(str(os.getpid()), encoding="utf-8")
     except OSError as error:
         raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error
-    file.truncate(0)
-    file.write(str(os.getpid()))
-    file.flush()
-    _held.append(file)
+    _held.append(lock)

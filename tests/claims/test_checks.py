@@ -85,6 +85,16 @@ def test_growth_among_the_rows_asked_for() -> None:
     assert found.verdict.value == SUPPORTED
 
 
+def test_growth_with_a_coordinate_that_is_no_whole_number() -> None:
+    """Cut to whole numbers, 0.25 and 0.5 would be one place, 0, and that has no logarithm."""
+    table = pd.DataFrame({"rate": [0.25, 0.5, 1.0, 2.0] * 3, "run": [0] * 4 + [1] * 4 + [2] * 4})
+    table["weight"] = table["rate"] ** 2
+    check = ledger.GrowthExponent(column="weight", by="rate", at_least=1.9)
+    assert [(p.where, p.effect) for p in finding(check, table).points] == [
+        (f"rate {a} to {b}", pytest.approx(2)) for a, b in (("0.25", "0.5"), ("0.5", "1"), ("1", "2"))
+    ]
+
+
 def test_growth_of_each_combination_by_itself_and_over_the_last_step() -> None:
     table = pd.DataFrame(
         {"property": "norm", "units": [1, 10, 100] * 2, "width": [3, 3, 3, 5, 5, 5], "draw": 0,

@@ -3,6 +3,7 @@
 # ruff: noqa: E501
 
 import shutil
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 from resaudit.composition import load
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256
+from resaudit.ledger import AtTheEnd, GrowthDifference
 from tests.conftest import CHECKOUT
 
 IDS_OF_THE_PROTOCOL = {
@@ -89,6 +91,17 @@ def test_the_hash_changes_with_a_threshold_and_not_with_the_layout(config: Path)
     assert ledger_sha256(load(folder=spaced), "demystifying_resnet") == before
     changed = with_entry(config, "within_factor: 1.1", "within_factor: 1.2")
     assert ledger_sha256(load(folder=changed), "demystifying_resnet") != before
+
+
+def test_the_hash_changes_with_the_check_that_is_used(config: Path) -> None:
+    """Both checks have the same parameters, with the same values."""
+    claims, before = load().claims_of("demystifying_resnet"), ledger_sha256(load(), "demystifying_resnet")
+    (name, check), *_ = ((n, k) for n, c in claims.items() for k, v in c.checks.items() if isinstance(v, AtTheEnd))
+    one = load(folder=config)
+    old = one.claims_of("demystifying_resnet")[name].checks[check]
+    one.claims_of("demystifying_resnet")[name].checks[check] = GrowthDifference(**asdict(old))
+    assert asdict(one.claims_of("demystifying_resnet")[name].checks[check]) == asdict(old)
+    assert ledger_sha256(one, "demystifying_resnet") != before
 
 
 def test_every_claim_has_words_for_its_reading_and_a_reason() -> None:

@@ -138,7 +138,7 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
     for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src/resaudit", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
     assert expected <= names
-    assert not [name for name in names if name.endswith((".npz", ".pyc")) or "ubyte" in name]
+    assert not [name for name in names if name.endswith((".npz", ".pyc", ".so", ".pyd")) or "ubyte" in name]
 
 
 def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan) -> None:

@@ -8,6 +8,7 @@ import importlib
 import importlib.util
 import multiprocessing
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -49,6 +50,7 @@ SMALL = [
     ("1-shortcut-relu-post", 2), ("1-shortcut-relu-pre", 2), ("2-shortcut", 2), ("xavier", 3),
 ]  # fmt: skip
 Pair = tuple[torch.Tensor, torch.Tensor]
+Interpreter = ProcessPoolExecutor
 Interpreted = Callable[..., Pair]
 
 
@@ -59,16 +61,22 @@ def _computed(network: Network, whitened: Whitened, weights: torch.Tensor, setti
 
 
 @pytest.fixture(scope="module")
-def interpreted() -> Iterator[Interpreted]:
-    """The objective's answer, from a process in which Triton interprets; by default with two parts of the samples."""
+def interpreter() -> Iterator[Interpreter]:
+    """A process in which Triton interprets."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
         with pytest.MonkeyPatch.context() as patched:
             # Triton looks at this once, when it is imported, which the process does as it starts.
             patched.setenv("TRITON_INTERPRET", "1")
             process.submit(torch.set_num_threads, 1).result()
-        yield lambda network, whitened, weights, **settings: process.submit(
-            _computed, network, whitened, weights, {"PARTS": 2, "BYTES_AT_ONCE": cuda.BYTES_AT_ONCE, **settings}
-        ).result()
+        yield process
+
+
+@pytest.fixture(scope="module")
+def interpreted(interpreter: Interpreter) -> Interpreted:
+    """The objective's answer; by default with two parts of the samples."""
+    return lambda network, whitened, weights, **settings: interpreter.submit(
+        _computed, network, whitened, weights, {"PARTS": 2, "BYTES_AT_ONCE": cuda.BYTES_AT_ONCE, **settings}
+    ).result()
 
 
 def first(whitened: Whitened, count: int) -> Whitened:
@@ -135,6 +143,36 @@ def test_interpreted_a_run_that_overflows_is_not_finite_and_spoils_no_other(
     assert torch.equal(wild_gradient[:, 1], gradient[:, 1])
 
 
+def _of_a_broken_kernel(network: Network, whitened: Whitened, weights: torch.Tensor) -> list[str]:
+    """What is said at the first use and at the second, once errors have the other sign, and once all is mended."""
+    from resaudit.training.kernels import fused_triton
+
+    whole, said = fused_triton.minus, []
+    for subtract in (fused_triton.plus, fused_triton.plus, whole):
+        fused_triton.minus = subtract
+        try:
+            TritonObjective(network, whitened, CPU)(weights)
+            said.append("nothing")
+        except ResauditError as error:
+            said.append(str(error))
+    return said
+
+
+@needs_interpreter
+def test_interpreted_a_broken_kernel_is_found_out_at_its_first_use(
+    whitened: Whitened, interpreter: Interpreter
+) -> None:
+    network, some = network_named("2-shortcut-relu", 4, 10), first(whitened, 130)
+    weights = weights_of(network, runs=4).float().double()
+    *broken, mended = interpreter.submit(_of_a_broken_kernel, network, some, weights).result()
+    assert mended == "nothing"
+    for said in broken:
+        assert re.fullmatch(
+            r"the Triton kernel differs from torch on this device, by \S+ of the loss and \S+ of the gradient, "
+            r"allowed are 1e-06 and 1e-05; leave kernel=fused out", said
+        )  # fmt: skip
+
+
 COMPILING = """
 import triton
 from triton.backends.compiler import GPUTarget
@@ -188,29 +226,26 @@ def test_on_a_card_the_kernel_equals_autograd_in_double_precision_and_itself(
         (network_named("9-shortcut-relu", 9, 10), "units of at most 8 layers"),
     ],
 )
-def test_networks_that_the_kernel_is_not_for_are_torchs_and_it_is_said_why(
+def test_networks_that_the_kernel_is_not_for_are_refused_and_it_is_said_why(
     network: Network, why: str, whitened: Whitened
 ) -> None:
-    chosen, words = cuda_kernel_of(network, "auto")
-    assert chosen == "torch"
-    assert words.startswith("torch, since ")
-    assert why in words
     with pytest.raises(ResauditError, match=why) as refusal:
         sampled_objective(network, whitened, torch.device("cuda"), "fused")
     assert "\n" not in str(refusal.value)
 
 
-def test_without_triton_it_is_torch_and_it_is_said_why(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_triton_it_is_torch_and_fused_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "triton", None)
     network = network_named("2-shortcut-relu", 4, 10)
     assert cuda_kernel_of(network, "auto")[0] == "torch"
-    assert "triton cannot be imported" in cuda_kernel_of(network, "auto")[1]
     with pytest.raises(ResauditError, match="kernel is fused, but triton cannot be imported"):
         cuda_kernel_of(network, "fused")
 
 
 @needs_triton
-def test_what_is_wanted_is_taken_where_it_can_be_had() -> None:
+def test_the_kernel_is_taken_only_if_it_is_asked_for() -> None:
     network = network_named("2-shortcut-relu", 4, 10)
-    assert cuda_kernel_of(network, "auto")[0] == cuda_kernel_of(network, "fused")[0] == "fused"
+    assert cuda_kernel_of(network, "fused")[0] == "fused"
+    chosen, words = cuda_kernel_of(network, "auto")
+    assert (chosen, words) == ("torch", "torch, since the Triton kernel has to be asked for (kernel=fused)")
     assert cuda_kernel_of(network, "torch") == ("torch", "torch, as configured")

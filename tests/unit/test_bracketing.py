@@ -14,9 +14,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from resaudit import extensions
-from resaudit.curvature import structured
+from resaudit.curvature import counts, structured
 from resaudit.curvature.bracketing import Bracketing, Untrusted
-from resaudit.curvature.chain import chains_of
+from resaudit.curvature.chain import Chain, chains_of
 from resaudit.curvature.counts import Counts, count_below
 from resaudit.curvature.foresight import Foresight
 from resaudit.curvature.kernels import library
@@ -175,6 +175,27 @@ def test_without_the_kernel_small_hessians_are_dense(
     monkeypatch.setattr(structured, "library", lambda: None)
     ours, dense = (along([weights], NETWORK, moments) for along in (structured_spectra_along, spectra_along))
     np.testing.assert_array_equal(ours.lambda_p10, dense.lambda_p10)
+
+
+def test_an_index_at_zero_that_could_not_be_counted_is_not_known(
+    moments: Moments, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At t = 0 pivots of 1e-2 and less have to be put off; here none may be, so that the count is given up."""
+    network = Network(2, 8, 10)
+    weights = initial_weights(network, "xavier", 0.01, 1, 1)
+
+    def impatient(chain: Chain, bounds: Sequence[float], threshold: float = 1e-4) -> Counts:
+        with pytest.MonkeyPatch.context() as patched:
+            if list(bounds) == [0.0]:
+                patched.setattr(counts, "MOST_DELAYED", 0)
+            return count_below(chain, bounds, threshold)
+
+    known = structured_spectra_along([weights], network, moments)
+    monkeypatch.setattr(structured, "count_below", impatient)
+    spectra = structured_spectra_along([weights], network, moments)
+    assert (known.raw_index.item(), known.index.item()) == (0.5, 0.5)
+    assert np.isnan(spectra.raw_index.item())
+    assert (spectra.index.item(), spectra.lambda_p10.item()) == (0.5, known.lambda_p10.item())
 
 
 def test_a_hessian_of_zeros_has_no_condition_number(moments: Moments) -> None:

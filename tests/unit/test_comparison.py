@@ -108,28 +108,30 @@ def test_a_record_with_line_breaks_is_said_in_one_line(tmp_path: Path) -> None:
     fresh.parent.mkdir(parents=True)
     fresh.write_bytes(kept.read_bytes())
     told = json.loads(kept.with_suffix(".json").read_text())
-    told["settings"]["data"] = "MN\rIST\nagain"
+    told["values"]["data"] = "MN\rIST\nagain"
     write_json(fresh.with_suffix(".json"), told)
     said: list[str] = []
     assert not compare_with_references(plan, said.append)
     assert said == [f"{FIG11}: data is MN IST again, in the reference MNIST"]
 
 
-def write(folder: Path, settings: dict[str, str]) -> Path:
+def write(folder: Path, values: dict[str, object]) -> Path:
     """A table with its settings beside it."""
     folder.mkdir()
     REFERENCE.to_csv(folder / "fig.csv", index=False)
-    (folder / "fig.json").write_text(json.dumps({"settings": settings}))
+    (folder / "fig.json").write_text(json.dumps({"values": values}))
     return folder / "fig.csv"
 
 
 def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Path) -> None:
-    settings = {"data": "MNIST", "runs": "10"}
-    reference = write(tmp_path / "reference", settings)
-    fashion = write(tmp_path / "fashion", settings | {"data": "Fashion-MNIST"})
-    fewer = write(tmp_path / "fewer", settings | {"runs": "3"})
+    values: dict[str, object] = {"data": "MNIST", "runs": 10, "widths": list(range(9))}
+    reference = write(tmp_path / "reference", values)
+    fashion = write(tmp_path / "fashion", values | {"data": "Fashion-MNIST"})
+    fewer = write(tmp_path / "fewer", values | {"runs": 3})
+    wider = write(tmp_path / "wider", values | {"widths": [0, *range(2, 9), 8]})
     assert _compared(fashion, reference, FIGURE)[0] == ["data is Fashion-MNIST, in the reference MNIST"]
     assert _compared(fewer, reference, FIGURE) == ([], [])
+    assert _compared(wider, reference, FIGURE)[0][0].startswith("widths is [0, 2, 3"), "same ends and count"
     fewer.with_suffix(".json").unlink()
     with pytest.raises(ResauditError, match="which says what the table is of, cannot be read"):
         _compared(fewer, reference, FIGURE)
@@ -158,7 +160,7 @@ def test_disagreement_is_said_and_fails(
     for folder, largest in (("drawn", 1.0), ("reference", 2.0)):
         file = tmp_path / folder / f"{name}.csv"
         write_csv(file, pd.DataFrame(one | {"lambda_max": [largest], "condition_number": [1.0]}))
-        write_json(file.with_suffix(".json"), {"settings": {"data": "MNIST"}})
+        write_json(file.with_suffix(".json"), {"values": {"data": "MNIST"}})
     monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / "reference" / f"{wanted}.csv")
     monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path / 'drawn'}"])
     assert cli.main() == 1

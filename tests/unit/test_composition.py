@@ -5,12 +5,14 @@ import shutil
 from pathlib import Path
 
 import pytest
+from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from resaudit.composition import config_folder, load
 from resaudit.config import Config, Protocol
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, value_of
 from resaudit.plan import make_plan
+from resaudit.workflow import overrides_from
 
 FIG04 = "figure.demystifying_resnet.fig04"
 FIG08 = "figure.demystifying_resnet.fig08"
@@ -284,6 +286,44 @@ def test_what_the_user_sets_goes_before_what_the_scale_says_of_one_network() -> 
 def test_what_is_otherwise_for_a_network_is_said_as_a_deviation() -> None:
     said = deviations(load(["figures=[fig08]"]), load(["scale=paper"]), "demystifying_resnet/fig08")
     assert any("2-shortcut-relu: runs 5" in part for part in said)
+
+
+def test_another_grid_of_the_same_ends_and_count_is_a_deviation() -> None:
+    """In words the two are the same: ``0.0001 … 10 (n values)``."""
+    paper = load(["scale=paper"])
+    rates = paper.by_name("demystifying_resnet/fig07").protocol.learning_rates
+    moved = [rates[0], 2 * rates[1], *rates[2:]]
+    asked = f"figure.demystifying_resnet.fig07.protocol.learning_rates={moved}"
+    config = load(["scale=paper", asked.replace(" ", "")])
+    assert deviations(paper, paper, "demystifying_resnet/fig07") == []
+    (said,) = deviations(config, paper, "demystifying_resnet/fig07")
+    assert said == f"learning rates {moved} (protocol: {rates})"
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"a": 1, "b": [2, {"c": None, "d": 1e-5}], "e": False},
+        {
+            "text": "it's, so: {a}",
+            "path": "/a b/c",
+            "back": "\\",
+            "empty": "",
+            "one": "1",
+            "word": "True",
+            "none": "null",
+        },
+        ["fig04", "a,b", "inf", "${x}"],
+    ],
+)
+def test_a_value_of_snakemakes_config_is_the_same_to_hydra(value: object) -> None:
+    (override,) = overrides_from({"key": value})
+    assert OverridesParser.create().parse_override(override).value() == value
+
+
+def test_a_mapping_in_snakemakes_config_sets_what_it_names_and_leaves_the_rest() -> None:
+    config = load(overrides_from({"whitening": {"centered": False}}))
+    assert (config.whitening.centered, config.whitening.components) == (False, 10)
 
 
 def test_every_claim_can_be_met_by_its_figure_at_every_scale_that_it_accepts() -> None:

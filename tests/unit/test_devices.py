@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.devices import VISIBLE, visible_devices
+from resaudit.devices import VISIBLE, cuda_is_usable, visible_devices
 
 CLAIM = """
 import sys
@@ -132,6 +132,16 @@ def test_asking_twice_claims_once(tmp_path: Path) -> None:
     run = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True, check=True)
     assert run.stdout.split() == ["1", "1"]
     assert [file.name for file in tmp_path.iterdir()] == ["1.lock"]
+
+
+@pytest.mark.parametrize(("said", "usable"), [("", False), ("0", True), ("1", False), ("-1", False)])
+def test_a_device_is_of_use_only_if_torch_says_so(said: str, usable: bool, tmp_path: Path) -> None:
+    """Asked in a process that sees what this one would see: a torch that can use device 0 alone."""
+    (tmp_path / "torch.py").write_text(
+        "import os\nclass cuda:\n    is_available = lambda: os.environ['CUDA_VISIBLE_DEVICES'] == '0'\n"
+    )
+    environment = {**os.environ, VISIBLE: said, "PYTHONPATH": str(tmp_path)}
+    assert cuda_is_usable(environment) is usable
 
 
 def test_without_a_list_all_devices_are_visible(tmp_path: Path) -> None:

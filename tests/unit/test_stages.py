@@ -2,6 +2,7 @@
 
 import dataclasses
 import os
+import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +25,7 @@ from resaudit.progress import with_progress
 from resaudit.results import load_moments, load_spectra, load_whitened
 from resaudit.training.ensemble import Descent
 from resaudit.training.trajectory import Trajectory
-from tests.conftest import run_command
+from tests.conftest import CHECKOUT, run_command
 
 
 def plan_in(folder: Path, *overrides: str) -> Plan:
@@ -181,21 +182,75 @@ def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
         stages._summary(whitened, nearly)
 
 
-def test_cuda_where_there_is_none_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(stages.torch.cuda, "is_available", lambda: False)
-    assert stages.pick_device(Device.auto).type == "cpu"
-    with pytest.raises(ResauditError, match="torch sees no CUDA device here; allowed: auto, cpu"):
-        stages.pick_device(Device.cuda)
+PICKING = """
+import sys, torch
+from resaudit import cost, stages
+from resaudit.composition import load
+from resaudit.config import Device
+from resaudit.plan import make_plan
+figure, device, usable = sys.argv[1:]
+cost.cuda_is_usable = lambda: usable == "usable"
+torch.cuda.is_available = lambda: usable == "usable"
+job = next(iter(make_plan(load([f"figures=[{figure}]", "scale=smoke"])).trained.values()))
+print(stages.pick_device(job, Device(device)))
+"""
+needs_no_card = pytest.mark.skipif(stages.torch.cuda.is_available(), reason="torch can use a GPU here")
 
 
-@pytest.mark.parametrize(("device", "locks"), [("auto", ["4.lock"]), ("cpu", [])])
-def test_a_stage_claims_the_gpu_that_it_uses(device: str, locks: list[str], tmp_path: Path) -> None:
-    """Where there are several, jobs at work at once would else all use the first."""
-    script = "from resaudit.stages import *; import sys; pick_device(Device(sys.argv[1]))"
+@pytest.mark.parametrize(
+    ("figure", "device", "usable", "picked", "locks"),
+    [
+        ("fig08", "auto", "usable", "cuda", ["4.lock"]),
+        ("fig08", "cuda", "usable", "cuda", ["4.lock"]),
+        ("fig08", "auto", "useless", "cpu", []),
+        ("fig08", "cpu", "usable", "cpu", []),
+        ("fig07", "auto", "usable", "cpu", []),
+        ("fig07", "cuda", "usable", "cpu", []),
+        ("fig07", "cuda", "useless", "cpu", []),
+    ],
+)
+def test_a_stage_claims_the_gpu_that_it_uses_and_no_other(
+    figure: str, device: str, usable: str, picked: str, locks: list[str], tmp_path: Path
+) -> None:
+    """With networks with ReLUs (fig08) and linear ones. Of several GPUs jobs at once would else all use the first."""
     environment = {"CUDA_VISIBLE_DEVICES": "4,5", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7"}
-    run = run_command(sys.executable, "-c", script, device, cwd=tmp_path, environment=environment)
+    run = run_command(sys.executable, "-c", PICKING, figure, device, usable, cwd=CHECKOUT, environment=environment)
     assert run.returncode == 0, run.stderr
+    assert run.stdout.split() == [picked]
     assert [path.name for path in tmp_path.glob("resaudit-devices-*/*")] == locks
+
+
+@needs_no_card
+def test_cuda_where_there_is_none_is_refused_to_what_wants_it(tmp_path: Path) -> None:
+    relu, linear = (
+        next(iter(plan_in(tmp_path, f"figures=[{figure}]", "scale=smoke").trained.values()))
+        for figure in ("fig08", "fig07")
+    )
+    assert stages.pick_device(relu, Device.auto).type == "cpu"
+    assert stages.pick_device(linear, Device.cuda).type == "cpu"
+    with pytest.raises(ResauditError, match="torch sees no CUDA device here; allowed: auto, cpu"):
+        stages.pick_device(relu, Device.cuda)
+
+
+@needs_no_card
+def test_under_auto_nobody_waits_for_a_gpu_that_torch_cannot_use(tmp_path: Path) -> None:
+    """Another process holds the only device that is named, for good."""
+    environment = {"CUDA_VISIBLE_DEVICES": "4", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7"}
+    path = {**os.environ, **environment}
+    holding = (
+        "import sys; from resaudit.devices import claim_device; print(claim_device(), flush=True); sys.stdin.read()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", holding], env=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline().strip() == "4"
+        script = PICKING.replace('cost.cuda_is_usable = lambda: usable == "usable"', "")
+        run = run_command(
+            sys.executable, "-c", script, "fig08", "auto", "", cwd=CHECKOUT, environment=environment, timeout=100
+        )
+        other.communicate("")
+    assert (run.returncode, run.stdout.split()) == (0, ["cpu"]), run.stderr
 
 
 @pytest.mark.parametrize("terminal", [True, False])

@@ -1,5 +1,6 @@
 """What the rules ask for, by dry runs. Sees a job that asks for a GPU and does not use it, and the reverse."""
 
+import os
 import re
 from pathlib import Path
 
@@ -8,10 +9,15 @@ import pytest
 from tests.conftest import run_command, snakemake_command
 
 
-def resources(folder: Path, *overrides: str, more: tuple[str, ...] = ()) -> list[tuple[str, str, dict[str, str]]]:
+Asked = list[tuple[str, str, dict[str, str]]]
+
+
+def resources(
+    folder: Path, *overrides: str, more: tuple[str, ...] = (), environment: dict[str, str] | None = None
+) -> Asked:
     """Rule, first output and resources of every job."""
     command = snakemake_command("--dry-run", *more, "--config", "scale=smoke", f"overrides=[{','.join(overrides)}]")
-    run = run_command(*command, cwd=folder)
+    run = run_command(*command, cwd=folder, environment=environment)
     assert run.returncode == 0, run.stderr[-3000:]
     parts = re.split(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, flags=re.MULTILINE)
     jobs = zip(parts[1::2], parts[2::2], strict=True)
@@ -24,15 +30,32 @@ def resources(folder: Path, *overrides: str, more: tuple[str, ...] = ()) -> list
     return found
 
 
-@pytest.mark.parametrize("device", ["auto", "cuda"])
-def test_gpus_are_asked_for_by_what_uses_one(device: str, tmp_path: Path) -> None:
-    jobs = resources(tmp_path, f"device={device}")
-    with_gpu = [(rule, output) for rule, output, asked in jobs if asked.get("gpu") == "1"]
-    assert {rule for rule, _ in with_gpu} == ({"train", "curvature"} if device == "cuda" else set())
-    assert not [output for _, output in with_gpu if "-counts/" in output]
-    if device == "cuda":
-        assert len([output for _, output in with_gpu if "-dense/" in output]) > 1
-        assert len([rule for rule, _ in with_gpu if rule == "train"]) > 1
+def a_torch_that(folder: Path, available: bool) -> dict[str, str]:
+    """The environment of a machine with two GPUs, made up, with a torch that can or cannot use them."""
+    (folder / "torch").mkdir()
+    (folder / "torch" / "__init__.py").write_text(f"class cuda: is_available = lambda: {available}\n")
+    path = os.pathsep.join(filter(None, [str(folder), os.environ.get("PYTHONPATH")]))
+    return {"PYTHONPATH": path, "CUDA_VISIBLE_DEVICES": "0,1"}
+
+
+@pytest.mark.parametrize(
+    ("device", "usable", "asked_for"),
+    [("auto", True, True), ("auto", False, False), ("cuda", False, True), ("cpu", True, False)],
+)
+def test_gpus_are_asked_for_by_what_wants_one(device: str, usable: bool, asked_for: bool, tmp_path: Path) -> None:
+    """Networks with ReLUs, and Hessians whose eigenvalues are all computed, if they are large."""
+    large = [f"figure.demystifying_resnet.fig05.protocol.{key}" for key in ("hessian_method=dense", "depths=[16]")]
+    jobs = resources(tmp_path, f"device={device}", *large, environment=a_torch_that(tmp_path, usable))
+    with_gpu = [output for _, output, asked in jobs if asked.get("gpu") == "1"]
+    wanting = [
+        output
+        for rule, output, _ in jobs
+        if (rule == "train" and "-relu" in output)
+        or (rule == "curvature" and "depth16" in output and "-dense" in output)
+    ]
+    assert len([output for output in wanting if "/train/" in output]) > 1
+    assert len([output for output in wanting if "/curvature/" in output]) > 1
+    assert sorted(with_gpu) == (sorted(wanting) if asked_for else [])
 
 
 def test_every_job_says_what_it_needs_and_after_a_failure_asks_for_more(tmp_path: Path) -> None:

@@ -4,6 +4,9 @@
 rule report:
     input:
         [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
+        ledgers=[ledger_of(paper) for paper in PLAN.config.claims],
+        matrices=matrices,
+        others=other_tables(),
         code=code("claims", "report", "auditing", "explanation"),
     output:
         audit=FILES.figures / "audit.json",
@@ -30,6 +33,7 @@ rule report:
 rule vary:
     input:
         tables_under_variants,
+        ledger=lambda wildcards: ledger_of(wildcards.paper),
         code=code("claims", "programme", "explanation"),
     output:
         csv=FILES.figure("{paper}/robustness", "csv"),
@@ -56,12 +60,8 @@ rule vary:
         "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
 
 
-# The page is made again here, since it shows the matrices where there are any, but must not wait for them otherwise.
+# Asked for, the matrices are made before the page that shows them: see matrices() in common.smk.
 rule robustness:
     input:
-        FILES.figures / "audit.json",
+        FILES.figures / "audit.html",
         [FILES.figure(f"{paper}/robustness", "csv") for paper in PAPERS],
-    log:
-        LOGS / "robustness" / "robustness.log",
-    shell:
-        "{RESAUDIT} report {WITH_OVERRIDES} 2> {log:q}"

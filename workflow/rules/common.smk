@@ -4,17 +4,20 @@ import sys
 from pathlib import Path
 
 from resaudit.composition import dataset_files
-from resaudit.config import CONTROL
+from resaudit.config import CONTROL, Device
 from resaudit.cost import (
     DRAW_COST,
     JUDGE_COST,
     WHITEN_COST,
     curvature_cost,
     curvature_threads,
+    device_of,
+    settled,
     train_cost,
     train_threads,
     verify_cost,
 )
+from resaudit.devices import visible_devices
 from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import Layout, sweep
 from resaudit.papers.formats import FORMATS
@@ -37,9 +40,15 @@ with errors_in_one_line():
     FILES.check_writable()
     check_kernels(PLAN)
     DATASETS = dataset_files(Path(workflow.basedir) / "config")
+    # Decided once, and told to each job that may use a GPU.
+    DEVICE = settled(PLAN.config.device)
     PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
     if workflow.is_main_process:
         check_files(FILES, [*PLAN.figures, *(f"{paper}/robustness" for paper in PAPERS)])
+
+# One that waits for its GPU would keep a processor from jobs that want none.
+if DEVICE is not PLAN.config.device and DEVICE is Device.cuda and "gpu" not in workflow.global_resources:
+    workflow.register_resource("gpu", len(visible_devices()))
 
 LOGS = FILES.results / "logs"
 BENCHMARKS = FILES.results / "benchmarks"
@@ -117,9 +126,9 @@ def cost_of_training(wildcards):
     return train_cost(ensemble_of(wildcards), PLAN.config.kernel.value)
 
 
-def gpus(wanted):
-    """What a job asks for that would use a GPU, or would not."""
-    return int(wanted and PLAN.config.device.value == "cuda")
+def gpus(job):
+    """How many GPUs a job asks for."""
+    return int(device_of(job, DEVICE) is Device.cuda)
 
 
 def sweep_of(wildcards):
@@ -149,6 +158,33 @@ def results_of(wildcards):
     results += [(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v]
     results += [(FILES.whitened(plan_of(wildcards).data.id), "moments.npz")] if part.hessians else []
     return [path for folder, name in results for path in recorded(folder, name)]
+
+
+def ledger_of(paper):
+    """The file of a paper's claims: whatever judges them reads it."""
+    return Path(workflow.basedir) / "config" / "claims" / f"{paper}.yaml"
+
+
+def matrices(_wildcards):
+    """What the page shows of the matrices: those of this run if it makes any, else those of earlier runs as they are.
+
+    ``before_update`` is Snakemake's word for an input that is taken as it is, whichever rule makes it: without
+    ``robustness`` no variant is computed for the page's sake.
+    """
+    shown = ("csv", "json", "svg")
+    if any("robustness" in str(target) for target in workflow.dag_settings.targets):
+        return [FILES.figure(f"{paper}/robustness", suffix) for paper in PAPERS for suffix in shown]
+    return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
+
+
+def other_tables():
+    """Those of figures that are not asked for: the page shows what was drawn of them earlier."""
+    names = [name for name, _ in PLAN.config.every_figure() if name not in PLAN.figures]
+    return as_they_are(FILES.figure(name, suffix) for name in names for suffix in ("csv", "json", "svg"))
+
+
+def as_they_are(files):
+    return [before_update(str(file)) for file in files if file.is_file()]
 
 
 def fingerprint_of(wildcards):

@@ -18,9 +18,8 @@ rule curvature:
     resources:
         mem_mb=lambda wildcards, attempt: curvature_cost(hessians_of(wildcards)).megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: curvature_cost(hessians_of(wildcards)).minutes_asked(attempt),
-        # Hessians are counted on the CPU, whatever the device is.
-        gpu=lambda wildcards: gpus(hessians_of(wildcards).method == "dense"),
+        gpu=lambda wildcards: gpus(hessians_of(wildcards)),
     params:
         hint=lambda wildcards, threads: hint(PROGRAMME.hessians(wildcards.id)[0], wildcards.id),
     shell:
-        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.hint} 2> {log:q}"
+        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} device={DEVICE.value} {params.hint} 2> {log:q}"

@@ -18,8 +18,8 @@ rule train:
     resources:
         mem_mb=lambda wildcards, attempt: cost_of_training(wildcards).megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: cost_of_training(wildcards).minutes_asked(attempt),
-        gpu=gpus(True),
+        gpu=lambda wildcards: gpus(ensemble_of(wildcards)),
     params:
         hint=lambda wildcards, threads: hint(PROGRAMME.ensemble(wildcards.id)[0], wildcards.id),
     shell:
-        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.hint} 2> {log:q}"
+        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} device={DEVICE.value} {params.hint} 2> {log:q}"

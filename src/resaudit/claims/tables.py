@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from resaudit.errors import ResauditError
-from resaudit.explanation import settings_in_words
+from resaudit.explanation import settings_of
 from resaudit.files import Layout
 from resaudit.integrity import changed_files
 from resaudit.papers.drawing import ODD_CONTENT, SAID, read_about, read_csv
@@ -49,15 +49,15 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
         )
     if said.get("scale") != plan.config.scale.name:
         raise ResauditError(f"{csv} is of scale {said.get('scale')}, not {plan.config.scale.name}; {again}")
-    for key, value in settings_in_words(plan.config, name).items():
-        found = said["settings"].get(key)
+    lacking = [key for key in SAID if key not in said]
+    if lacking:
+        raise ResauditError(f"the .json of {csv} does not say {', '.join(lacking)}; {again}")
+    for key, value in settings_of(plan.config, name).items():
+        found = said["values"].get(key)
         if found != value:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
     if said.get("evidence") != plan.figures[name].evidence:
         raise ResauditError(f"{csv} was drawn from other ensembles than those asked for; {again}")
-    lacking = [key for key in SAID if key not in said]
-    if lacking:
-        raise ResauditError(f"the .json of {csv} does not say {', '.join(lacking)}; {again}")
     table, keys = read_csv(csv), plan.figures[name].figure.keys
     if set(keys) <= set(table) and table.duplicated(keys).any():
         raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")

@@ -21,6 +21,7 @@ _SINGLE = ("Snakefile", "pyproject.toml", "environment.yml", "README.md", "LICEN
 # Snakemake finds its default profile only beside the Snakefile: without profiles/ the crate would not run again.
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
 _STAGES = ("train", "curvature", "theory")
+_COMPILED = (".pyc", ".so", ".pyd")
 _RECORDS = ("settings.json", "provenance.json")
 _ID = re.compile(r"[a-z0-9_-]+")
 
@@ -160,7 +161,11 @@ def _workflow(checkout: Path) -> dict[str, Path]:
     for folder in _FOLDERS:
         root = (checkout / folder).resolve()
         below = (path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file())
-        kept = (path for path in below if not any(p.startswith((".", "__pycache__")) for p in path.parts))
+        kept = (
+            path
+            for path in below
+            if path.suffix not in _COMPILED and not any(p.startswith((".", "__pycache__")) for p in path.parts)
+        )
         named |= {f"{folder}/{path.as_posix()}": root / path for path in kept}
     return named
 

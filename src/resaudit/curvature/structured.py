@@ -107,7 +107,7 @@ def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: b
     try:
         lambda_max = certified_largest(chain, lambda_max)
         floor = EPS * size * lambda_max
-        index, raw, sizeable = (n / size for n in _indices(chain, floor, lambda_max))
+        index, raw, sizeable = (math.nan if n is None else n / size for n in _indices(chain, floor, lambda_max))
         search = Bracketing(lambda t: trusted_counts(chain, t), size, floor, lambda_max * (1 + CERTIFIED), TOLERANCE)
         p10 = search.percentile(SHARE, foresight.hint())
     except Untrusted:
@@ -161,11 +161,11 @@ def certified_largest(chain: Chain, found: float) -> float:
     return (low + high) / 2
 
 
-def _indices(chain: Chain, floor: float, lambda_max: float) -> tuple[int, int, int]:
-    """Eigenvalues surely negative, negative as computed, and sizeably negative."""
+def _indices(chain: Chain, floor: float, lambda_max: float) -> tuple[int, int | None, int]:
+    """Eigenvalues surely negative, negative as computed (None if that count was given up), and sizeably negative."""
     (sure, _), (sizeable, _) = trusted_counts(chain, [-floor, -SIZEABLE * lambda_max])
-    raw = count_below(chain, [0.0]).below[0]
-    return sure, int(raw), sizeable
+    raw = int(count_below(chain, [0.0]).below[0])
+    return sure, raw if raw >= 0 else None, sizeable
 
 
 def _otherwise(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:

@@ -40,7 +40,7 @@ def _compared(fresh: Path, reference: Path, figure: Figure) -> tuple[list[str], 
     """In what a drawn table does not agree with its reference, and at which learning rates it is drawn otherwise."""
     if not reference.is_file():
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
-    drawn_of, reference_of = (read_about(file)["settings"] for file in (_drawn(fresh), reference))
+    drawn_of, reference_of = (read_about(file)["values"] for file in (_drawn(fresh), reference))
     others = [
         f"{key} is {drawn_of.get(key)}, in the reference {reference_of[key]}"
         for key in reference_of

@@ -24,7 +24,7 @@ from resaudit.provenance import provenance
 
 _FOOTER_POINTS = 5.0
 SAID: dict[str, type | tuple[type, ...]] = {
-    "figure": str, "scale": str, "settings": dict, "differs from the protocol in": list, "sha256": str,
+    "figure": str, "scale": str, "settings": dict, "values": dict, "differs from the protocol in": list, "sha256": str,
     "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
     "packages": dict,
 }  # fmt: skip
@@ -113,8 +113,8 @@ def read_about(csv: Path) -> dict[str, Any]:
     try:
         said = read_sealed(path)
         wrong = [key for key, kind in SAID.items() if key in said and not isinstance(said[key], kind)]
-        if wrong or "settings" not in said:
-            raise ValueError(f"{', '.join(wrong) or 'settings'} missing or of another kind")
+        if wrong or "values" not in said:
+            raise ValueError(f"{', '.join(wrong) or 'values'} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ResauditError(
             f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"

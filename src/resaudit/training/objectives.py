@@ -23,7 +23,7 @@ def sampled_objective(network: Network, whitened: Whitened, device: torch.device
         network: any.
         whitened: the samples.
         device: where it trains.
-        kernel: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+        kernel: ``fused``, ``torch``, or ``auto``, which is fused if that can be had on a CPU, and torch on CUDA.
 
     Raises:
         ResauditError: ``fused`` is wanted and cannot be had.

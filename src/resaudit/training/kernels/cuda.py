@@ -8,9 +8,11 @@ from typing import Any
 import torch
 
 from resaudit.datasets.whitening import Whitened
+from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
 from resaudit.training.kernels.samples import in_blocks
 from resaudit.training.kernels.steps import chosen, step_bits, unfit
+from resaudit.training.sampled import SampledObjective
 
 WIDTH = 10
 SAMPLES = 128
@@ -22,6 +24,11 @@ BYTES_AT_ONCE = 4 * 2**30
 LONGEST_PERIOD = 8
 """Layers that come one after another in the kernel's code, of which compiling takes some seconds each."""
 OLDEST_TRITON = (3, 6)
+RUNS_COMPARED = 3
+"""With the plain twin, at first use; the median of them counts: rounding may turn the sign of what enters a ReLU."""
+LOSS_TOLERANCE = 1e-6
+GRADIENT_TOLERANCE = 1e-5
+"""How far the kernel may be from its twin in double precision, as a share of the norm; gradients layer by layer."""
 
 
 def why_not_on_cuda(network: Network) -> str | None:
@@ -45,11 +52,13 @@ def cuda_kernel_of(network: Network, wanted: str) -> tuple[str, str]:
 
     Args:
         network: with activations.
-        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+        wanted: ``fused``, ``torch``, or ``auto``, which is torch: no GPU has run the Triton kernel yet.
 
     Raises:
         ResauditError: ``fused`` is wanted and cannot be had.
     """
+    if wanted == "auto":
+        return "torch", "torch, since the Triton kernel has to be asked for (kernel=fused)"
     reason = why_not_on_cuda(network)
     if reason:
         return chosen(wanted, reason, "")
@@ -61,7 +70,8 @@ def cuda_kernel_of(network: Network, wanted: str) -> tuple[str, str]:
 class TritonObjective:
     """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the Triton kernel.
 
-    The plain twin is :class:`resaudit.training.sampled.SampledObjective`. Nothing is summed in an order that could
+    The plain twin is :class:`resaudit.training.sampled.SampledObjective`, with which it compares itself at its first
+    use, on a block of the samples. Nothing is summed in an order that could
     change: a run has the same bits again on one kind of card, whatever runs are beside it.
 
     Args:
@@ -80,6 +90,7 @@ class TritonObjective:
         from resaudit.training.kernels.fused_triton import loss_and_gradient
 
         self._kernel: Any = loss_and_gradient
+        self._network, self._compared = network, False
         self._depth, self._count = network.depth, whitened.inputs.shape[1]
         self._inputs, self._targets = (
             torch.from_numpy(in_blocks(a, SAMPLES)).to(device) for a in (whitened.inputs, whitened.targets)
@@ -91,22 +102,51 @@ class TritonObjective:
         self._runs_at_once = max(1, BYTES_AT_ONCE // (PARTS * self._depth * a_layer))
 
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64."""
+        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64.
+
+        Raises:
+            ResauditError: at its first use it is not what its twin is.
+        """
         by_run = weights.detach().transpose(0, 1).to(torch.float32).contiguous()
+        if not self._compared:
+            self._compared = self._compare(by_run[:RUNS_COMPARED])
         starts = range(0, len(by_run), self._runs_at_once)
-        sums = [self._sums(by_run[start : start + self._runs_at_once]) for start in starts]
+        sums = [self._sums(by_run[start : start + self._runs_at_once], len(self._inputs)) for start in starts]
         loss, gradient = (torch.cat(of_groups) / self._count for of_groups in zip(*sums, strict=True))
         return loss, gradient.transpose(0, 1).contiguous()
 
-    def _sums(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Sums over all samples of losses and gradients; weights and gradients of shape (runs, depth, width, width)."""
+    def _compare(self, weights: torch.Tensor) -> bool:
+        """See that a block of samples has the losses and gradients that the twin finds, unless no run is finite."""
+        block = slice(0, min(SAMPLES, self._count))
+        inputs, targets = (samples[0, :, block].double() for samples in (self._inputs, self._targets))
+        expected = SampledObjective(self._network, inputs, targets)(weights.double().transpose(0, 1))
+        sound = torch.isfinite(expected[0].float())
+        loss, gradient = (sums / inputs.shape[1] for sums in self._sums(weights, 1))
+        by_loss = (loss - expected[0]).abs() / expected[0].abs()
+        by_layer = torch.linalg.matrix_norm(gradient.transpose(0, 1) - expected[1])
+        by_gradient = (by_layer / torch.linalg.matrix_norm(expected[1]).clamp(min=1e-300)).amax(dim=0)
+        if not sound.any():
+            return False
+        off, slope_off = by_loss[sound].median().item(), by_gradient[sound].median().item()
+        if not (off <= LOSS_TOLERANCE and slope_off <= GRADIENT_TOLERANCE):
+            raise ResauditError(
+                f"the Triton kernel differs from torch on this device, by {off:.1e} of the loss and {slope_off:.1e} of "
+                f"the gradient, allowed are {LOSS_TOLERANCE:.0e} and {GRADIENT_TOLERANCE:.0e}; leave kernel=fused out"
+            )
+        return True
+
+    def _sums(self, weights: torch.Tensor, blocks: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Sums of losses and gradients over so many blocks of samples.
+
+        Weights and gradients are of shape (runs, depth, width, width).
+        """
         runs = len(weights)
         states = weights.new_empty(runs * PARTS * self._slots * self._depth * WIDTH * SAMPLES)
         gradients = weights.new_zeros(runs, PARTS, self._depth, WIDTH, WIDTH)
         losses = weights.new_empty(runs, PARTS, dtype=torch.float64)
         with torch.cuda.device(weights.device) if weights.is_cuda else nullcontext():
             self._kernel[(runs * PARTS,)](
-                self._inputs, self._targets, weights, states, gradients, losses, len(self._inputs), self._depth,
+                self._inputs, self._targets, weights, states, gradients, losses, blocks, self._depth,
                 **self._structure, SLOTS=self._slots, PARTS=PARTS, SAMPLES=SAMPLES, WIDTH=WIDTH,
                 num_warps=1, num_stages=1, enable_fp_fusion=True,
             )  # fmt: skip
