@@ -20,6 +20,7 @@ from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan import Plan
 from resaudit.provenance import provenance
+from resaudit.results import machine_classes
 
 _FOOTER_POINTS = 5.0
 SAID: dict[str, type | tuple[type, ...]] = {
@@ -46,7 +47,8 @@ def run_draw(plan: Plan, name: str) -> None:
     apply_style()
     drawings = save_drawing(module.plot(read_csv(csv)), layout, name, footer(plan, paper, name))
     made = {"sha256": sha256_of(csv), "drawings": drawings, "evidence": plan.figures[name].evidence}
-    write_sealed(record, about(plan.config, paper, name) | made | provenance())
+    computed_on = {"machine classes": machine_classes(layout, plan.figures[name])}
+    write_sealed(record, about(plan.config, paper, name) | made | computed_on | provenance())
 
 
 def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> dict[str, str]:
