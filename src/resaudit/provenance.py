@@ -21,6 +21,7 @@ def provenance() -> dict[str, Any]:
         "system": platform.platform(),
         "python": sys.version.split()[0],
         "packages": {name: _version(name) for name in PACKAGES},
+        "constraints_sha256": constraints_sha256(),
     }
 
 
@@ -31,6 +32,12 @@ def commit() -> dict[str, Any] | None:
         return {"id": head, "clean": _git("status", "--porcelain", "--untracked-files=no") == ""}
     except (OSError, subprocess.SubprocessError):
         return None
+
+
+def constraints_sha256() -> str | None:
+    """SHA-256 of the checkout's ``constraints.txt``, the versions to install; None outside a checkout."""
+    file = Path(__file__).resolve().parents[2] / "constraints.txt"
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
 
 
 def source_sha256(*rooms: str) -> str:

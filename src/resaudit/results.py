@@ -11,7 +11,7 @@ from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, read_json, sha256_of
 from resaudit.integrity import read_sealed
-from resaudit.plan import Ensemble, Hessians, Verification, WhitenedData
+from resaudit.plan import Ensemble, FigurePlan, Hessians, Verification, WhitenedData
 from resaudit.theory.records import RECORDS, Record
 from resaudit.training.trajectory import Trajectory
 
@@ -70,6 +70,23 @@ def load_measurements(layout: Layout, verification: Verification) -> Record:
     _check_settings(folder, verification.settings)
     kind: type[Record] = RECORDS[verification.experiment]
     return load_arrays(_as_written(folder, "measurements.npz"), kind)
+
+
+def job_folders(layout: Layout, part: FigurePlan) -> list[Path]:
+    """The folders of all jobs whose results a figure shows: trainings, Hessians, a theorem's check."""
+    folders = [layout.training(e.id) for e in part.ensembles if e.epochs]
+    folders += [layout.curvature(h.id) for h in part.hessians.values()]
+    return folders + ([layout.theory(part.verification.id)] if part.verification else [])
+
+
+def machine_classes(layout: Layout, part: FigurePlan) -> list[dict[str, Any]]:
+    """The classes of machine that a figure's results were computed on, each once; the results must be readable."""
+    found: list[dict[str, Any]] = []
+    for folder in job_folders(layout, part):
+        computed_on = read_sealed(folder / "provenance.json").get("machine class")
+        if computed_on is not None and computed_on not in found:
+            found.append(computed_on)
+    return found
 
 
 def _as_written(folder: Path, name: str) -> Path:

@@ -24,6 +24,7 @@ from resaudit.devices import claim_device
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, sha256_of, write_json
 from resaudit.integrity import write_sealed
+from resaudit.machine import machine_class
 from resaudit.networks.initialization import initial_weights
 from resaudit.plan import Ensemble, Hessians, Plan, Verification
 from resaudit.progress import with_progress
@@ -229,5 +230,6 @@ def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> I
     }
     yield ran
     ran["seconds"] = round(time.monotonic() - start, 2)
+    ran["machine class"] = machine_class(ran["device"])
     ran["sha256"] = {file.name: sha256_of(file) for file in sorted(folder.glob("*.npz"))}
     write_sealed(folder / "provenance.json", ran | provenance())

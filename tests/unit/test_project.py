@@ -1,25 +1,69 @@
-"""The project as software. Sees environment.yml drift from pyproject.toml, and a figure without a module."""
+"""The project as software. Sees commands that install other versions than CI's, and a figure without a module."""
 
+import re
 import tomllib
+from itertools import chain
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
 
 from resaudit.composition import load
 from resaudit.papers.drawing import figure_module
 from tests.conftest import CHECKOUT
 
+PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+LOCK = "constraints.txt"
+FIGURES = f"python -m pip install -c {LOCK} -e . && snakemake --cores all"
+TESTS = f'python -m pip install -c {LOCK} -e ".[test]" && pytest'
+
+
+def lines_of(name: str) -> list[str]:
+    return (CHECKOUT / name).read_text(encoding="utf-8").splitlines()
+
+
+def test_readme_and_ci_install_from_the_lock_file() -> None:
+    commands = [line.split("  #")[0].strip() for line in lines_of("README.md") if line.startswith("python -m pip")]
+    assert commands == [FIGURES, TESTS]
+    assert lines_of(".ci/run")[-1] == TESTS
+    for name in ("README.md", "CONTRIBUTING.md", ".ci/run", "docs/crate.md", "workflow/profiles/README.md"):
+        for line in lines_of(name):
+            assert "-e" not in line.split() or "pip install" not in line or f"pip install -c {LOCK} -e" in line, line
+
+
+def test_ci_installs_packages_of_the_system_only_where_it_may() -> None:
+    run = lines_of(".ci/run")
+    assert not any("apt-get" in line for line in run)
+    called = run.index("    .ci/setup")
+    assert run[called - 1] == 'if [ "${CI:-}" = true ]; then'
+
+
+def test_the_lock_file_pins_all_that_the_project_names_within_its_bounds() -> None:
+    """Sees a bound that was raised without the lock file, and a line that pip would not take with ``-c``."""
+    pinned: dict[str, list[Requirement]] = {}
+    for line in lines_of(LOCK):
+        if not line.strip().startswith("#"):
+            pin = Requirement(line)
+            assert re.fullmatch(r"==[\w.]+", str(pin.specifier)), line
+            assert (pin.extras, pin.url) == (set(), None), line
+            pinned.setdefault(canonicalize_name(pin.name), []).append(pin)
+    assert {"torch", "snakemake", "pytest"} <= set(pinned)
+    for named in map(Requirement, [*PROJECT["dependencies"], *chain(*PROJECT["optional-dependencies"].values())]):
+        if named.name != PROJECT["name"]:
+            for pin in pinned[canonicalize_name(named.name)]:
+                (version,) = pin.specifier
+                assert named.specifier.contains(version.version, prereleases=True), f"{named}, but {pin} in {LOCK}"
+
 
 def test_environment_installs_the_project_and_allows_its_pythons() -> None:
     environment = yaml.safe_load((CHECKOUT / "environment.yml").read_text(encoding="utf-8"))
-    project = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     conda = [d for d in environment["dependencies"] if isinstance(d, str)]
     (pip,) = [d["pip"] for d in environment["dependencies"] if isinstance(d, dict)]
-    assert environment["name"] == project["name"]
+    assert environment["name"] == PROJECT["name"]
     # Every other requirement comes through the project itself: none is written down twice.
-    assert conda == [f"python{project['requires-python']}", "pip"]
-    assert pip == ["--editable .[test]"]
-    assert "test" in project["optional-dependencies"]
+    assert conda == [f"python{PROJECT['requires-python']}", "pip"]
+    assert pip == [f"--constraint {LOCK}", "--editable .[test]"]
 
 
 def test_every_figure_has_a_module_and_starts_with_its_command() -> None:

@@ -84,7 +84,11 @@ def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> Non
     assert len(results) == 32
     for result in results:
         assert (result.parent / "settings.json").is_file()
-        assert (result.parent / "provenance.json").is_file()
+        ran = json.loads((result.parent / "provenance.json").read_text(encoding="utf-8"))
+        assert ran["machine class"]["device"] == ran["device"]
+    for about in smoked.glob("figures/*/*.json"):
+        (computed_on,) = json.loads(about.read_text(encoding="utf-8"))["machine classes"]
+        assert computed_on == ran["machine class"]
 
 
 def test_nothing_is_left_to_do_and_another_scale_shares_what_it_can(smoked: Path) -> None:

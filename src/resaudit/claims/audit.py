@@ -19,6 +19,7 @@ from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
 from resaudit.plan import FigurePlan, Plan, make_plan
 from resaudit.provenance import provenance
+from resaudit.results import job_folders
 
 VERSION = 1
 Json = dict[str, Any]
@@ -193,9 +194,7 @@ def _point(point: Judged) -> Json:
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
     layout, part = Layout(plan.config.paths), plan.figures[figure.name]
-    folders = [layout.training(e.id) for e in part.ensembles if e.epochs]
-    folders += [layout.curvature(h.id) for h in part.hessians.values()]
-    folders += [layout.theory(part.verification.id)] if part.verification else []
+    folders = job_folders(layout, part)
     return {
         "id": figure.name,
         "title": part.figure.title,

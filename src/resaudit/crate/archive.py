@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from importlib.util import find_spec
 from pathlib import Path
 
 from resaudit.composition import config_folder
@@ -24,8 +25,13 @@ def write_crate(plan: Plan, destination: Path) -> None:
         destination: the ``.zip`` to write; one that exists is replaced by a whole one or left alone.
 
     Raises:
-        ResauditError: the destination cannot be, there is no audit yet, or a file is missing or of another run.
+        ResauditError: the extra ``crate`` is not installed, the destination cannot be, there is no audit yet, or a file
+            is missing or of another run.
     """
+    if find_spec("rocrate") is None:
+        raise ResauditError(
+            "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
+        )
     _check_destination(destination)
     checkout = config_folder().parent
     contents = gather(plan, checkout)

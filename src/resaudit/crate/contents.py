@@ -17,7 +17,7 @@ from resaudit.integrity import unsealed
 from resaudit.plan import Plan
 from resaudit.report.schema import read_audit
 
-_SINGLE = ("Snakefile", "pyproject.toml", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
+_SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
 # Snakemake finds its default profile only beside the Snakefile: without profiles/ the crate would not run again.
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
 _STAGES = ("train", "curvature", "theory")

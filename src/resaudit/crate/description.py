@@ -8,7 +8,6 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from omegaconf import OmegaConf
-from rocrate.rocrate import ROCrate
 
 from resaudit.config import Config
 from resaudit.crate.claims import add_claims, add_paper, claims_in_words
@@ -50,6 +49,8 @@ def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any]
         contents: the files and the audit.
         checkout_commit: of the checkout that the workflow's files are from, which may be later than the run's.
     """
+    from rocrate.rocrate import ROCrate
+
     crate = ROCrate(version="1.1")
     crate.metadata.extra_contexts.append(_TERMS)
     citation = OmegaConf.create(contents.files["CITATION.cff"].decode())

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from rocrate.model.contextentity import ContextEntity
-
 
 def add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
     """A contextual entity of the crate, made unless it is there already; what is None is left out."""
+    from rocrate.model.contextentity import ContextEntity
+
     known = {name: value for name, value in properties.items() if value is not None}
     return crate.get(identifier) or crate.add(ContextEntity(crate, identifier, {"@type": kind, **known}))

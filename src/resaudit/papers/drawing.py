@@ -21,6 +21,7 @@ from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan import Plan
 from resaudit.provenance import provenance
+from resaudit.results import machine_classes
 
 _FOOTER_POINTS = 5.0
 SAID: dict[str, type | tuple[type, ...]] = {
@@ -53,6 +54,7 @@ def run_draw(plan: Plan, name: str) -> None:
         "drawings": drawings,
         "evidence": plan.figures[name].evidence,
         "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in evidence.best.items()},
+        "machine classes": machine_classes(layout, plan.figures[name]),
     }
     write_sealed(record, about(plan.config, paper, name) | made | provenance())
 

@@ -1,6 +1,6 @@
 """Checks of how a quantity changes with depth."""
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from itertools import pairwise
 
 import numpy as np

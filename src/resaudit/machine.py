@@ -1,0 +1,67 @@
+"""The class of machine that a result was computed on: within one class the same settings give the same bytes."""
+
+import os
+import platform
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from resaudit.curvature.kernels import library as counts
+from resaudit.extensions import VECTOR_BITS
+from resaudit.training.kernels import library as fused
+
+SWITCHES = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", VECTOR_BITS)
+"""Environment variables by which a machine computes as one of another class would."""
+_CPU_INFO = Path("/proc/cpuinfo")
+
+
+def machine_class(device: str) -> dict[str, Any]:
+    """All of a machine that the last digits of a result depend on, as far as it can be asked.
+
+    Args:
+        device: what computes, "cpu" or a GPU's name.
+    """
+    return {
+        "device": device,
+        "processor": processor(),
+        "instruction set": torch.backends.cpu.get_cpu_capability(),
+        "vector lanes": {"training": fused.lanes(), "counts": counts.lanes()},
+        "torch": torch.__version__,
+        "BLAS": {"torch": _torch_blas(torch.__config__.show()), "numpy": _numpy_blas()},
+        "switches": {name: os.environ[name] for name in SWITCHES if name in os.environ},
+    }
+
+
+def processor(cpu_info: Path = _CPU_INFO) -> str:
+    """The processor's model, with the numbers by which its maker tells models of one name apart.
+
+    Args:
+        cpu_info: where Linux describes it; where there is no such file, what Python knows is taken.
+    """
+    if not cpu_info.is_file():
+        return platform.processor() or platform.machine()
+    first = cpu_info.read_text(encoding="utf-8").split("\n\n")[0]
+    said = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", first, re.MULTILINE))
+    numbers = [f"{key} {said[key]}" for key in ("cpu family", "model", "stepping", "CPU part") if key in said]
+    return ", ".join([said.get("model name", platform.machine()), *numbers])
+
+
+def _torch_blas(build: str) -> str:
+    """The library of linear algebra that torch was built with, from its own description.
+
+    >>> _torch_blas("Intel(R) oneAPI Math Kernel Library Version 2024.2-Product Build 1; BLAS_INFO=mkl, LAPACK=1")
+    'mkl 2024.2'
+    >>> _torch_blas(" BLAS_INFO=open, BUILD_TYPE=Release")
+    'open'
+    """
+    name = re.search(r"BLAS_INFO=(\w+)", build)
+    version = re.search(r"Math Kernel Library Version (\d[\d.]*)", build)
+    return " ".join(found[1] for found in (name, version) if found) or "not known"
+
+
+def _numpy_blas() -> str:
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    return f"{blas['name']} {blas['version']}"

@@ -1,0 +1,79 @@
+"""Oracle: another checkout, another process, made descriptions. Sees a machine taken for one of another class."""
+
+import hashlib
+import json
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resaudit.composition import load
+from resaudit.files import Layout, write_json
+from resaudit.integrity import write_sealed
+from resaudit.machine import machine_class, processor
+from resaudit.plan import make_plan
+from resaudit.provenance import provenance
+from resaudit.results import job_folders, machine_classes
+from tests.conftest import CHECKOUT, run_command
+
+INTEL = "processor\t: 0\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Intel(R) Xeon(R)\nstepping\t: 8\n\n"
+ARM = "processor\t: 0\nBogoMIPS\t: 2100.00\nCPU part\t: 0xd4f\n\n"
+
+
+def test_the_lock_file_is_named_by_its_bytes() -> None:
+    found = provenance()["constraints_sha256"]
+    assert found == hashlib.sha256((CHECKOUT / "constraints.txt").read_bytes()).hexdigest()
+
+
+def test_outside_a_checkout_no_lock_file_and_no_commit_is_named(tmp_path: Path) -> None:
+    shutil.copytree(CHECKOUT / "src" / "resaudit", tmp_path / "site" / "resaudit")
+    code = "import json; from resaudit.provenance import provenance; print(json.dumps(provenance()))"
+    run = run_command(sys.executable, "-c", code, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "site")})
+    found = json.loads(run.stdout)
+    assert (found["constraints_sha256"], found["commit"]) == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("described", "said"),
+    [
+        (INTEL + INTEL.replace("143", "999"), "Intel(R) Xeon(R), cpu family 6, model 143, stepping 8"),
+        (ARM, "CPU part 0xd4f"),
+    ],
+)
+def test_a_processor_is_named_by_its_model_and_numbers(described: str, said: str, tmp_path: Path) -> None:
+    (tmp_path / "cpuinfo").write_text(described, encoding="utf-8")
+    assert said in processor(tmp_path / "cpuinfo")
+
+
+def test_where_linux_does_not_describe_the_processor_it_is_named_still(tmp_path: Path) -> None:
+    assert processor(tmp_path / "cpuinfo")
+
+
+def class_with(environment: dict[str, str], folder: Path) -> dict[str, Any]:
+    code = "import json; from resaudit.machine import machine_class; print(json.dumps(machine_class('cpu')))"
+    path = {"PYTHONPATH": str(CHECKOUT / "src")}
+    return json.loads(run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout)
+
+
+def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path: Path) -> None:
+    older = class_with({"ATEN_CPU_CAPABILITY": "default", "RESAUDIT_VECTOR_BITS": "128"}, tmp_path)
+    assert older == class_with({"ATEN_CPU_CAPABILITY": "default", "RESAUDIT_VECTOR_BITS": "128"}, tmp_path)
+    here = machine_class("cpu")
+    assert older["processor"] == here["processor"]
+    assert older["switches"] == {"ATEN_CPU_CAPABILITY": "default", "RESAUDIT_VECTOR_BITS": "128"}
+    assert older["instruction set"] in ("DEFAULT", "default", "NO AVX")
+    assert older["vector lanes"]["training"] in (4, None)
+
+
+def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_path: Path) -> None:
+    plan = make_plan(load(["scale=smoke", "figures=[fig07]", f"paths.results={tmp_path}"]))
+    (part,), layout = plan.figures.values(), Layout(plan.config.paths)
+    first, *others = job_folders(layout, part)
+    assert others
+    write_json(first / "provenance.json", {"finished": "before classes were recorded"})
+    for folder in others[:-1]:
+        write_sealed(folder / "provenance.json", {"machine class": {"processor": "one"}})
+    write_sealed(others[-1] / "provenance.json", {"machine class": {"processor": "another"}})
+    assert machine_classes(layout, part) == [{"processor": "one"}, {"processor": "another"}]
