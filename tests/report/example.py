@@ -158,7 +158,8 @@ def finding(verdict: str, count: int, where: str = "depth") -> Audit:
         "check": {"name": "ratio_to_first", "parameters": {"column": "condition_number", "factor": 1.1, "depths": [4]},
                   "criterion": "between 0.909 and 1.1"},
         "verdict": verdict, "meaning": "condition number, as a factor of that at the least depth", "unit": "a factor",
-        "scale": "log", "exact": False, "level": 0.9988, "coverage": None, "tied": False, "spread": "", "low": 0.909, "high": 1.1,
+        "scale": "log", "exact": False, "level": 0.9988, "coverage": None, "tied": False, "spread": "",
+        "low": 0.909, "high": 1.1,
         "worst": worst, "points": points,
         "left_out": ["Xavier at depth 32: 7 of 10 runs beyond double precision"],
     }  # fmt: skip

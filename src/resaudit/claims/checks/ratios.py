@@ -24,7 +24,8 @@ def add_ratio(
     Args:
         measured: to add to.
         where: the place.
-        above, below: values by run, at the learning rate shown first, then at those tied with it.
+        above: values by run, at the learning rate shown first, then at those tied with it.
+        below: of what it is divided by, likewise.
         least_runs: at the rates shown; at others whatever has not diverged counts.
         of_logarithms: whether values are logarithms, and means geometric.
         further: effects that may be as well.
