@@ -12,6 +12,7 @@ import pytest
 from scipy import stats
 
 from resaudit import ledger
+from resaudit.claims.audit import _finding
 from resaudit.claims.intervals import covered, interval, replicate_means
 from resaudit.claims.verdicts import judge
 from tests.claims.made import along_training, by_depth, claim, finding, sweep, verdict
@@ -221,6 +222,7 @@ def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     fall = judge(claim(ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
     assert fall.findings[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
     assert f", which covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in fall.why
+    assert _finding(fall.findings[0])["coverage"] == fall.findings[0].coverage
     ratio = judge(claim(ledger.GrowthExponent(networks=["a"], column=C, at_least=0.5)),
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
     assert ratio.findings[0].coverage is None

@@ -359,6 +359,13 @@ def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
     assert "nothing on this page is evidence" not in render(example.audit(folder), folder)
 
 
+def test_intervals_that_cover_less_than_their_level_say_so(folder: Path) -> None:
+    audit = example.audit(folder)
+    assert "of log-normal runs" not in render(audit, folder)
+    audit["papers"][0]["claims"][0]["findings"][0]["coverage"] = 0.874
+    assert "all points of the claim together have 95 % (of log-normal runs it covers 87 %)." in render(audit, folder)
+
+
 def test_large_tables_keep_the_page_under_eight_megabytes(folder: Path, tmp_path: Path) -> None:
     """Three tables of 2.5 MB, of numbers with every digit."""
     copy = tmp_path / "figures"
