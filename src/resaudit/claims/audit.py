@@ -232,7 +232,8 @@ def _assumptions(config: Config, part: FigurePlan) -> list[Json]:
 def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
     """How the figure was drawn, with the devices and seconds of the jobs whose results it shows."""
     jobs = [ran for ran in map(_ran, dict.fromkeys(folders)) if ran]
-    drawing = {key: figure.about[key] for key in ("commit", "finished", "machine", "system", "python", "packages")}
+    keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")
+    drawing = {key: figure.about[key] for key in keys}
     return drawing | {
         "devices": sorted({" by ".join(job[key] for key in ("device", "kernel") if key in job) for job in jobs}),
         "seconds": round(sum(float(job["seconds"]) for job in jobs), 1),

@@ -27,7 +27,7 @@ _FOOTER_POINTS = 5.0
 SAID: dict[str, type | tuple[type, ...]] = {
     "figure": str, "scale": str, "settings": dict, "values": dict, "differs from the protocol in": list, "sha256": str,
     "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
-    "packages": dict,
+    "packages": dict, "constraints_sha256": (str, NoneType),
 }  # fmt: skip
 """What stands in the file beside a table, and of which kind it is."""
 ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
