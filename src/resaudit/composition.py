@@ -102,14 +102,15 @@ def files_of_figures(folder: Path) -> dict[str, Path]:
 def _composed(folder: Path, overrides: list[Override], only: Sequence[str] | None) -> DictConfig:
     """The files with overrides, not to be changed; each override must set a key that the files have."""
     lines, figures = tuple(str(o.input_line) for o in overrides), only if only is None else tuple(only)
+    # OmegaConf fails with an AttributeError at a section put where there is none, and makes one for a key that is set
+    # in it; of a data set's sections some may be none.
+    plain = not any(isinstance(o.value(), dict) or o.key_or_group.startswith("dataset.") for o in overrides)
     try:
-        # OmegaConf would fail with an AttributeError at a section that is set where there is none.
-        known = not any(isinstance(o.value(), dict) for o in overrides)
-        composed = _compose_once(folder, lines, figures, _state(folder)) if known else None
-    except (HydraException, OmegaConfBaseException, ValueError):
+        composed = _compose_once(folder, lines, figures, _state(folder)) if plain else None
+    except Exception:  # it is composed again below, where that is said in one line
         composed = None
     if composed is None or any(_deepest_known(o.key_or_group, composed)[1] is not None for o in overrides):
-        # Composing takes a good part of a second: only where a key is in doubt, also without what is in doubt.
+        # Only where a key is in doubt is all composed without the overrides too: it takes a good part of a second.
         _check_keys(overrides, _compose_once(folder, _data_set_chosen(overrides), figures, _state(folder)))
         composed = _compose_once(folder, lines, figures, _state(folder))
     return composed

@@ -201,7 +201,7 @@ def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:
     section, *names = override.split("=")[0].split(".")
     figure = ["/".join(names[:2])] if section == "figure" and len(names) > 2 else []
     # What all figures or claims have a part in is told by the whole; else one figure is enough, and soon composed.
-    whole = section in ("claims", "figures", "variant")
+    whole = section in ("claims", "figures", "variant") or "${figures}" in override
     with pytest.raises(ResauditError) as refusal:
         load([override], only=None if whole else figure)
     assert said in str(refusal.value)
