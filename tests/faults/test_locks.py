@@ -77,11 +77,10 @@ def without_locks(shim: Path, tmp_path: Path) -> Environment:
 
 
 def started(folder: Path, environment: dict[str, str]) -> subprocess.Popen[str]:
-    process = subprocess.Popen(
+    return subprocess.Popen(
         [sys.executable, "-c", HOLD], cwd=folder, env=os.environ | environment, stdin=subprocess.PIPE,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
-    return process
 
 
 def said_by(process: subprocess.Popen[str]) -> list[str]:

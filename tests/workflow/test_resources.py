@@ -8,7 +8,6 @@ import pytest
 
 from tests.conftest import run_command, snakemake_command
 
-
 Asked = list[tuple[str, str, dict[str, str]]]
 
 
