@@ -1,46 +1,39 @@
-"""How far final losses of networks with ReLUs travel: trained again with narrower vectors, against those drawn here.
+"""Do tables and verdicts travel? A whole run as a processor with narrower vectors computes it, held to the references.
 
-python benchmarks/vector_widths.py 8 4 16      # 8 lanes, depths 4 and 16; after `snakemake --cores all`
+python benchmarks/vector_widths.py FOLDER [figures=[fig07] scale=smoke …]
 
-Prints, of each network and depth and of all: the share of runs whose final loss is within a relative distance.
+Runs the workflow into FOLDER with every library told to do without AVX-512 (resaudit's own kernels, torch, MKL, oneDNN,
+NumPy, OpenBLAS), then ``resaudit compare`` and ``resaudit audit``. Exit status 0 if all tables agree.
 """
 
+import os
+import subprocess
 import sys
+from pathlib import Path
 
-import numpy as np
-import torch
+from resaudit.extensions import VECTOR_BITS
 
-from resaudit.composition import load
-from resaudit.files import Layout
-from resaudit.plan import make_plan
-from resaudit.results import load_trajectory, load_whitened
-from resaudit.stages import train
-from resaudit.training.kernels.native import NativeObjective
-
-DISTANCES = (1e-6, 1e-5, 1e-4, 1e-3, 1e-2)
-
-
-def main(lanes: int, depths: list[int]) -> None:
-    """Train every ensemble of Figure 8 of these depths once more, and print the shares."""
-    plan = make_plan(load(["figures=[fig08]"]))
-    layout = Layout(plan.config.paths)
-    whitened, apart = load_whitened(layout, plan.data), []
-    for (name, depth), ensemble in plan.figures["demystifying_resnet/fig08"].sweeps.items():
-        if depth in depths:
-            wide = load_trajectory(layout, ensemble).excess_loss[-1]
-            objective = NativeObjective(ensemble.network, whitened, 1, lanes)
-            narrow = train(ensemble, objective, ensemble.learning_rates, torch.device("cpu")).excess_loss[-1]
-            same = wide == narrow
-            apart.append(np.where(same, 0.0, np.abs(narrow - wide) / np.abs(wide)))
-            print(f"{name} depth {depth}: {shares(apart[-1])}", flush=True)
-    print(f"all: {shares(np.concatenate(apart))}")
+NARROWER = {
+    VECTOR_BITS: "256",
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+    "NPY_DISABLE_CPU_FEATURES": "AVX512F AVX512CD AVX512_SKX AVX512_CLX AVX512_CNL AVX512_ICL AVX512_SPR",
+}
 
 
-def shares(apart: np.ndarray) -> str:
-    """Of how many runs the final losses are within each distance; infinities agree with each other only."""
-    within = ", ".join(f"{distance:.0e}: {np.mean(apart <= distance):.1%}" for distance in DISTANCES)
-    return f"{within} of {len(apart)} runs"
+def main(folder: Path, overrides: list[str]) -> int:
+    """Run, compare and judge; returns the status of the comparison, or of the run if that failed."""
+    environment = {**os.environ, **NARROWER}
+    given = [*overrides, f"paths.results={folder / 'results'}", f"paths.figures={folder / 'figures'}"]
+    workflow = ["snakemake", "--cores", "all", "--config", f"overrides=[{','.join(given)}]"]
+    for command in (workflow, ["resaudit", "compare", *given]):
+        status = subprocess.run(command, env=environment, check=False).returncode
+        if status:
+            return status
+    return subprocess.run(["resaudit", "audit", *given], env=environment, check=False).returncode
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), [int(depth) for depth in sys.argv[2:]])
+    sys.exit(main(Path(sys.argv[1]).resolve(), sys.argv[2:]))

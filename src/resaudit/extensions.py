@@ -13,12 +13,7 @@ VECTOR_BITS = "RESAUDIT_VECTOR_BITS"
 
 
 def lanes_allowed(lanes: int, bits: int) -> int:
-    """How many numbers of ``bits`` bits go into a vector: ``lanes``, or fewer where :data:`VECTOR_BITS` says so.
-
-    >>> os.environ.pop(VECTOR_BITS, None) and None
-    >>> lanes_allowed(16, 32)
-    16
-    """
+    """How many numbers of ``bits`` bits go into a vector: ``lanes``, or fewer where :data:`VECTOR_BITS` says so."""
     return min(lanes, int(os.environ.get(VECTOR_BITS, lanes * bits)) // bits)
 
 

@@ -10,9 +10,10 @@ from resaudit import stages
 from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.cost import train_cost
+from resaudit.curvature.kernels import library as counts_library
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.extensions import NOT_BUILT, extension
+from resaudit.extensions import NOT_BUILT, VECTOR_BITS, extension
 from resaudit.networks.network import Network, network_named
 from resaudit.plan import make_plan
 from resaudit.training.kernels import library
@@ -111,3 +112,10 @@ def test_where_the_kernel_was_not_built_torch_stands_in_and_says_why(
     assert said == f"torch, since {NOT_BUILT}"
     with pytest.raises(ResauditError, match="kernel is fused, but the compiled kernel was not built"):
         sampled_objective(RELU, whitened, CPU, "fused")
+
+
+@needs_kernel
+def test_kernels_can_be_told_to_use_the_vectors_of_an_older_processor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VECTOR_BITS, "128")
+    assert (library.lanes(), counts_library.lanes()) == (4, 2)
+    assert library.kernel_of(RELU, "auto")[1] == "fused kernel, vectors of 4 floats"
