@@ -5,12 +5,12 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
+import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.networks.network import base_name
 
-_INK = ".15"
 INCHES_PER_PANEL = (3.6, 2.9)
 # Okabe and Ito's palette, told apart by lightness and marker too.
 _LOOKS = {
@@ -27,18 +27,16 @@ _LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
 def apply_style() -> None:
     """Set matplotlib's defaults for all that is drawn from now on."""
     mpl.use("agg")
-    mpl.rcParams.update(
-        {
-            "axes.axisbelow": True,
-            "axes.edgecolor": _INK,
+    sns.set_theme(
+        context="paper",
+        style="ticks",
+        rc={
             "axes.grid": True,
-            "axes.labelcolor": _INK,
-            "axes.labelsize": 8,
-            "axes.linewidth": 1.0,
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlesize": 8,
             "figure.dpi": 150,
+            "axes.labelsize": 8,
             "font.family": "DejaVu Sans",
             "font.size": 8,
             "grid.color": "#e4e4e4",
@@ -49,26 +47,11 @@ def apply_style() -> None:
             "legend.title_fontsize": 7,
             "lines.linewidth": 1.4,
             "lines.markersize": 4.5,
-            "lines.solid_capstyle": "round",
-            "patch.edgecolor": "w",
-            "patch.force_edgecolor": True,
-            "patch.linewidth": 0.8,
             "pdf.fonttype": 42,
-            "svg.hashsalt": "resaudit",
-            "text.color": _INK,
-            "xtick.color": _INK,
             "xtick.labelsize": 7,
-            "xtick.major.size": 4.8,
-            "xtick.major.width": 1.0,
-            "xtick.minor.size": 3.2,
-            "xtick.minor.width": 0.8,
-            "ytick.color": _INK,
             "ytick.labelsize": 7,
-            "ytick.major.size": 4.8,
-            "ytick.major.width": 1.0,
-            "ytick.minor.size": 3.2,
-            "ytick.minor.width": 0.8,
-        }
+            "svg.hashsalt": "resaudit",
+        },
     )
 
 
