@@ -80,7 +80,6 @@ def hint(plan, job):
 
     The params that call this take ``threads``, by which Snakemake sees that they are derived: a changed hint is no
     reason to compute anything again, and a changed param would be. (As a resource, a text, it would forbid groups.)
-    They are called ``variant``, all that they once were: another name would be another shell command, and a reason too.
     """
     of_any = next(iter(plan.figures))  # as whitened data are
     figure = next((name for name, part in plan.figures.items() if job in part.ids), of_any)

@@ -21,6 +21,6 @@ rule curvature:
         # Hessians are counted on the CPU, whatever the device is.
         gpu=lambda wildcards: gpus(hessians_of(wildcards).method == "dense"),
     params:
-        variant=lambda wildcards, threads: hint(PROGRAMME.hessians(wildcards.id)[0], wildcards.id),
+        hint=lambda wildcards, threads: hint(PROGRAMME.hessians(wildcards.id)[0], wildcards.id),
     shell:
-        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"
+        "{RESAUDIT} curvature {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.hint} 2> {log:q}"

@@ -43,6 +43,6 @@ rule whiten:
         mem_mb=lambda wildcards, attempt: WHITEN_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: WHITEN_COST.minutes_asked(attempt),
     params:
-        variant=lambda wildcards, threads: hint(PROGRAMME.data(wildcards.data), wildcards.data),
+        hint=lambda wildcards, threads: hint(PROGRAMME.data(wildcards.data), wildcards.data),
     shell:
-        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"
+        "{RESAUDIT} whiten {wildcards.data} --threads {threads} {WITH_OVERRIDES} {params.hint} 2> {log:q}"

@@ -18,6 +18,6 @@ rule verify:
         mem_mb=lambda wildcards, attempt: verify_cost(verification_of(wildcards)).megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: verify_cost(verification_of(wildcards)).minutes_asked(attempt),
     params:
-        variant=lambda wildcards, threads: hint(PROGRAMME.verification(wildcards.id)[0], wildcards.id),
+        hint=lambda wildcards, threads: hint(PROGRAMME.verification(wildcards.id)[0], wildcards.id),
     shell:
-        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"
+        "{RESAUDIT} verify {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.hint} 2> {log:q}"

@@ -20,6 +20,6 @@ rule train:
         runtime=lambda wildcards, attempt: cost_of_training(wildcards).minutes_asked(attempt),
         gpu=gpus(True),
     params:
-        variant=lambda wildcards, threads: hint(PROGRAMME.ensemble(wildcards.id)[0], wildcards.id),
+        hint=lambda wildcards, threads: hint(PROGRAMME.ensemble(wildcards.id)[0], wildcards.id),
     shell:
-        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.variant} 2> {log:q}"
+        "{RESAUDIT} train {wildcards.id} --threads {threads} {WITH_OVERRIDES} {params.hint} 2> {log:q}"
