@@ -88,7 +88,7 @@ def _check_bounds(value: Any, where: str, bounds: Any) -> None:
 
 
 def _check_kind(value: Any, kind: Any, where: str) -> None:
-    """OmegaConf takes whatever an interpolation gives in place of a section, and sections and lists in a list of texts."""
+    """OmegaConf takes whatever an interpolation gives for a section, and sections and lists in a list of texts."""
     origin, inner = get_origin(kind), get_args(kind)
     if kind is Any or (value is None and type(None) in inner):
         return
