@@ -11,15 +11,17 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.config import Config
 from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
 
 PAPER = "demystifying_resnet"
 MATRIX = f"figures/{PAPER}/robustness"
+FIGURE = "figures=[theorem1]"
 NOTHING = "Nothing to be done"
 
 
 def run(folder: Path, *arguments: str) -> Completed:
-    done = run_command(*smoke_command(*arguments), cwd=folder, timeout=600)
+    done = run_command(*smoke_command(*arguments, config=(FIGURE,)), cwd=folder, timeout=900)
     assert done.returncode == 0, done.stderr[-3000:]
     return done
 
@@ -35,19 +37,23 @@ def inputs_of(rule: str, done: Completed) -> list[str]:
 
 
 def a_matrix_of_an_earlier_run(folder: Path) -> None:
+    variants = [{"id": "control", "summary": "s", "overrides": [], "scale": "smoke", "deviations": []}]
     made = {"paper": PAPER, "finished": "2026-01-01T00:00:00+00:00", "ledger": "0" * 64, "tables": {},
-            "variants": [], "verdicts": {}}  # fmt: skip
+            "variants": variants, "verdicts": {}}  # fmt: skip
     (folder / f"{MATRIX}.json").write_text(json.dumps(made), encoding="utf-8")
     for suffix in ("svg", "csv", "pdf", "png"):
-        shutil.copy(folder / f"figures/{PAPER}/fig04.{suffix}", folder / f"{MATRIX}.{suffix}")
+        shutil.copy(folder / f"figures/{PAPER}/theorem1.{suffix}", folder / f"{MATRIX}.{suffix}")
 
 
 @pytest.fixture(scope="module")
-def finished(smoked: Path) -> Path:
-    """A finished run beside which a matrix appears, as an earlier ``robustness`` leaves it."""
-    assert NOTHING in run(smoked, "all", "--dry-run").stdout
-    a_matrix_of_an_earlier_run(smoked)
-    return smoked
+def finished(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A finished run of one figure, beside which a matrix appears, as an earlier ``robustness`` leaves it."""
+    assert mnist_config
+    folder = tmp_path_factory.mktemp("finished")
+    run(folder, "all")
+    assert NOTHING in run(folder, "all", "--dry-run").stdout
+    a_matrix_of_an_earlier_run(folder)
+    return folder
 
 
 def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_for_it(finished: Path) -> None:
