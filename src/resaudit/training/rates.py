@@ -47,6 +47,8 @@ class BestRate:
         return tuple(sorted(self.tied, key=lambda rate: (rate != self.shown, rate)))
 
 
+# Averages beyond double precision are infinite, as those of diverged runs are.
+@np.errstate(over="ignore")
 def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> BestRate:
     """The best learning rate of a sweep.
 
