@@ -26,6 +26,8 @@ def replicate_means(values: np.ndarray) -> np.ndarray:
     Returns:
         Shape (1 + runs,) or (1 + runs, k); NaN where no run is left.
     """
+    if not len(values):
+        return np.full((1, *values.shape[1:]), np.nan)
     known, finite = ~np.isnan(values), np.isfinite(values)
     least = np.where(finite, values, np.inf).min(axis=0)
     least = np.where(np.isfinite(least), least, 0.0)

@@ -44,13 +44,15 @@ def _tied_logs(
     """Logarithms by depth, at the learning rate shown and then at those tied with it."""
     tied: dict[float, list[pd.Series]] = {}
     for _, of_depth in rows.groupby("depth"):
-        for part in at_tied_rates(of_depth):
-            at_epoch = part if epoch is None else part[part["epoch"] == epoch]
-            # What a tied rate leaves out of its runs has been said of the sweep.
-            said = measured if part is of_depth or part["shown"].all() else Measured("", "")
-            for depth, logs in _logs(at_epoch, column, "depth", network, least_runs, said).items():
-                tied.setdefault(depth, []).append(logs)
+        shown, *others = (part if epoch is None else part[part["epoch"] == epoch] for part in at_tied_rates(of_depth))
+        for depth, logs in _logs(shown, column, "depth", network, least_runs, measured).items():
+            tied[depth] = [logs, *(_log_by_run(part, column, network) for part in others)]
     return tied
+
+
+def _log_by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
+    values = by_run(rows, column, where)
+    return pd.Series(logarithm(values.to_numpy(dtype=float), column), index=values.index)
 
 
 def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int) -> Measured:

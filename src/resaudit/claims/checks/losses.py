@@ -109,10 +109,7 @@ def _compare_at(
 def _effects_at(here: np.ndarray, there: np.ndarray, column: str, ratio: bool) -> list[Effect]:
     """Two networks against each other at every loss, of columns of shape (runs, losses)."""
     with np.errstate(over="ignore", invalid="ignore"):
-        if ratio:
-            effects = np.exp(_log_ratio(here, there, column))
-        else:
-            effects = replicate_means(here) - replicate_means(there)
+        effects = np.exp(_log_ratio(here, there, column)) if ratio else replicate_means(here) - replicate_means(there)
     counts = ~np.isnan(here)
     return [(effects[np.append(True, counts[:, k]), k], int(counts[:, k].sum())) for k in range(here.shape[1])]
 

@@ -24,7 +24,8 @@ def add_ratio(
     Args:
         measured: to add to.
         where: the place.
-        above, below: values by run, at the learning rate shown first, then at those tied with it.
+        above: of the numerator, values by run, at the learning rate shown first, then at those tied with it.
+        below: of the denominator, likewise.
         least_runs: at the rates shown; at others whatever has not diverged counts.
         of_logarithms: whether values are logarithms, and means geometric.
         further: effects that may be as well.
@@ -35,6 +36,8 @@ def add_ratio(
         if not effects and len(both) < least_runs:
             measured.left_out.append(f"{where}: {len(both)} runs that both have, {least_runs} are needed")
             return
+        # A run that is not known at a tied rate leaves that ratio open: those known may be the smaller ones.
+        both = both[:0] if np.isnan(both).any() else both
         one, other = replicate_means(both).T
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             effects.append((np.exp(one - other) if of_logarithms else one / other, len(both)))
