@@ -56,11 +56,13 @@ class Sweep:
     def finals(self) -> list[pd.Series]:
         """Losses by run at the rate shown, then at those tied with it, there of the runs that did not diverge.
 
-        Where some run diverged at every rate, the losses at the rate of the fewest.
+        Where some run diverged at every rate, the losses at the rate of the fewest, or the best one of these.
         """
         best = self.choice()
         if best.shown is None:
-            fewest = np.isinf(self.losses).sum(axis=0).argmin()
+            finite = np.isfinite(self.losses)
+            with np.errstate(over="ignore"):
+                fewest = np.lexsort((self.losses.sum(axis=0, where=finite), (~finite).sum(axis=0)))[0]
             return [pd.Series(self.losses[:, fewest], index=self.runs)]
         every = [pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs) for rate in best.order]
         return [every[0], *(losses[np.isfinite(losses)] for losses in every[1:])]
@@ -79,7 +81,9 @@ def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Me
         for depth, rows in _by_depth(of_network(table, network), check.depths):
             optimum = float(rows["optimal_loss"].iloc[0])
             found = _sweep(rows, network, depth, "excess_loss", least_runs, measured)
-            if found and optimum > 0:
+            if optimum == 0.0:
+                measured.left_out.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
+            elif found:
                 effects = [(replicate_means(losses.to_numpy()) / optimum, len(losses)) for losses in found.finals()]
                 measured.add_tied(found.where, effects + _beyond_the_grid([found], measured))
     return measured
@@ -171,6 +175,9 @@ def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: i
     if len(known) < len(sweeps):
         return measured
     runs = sorted(set.intersection(*(set(found.runs) for found in known)))
+    if len(runs) < least_runs:
+        measured.left_out.append(f"depth {check.depth}: {len(runs)} runs that all have, {least_runs} are needed")
+        return measured
     losses = np.concatenate([found.losses[np.isin(found.runs, runs)] for found in known], axis=1)
     means = replicate_means(losses)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
