@@ -75,13 +75,37 @@ def sweep(
     depths: tuple[int, ...] = (4, 16),
     rates: tuple[float, ...] = (0.01, 0.1, 1.0),
     factor: float = 1.01,
+    beyond: bool = True,
 ) -> pd.DataFrame:
-    """Like Figure 7's table: final losses above an optimum of 1 that a function of depth and rate gives."""
+    """Like Figure 7's table: excess losses that a function of depth and rate gives, and losses 1 above them.
+
+    The grid reaches ``beyond`` the rates given: to a tenth of the first, with large losses, and to ten times the last,
+    at which every run diverges.
+    """
+    outer = {rates[0] / 10: 1e4, rates[-1] * 10: np.inf} if beyond else {}
     rows = [
-        (name, depth, rate, run, 1 + excess, 1.0)
+        (name, depth, rate, run, 1 + excess, 1.0, excess)
         for name, of in finals.items()
         for depth in depths
-        for rate in rates
-        for run, excess in enumerate(apart(spread(of(depth, rate), factor), name, depth, rate))
+        for rate in sorted([*rates, *outer])
+        for level in [outer[rate] if rate in outer else of(depth, rate)]
+        for run, excess in enumerate(apart(spread(level, factor), name, depth, rate))
     ]
-    return pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss", "optimal_loss"])
+    columns = ["network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "excess_loss"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+def with_excess(table: pd.DataFrame, rows: "pd.Series[bool]", excess: float | np.ndarray) -> pd.DataFrame:
+    """A table of :func:`sweep` with other excess losses, and final losses with them, in some rows."""
+    changed = table["excess_loss"].mask(rows, excess)
+    return table.assign(excess_loss=changed, final_loss=table["optimal_loss"] + changed)
+
+
+def as_drawn_now(reference: pd.DataFrame) -> pd.DataFrame:
+    """A committed table with the columns that its figure has now. To go when the references are redrawn."""
+    if "excess_loss" not in reference and "optimal_loss" in reference and reference["optimal_loss"].notna().all():
+        return reference.assign(excess_loss=reference["final_loss"] - reference["optimal_loss"])
+    if "shown" not in reference and {"learning_rate", "epoch"} <= set(reference):
+        place = ["network", "depth", "learning_rate"]
+        return reference.assign(shown=reference.groupby(place)["epoch"].transform("min") == 0)
+    return reference

@@ -4,13 +4,16 @@ Sees a check that looks at the wrong network, turns a ratio round, takes the wro
 come out one way.
 """
 
+from collections.abc import Callable
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from resaudit import ledger
+from resaudit.claims.verdicts import Finding
 from resaudit.ledger import Check, Comparison, Depths, Reference, Span
-from tests.claims.made import along_training, apart, by_depth, finding, spread, sweep, verdict
+from tests.claims.made import along_training, apart, by_depth, finding, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
 
@@ -236,7 +239,10 @@ def test_final_loss_ratio() -> None:
     assert verdict(check, swapped) == CONTRADICTED
     assert verdict(check, sweep(FINE, factor=20)) == INCONCLUSIVE
     whole = ledger.FinalLossRatio(network="a", others=["b"], depths=Depths.last, excess=False, at_most=1.1)
-    assert finding(whole, sweep(FINE)).points[0].effect == pytest.approx(1.0032 / 1.001, rel=1e-4)
+    point = finding(whole, sweep(FINE)).points[0]
+    # Within a factor of 1.1 of the least are the losses of a at all three rates and those of b at the first two.
+    assert point.effect == pytest.approx(1.0032 / 1.1, rel=1e-3), "at the smallest rates"
+    assert point.ends == pytest.approx((1.0032 / 1.1, 1.032 / 1.001), rel=3e-3), "of all pairs"
 
 
 def test_final_loss_across_depths() -> None:
@@ -257,28 +263,47 @@ def test_best_rate_ratio_and_kept() -> None:
     assert verdict(higher, sweep({"a": FINE["b"], "b": FINE["a"]})) == CONTRADICTED
     undecided = sweep({"a": lambda *_: 0.1, "b": FINE["b"]})
     lowest = (undecided["network"] == "a") & (undecided["learning_rate"] == 0.01)
-    undecided.loc[lowest, "final_loss"] = 1 + 0.2 * (undecided["run"] % 2)
-    assert verdict(higher, undecided) == INCONCLUSIVE
+    assert verdict(higher, with_excess(undecided, lowest, 0.2 * (undecided["run"] % 2))) == INCONCLUSIVE
     kept = ledger.BestRateKept(network="a", at_least=0.33)
     assert verdict(kept, sweep(FINE)) == SUPPORTED
     lost = sweep({"a": lambda depth, rate: abs(np.log(rate * depth / 4)) + 0.01})
     assert verdict(kept, lost) == CONTRADICTED
 
 
-def test_a_diverged_run_rules_its_rate_out() -> None:
+def test_a_rate_with_a_diverged_run_is_not_shown_but_may_be_tied() -> None:
     table = sweep(FINE)
     diverged = (table["network"] == "a") & (table["learning_rate"] == 1.0) & (table["run"] == 0)
-    table.loc[diverged, "final_loss"] = np.inf
-    check = ledger.FinalExcess(networks=["a"], at_most=1)
-    assert finding(check, table).points[0].effect == pytest.approx(0.01, rel=1e-3), "the best of the others"
+    point = finding(ledger.FinalExcess(networks=["a"], at_most=1), with_excess(table, diverged, np.inf)).points[0]
+    assert point.effect == pytest.approx(0.01, rel=1e-3), "the best of the others"
+    assert point.ends[0] < 0.001 < 0.01 < point.ends[1], "it may be the best for the runs that did not diverge"
 
 
 def test_spread_over_rates() -> None:
     check = ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05)
-    same = sweep({"a": lambda *_: 0.01, "b": lambda *_: 0.02})
-    assert verdict(check, same) == SUPPORTED
-    assert verdict(check, sweep({"a": lambda *_: 0.01, "b": lambda _, r: r})) == CONTRADICTED
-    assert verdict(check, sweep({"a": lambda *_: 0.04, "b": lambda *_: 0.05}, factor=4)) == INCONCLUSIVE
+
+    def of(level: float, b: Callable[[int, float], float], factor: float = 1.01) -> str:
+        return verdict(check, sweep({"a": lambda *_: level, "b": b}, factor=factor, beyond=False))
+
+    assert of(0.01, lambda *_: 0.02) == SUPPORTED
+    assert of(0.01, lambda _, rate: rate) == CONTRADICTED
+    assert of(0.04, lambda *_: 0.05, factor=4) == INCONCLUSIVE
+
+
+def test_spread_over_rates_looks_at_no_larger_ones_than_asked_for() -> None:
+    table = sweep({"a": lambda *_: 0.01, "b": lambda _, rate: 0.02 if rate < 1 else 5.0}, beyond=False)
+    table = with_excess(table, (table["learning_rate"] == 1.0) & (table["run"] == 0), np.inf)
+
+    def spread_up_to(largest: float | None) -> Finding:
+        return finding(ledger.SpreadOverRates(networks=["a", "b"], depth=16, rates_up_to=largest, at_most=1.05), table)
+
+    assert spread_up_to(0.1).verdict.value == SUPPORTED
+    assert spread_up_to(0.1).points[0].effect == pytest.approx(1.02 / 1.01, rel=1e-3)
+    for reaching in (1.0, 3.2, None):
+        assert spread_up_to(reaching).verdict.value == CONTRADICTED
+        assert spread_up_to(reaching).points[0].effect == np.inf
+    none = spread_up_to(0.001)
+    assert none.points == []
+    assert none.measured.left_out == [f"{name}, depth 16: 0 runs, 3 are needed" for name in "ab"]
 
 
 def curves(ratio: float, factor: float) -> pd.DataFrame:
@@ -306,7 +331,8 @@ def test_a_table_with_epochs_is_read_at_its_last_one_and_its_curves_at_the_best_
     both = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.002 / rate}
     last = sweep(both).rename(columns={"final_loss": "loss"}).assign(epoch=100)
     curve = last[last["learning_rate"] == 1.0].assign(epoch=0, loss=9.0)
-    table = pd.concat([last, curve]).assign(excess_loss=lambda t: t["loss"] - 1)
+    table = pd.concat([last, curve])
+    table = table.assign(excess_loss=table["loss"] - 1, shown=table["learning_rate"] == 1.0)
     ratio = ledger.FinalLossRatio(network="a", others=["b"], at_least=1)
     assert [p.effect for p in finding(ratio, table).points] == [pytest.approx(2, rel=1e-3)] * 2
     curves_ = ledger.CurveRatio(network="b", other="a", epochs=[0.0, 1.0], within_factor=3)

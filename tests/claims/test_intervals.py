@@ -14,7 +14,7 @@ from scipy import stats
 from resaudit import ledger
 from resaudit.claims.intervals import covered, interval, replicate_means
 from resaudit.claims.verdicts import judge
-from tests.claims.made import along_training, by_depth, claim, finding, sweep, verdict
+from tests.claims.made import along_training, by_depth, claim, finding, sweep, verdict, with_excess
 
 RNG = np.random.default_rng(3)
 C = "condition_number"
@@ -37,6 +37,11 @@ def test_nothing_cancels_where_one_run_is_larger_by_orders_of_magnitude() -> Non
 
 def test_equal_runs_have_no_spread_not_even_of_rounding() -> None:
     assert set(replicate_means(np.full(10, 0.1))) == {0.1}
+
+
+def test_no_runs_have_no_mean() -> None:
+    assert np.isnan(replicate_means(np.empty(0))).tolist() == [True]
+    assert np.isnan(replicate_means(np.empty((0, 2)))).tolist() == [[True, True]]
 
 
 def test_gaps_do_not_count_and_infinities_do() -> None:
@@ -100,7 +105,7 @@ def paired_table(check: ledger.Check, by: str, shuffled: bool) -> pd.DataFrame:
     if isinstance(check, ledger.RatioAcrossDepths | ledger.GrowthExponent | ledger.GrowthDifference):
         table = by_depth({name: lambda _: np.ones(8) for name in "ab"})
     elif isinstance(check, ledger.FinalLossRatio | ledger.FinalLossAcrossDepths):
-        table = sweep({name: lambda *_: 1.0 for name in "ab"}, rates=(0.1,), factor=1.0)
+        table = sweep({name: lambda *_: 1.0 for name in "ab"}, rates=(0.1,), factor=1.0, beyond=False)
     else:
         table = along_training({name: lambda x: 1 + 0 * x for name in "ab"}, factor=1.0)
         table = table.assign(index=1.0, excess_loss=1.0, depth=4)
@@ -111,7 +116,7 @@ def paired_table(check: ledger.Check, by: str, shuffled: bool) -> pd.DataFrame:
     power = 1 + np.log(table["loss"]) if "loss" in table else np.log2(table["depth"]) if by == "network" else 1
     factor = (1 + 0.2 * run * tilt) ** power
     if "final_loss" in table:
-        return table.assign(final_loss=1 + factor)
+        return table.assign(final_loss=1 + factor, excess_loss=factor)
     return table.assign(**{name: table[name] * factor for name in (C, "index", "excess_loss") if name in table})
 
 
@@ -175,7 +180,7 @@ def test_a_network_whose_every_rate_diverges_counts_against_a_low_loss() -> None
 
     def diverged(runs: int) -> pd.DataFrame:
         lost = (table["network"] == "a") & (table["run"] < runs)
-        return table.assign(final_loss=table["final_loss"].mask(lost, np.inf))
+        return with_excess(table, lost, np.inf)
 
     assert verdict(low, diverged(1)) == verdict(lower, diverged(1)) == "inconclusive", "but for one run it is low"
     assert verdict(low, diverged(2)) == verdict(lower, diverged(2)) == "contradicted"

@@ -9,6 +9,7 @@ import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.composition import load
+from tests.claims.made import as_drawn_now
 from tests.conftest import CHECKOUT
 
 REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"
@@ -37,7 +38,7 @@ def judged(name: str, table: pd.DataFrame) -> Judgement:
 
 
 def reference(name: str) -> pd.DataFrame:
-    return pd.read_csv(REFERENCES / f"{CLAIMS[name].evidence}.csv")
+    return as_drawn_now(pd.read_csv(REFERENCES / f"{CLAIMS[name].evidence}.csv"))
 
 
 def failures(judgement: Judgement) -> int:

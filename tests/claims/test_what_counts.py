@@ -15,7 +15,7 @@ from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.verdicts import Finding, Judged, Verdict, _judged, judge
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Comparison, Span
-from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict
+from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
 
 C = "condition_number"
 EVERY = ledger.AtEveryLoss(network="a", others=["b"], column=C, at_most=1, losses=3)
@@ -155,8 +155,8 @@ def test_a_slope_over_all_depths_is_that_of_least_squares() -> None:
 
 def test_a_value_that_is_missing_is_refused_where_nothing_says_why() -> None:
     table = sweep({"a": lambda *_: 0.1})
-    table.loc[7, "final_loss"] = np.nan
-    with pytest.raises(ResauditError, match=r"column final_loss has no number in line 9 \(1 such lines\)"):
+    table.loc[7, "excess_loss"] = np.nan
+    with pytest.raises(ResauditError, match=r"column excess_loss has no number in line 9 \(1 such lines\)"):
         verdict(ledger.FinalExcess(networks=["a"], at_most=1), table)
 
 
@@ -164,8 +164,8 @@ def test_the_line_told_is_that_of_the_file() -> None:
     table = sweep({"a": lambda *_: 0.1}).rename(columns={"final_loss": "loss"}).assign(epoch=100)
     earlier = table.assign(epoch=0)
     both = pd.concat([earlier, table], ignore_index=True)
-    both.loc[len(earlier) + 3, "loss"] = np.nan
-    with pytest.raises(ResauditError, match=f"column final_loss has no number in line {len(earlier) + 5} "):
+    both.loc[len(earlier) + 3, "excess_loss"] = np.nan
+    with pytest.raises(ResauditError, match=f"column excess_loss has no number in line {len(earlier) + 5} "):
         verdict(ledger.FinalExcess(networks=["a"], at_most=1), both)
 
 
@@ -305,7 +305,7 @@ def test_curves_are_compared_by_their_arithmetic_means_where_both_have_enough_ru
     assert finding(check, table).points[0].effect == pytest.approx(2)
     assert [p.runs for p in finding(check, table[(table["network"] == "a") | (table["run"] < 3)]).points] == [3]
     few = finding(check, table[(table["network"] == "a") | (table["run"] < 2)])
-    assert few.measured.left_out == ["depth 4, epoch 10: 2 runs, 3 are needed"]
+    assert few.measured.left_out == ["depth 4, epoch 10: 2 runs that both have, 3 are needed"]
 
 
 THREE = sweep({"a": lambda d, r: 0.001 * d / r, "b": lambda d, r: 0.01 * d * r, "c": lambda _, r: r}, depths=(4, 8, 16))
@@ -332,13 +332,19 @@ def test_the_best_rate_at_the_greatest_depth_is_held_against_that_at_the_least()
 
 
 def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
-    table = sweep({"a": lambda *_: 0.0, "b": lambda _, r: 2 * r}, depths=(4, 16), factor=1.0)
-    table.loc[table["depth"] == 4, "final_loss"] = 99.0
-    found = finding(ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), table)
-    assert [(p.where, p.effect) for p in found.points] == [("depth 16", pytest.approx(3))]
-    few = table[(table["network"] == "a") | (table["run"] < 2)]
-    left = finding(ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), few).measured.left_out
-    assert left == ["a, depth 16: 2 runs, 3 are needed"], "that both have"
+    table = sweep({"a": lambda *_: 0.0, "b": lambda _, r: 2 * r}, factor=1.0, beyond=False)
+    table = with_excess(table, table["depth"] == 4, 98.0)
+    check = ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05)
+    assert [(p.where, p.effect) for p in finding(check, table).points] == [("depth 16", pytest.approx(3))]
+    of_a = table["network"] == "a"
+    for few, left in (
+        (of_a | (table["run"] < 2), "b, depth 16: 2 runs, 3 are needed"),
+        ((table["run"] < 5) == of_a, "depth 16: 0 runs that all have, 3 are needed"),
+        ((table["run"] < 5) & of_a | (table["run"] > 2) & ~of_a, "depth 16: 2 runs that all have, 3 are needed"),
+    ):
+        found = finding(check, table[few])
+        assert found.points == []
+        assert found.measured.left_out == [left]
 
 
 def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
@@ -376,7 +382,7 @@ def test_differences_keep_their_sign() -> None:
 
 
 def test_an_excess_is_a_share_of_the_optimum() -> None:
-    doubled = THREE.assign(final_loss=2 * THREE["final_loss"], optimal_loss=2.0)
+    doubled = THREE.assign(excess_loss=2 * THREE["excess_loss"], optimal_loss=2.0)
     check = ledger.FinalExcess(networks=["a"], at_most=1)
     effects = [[p.effect for p in finding(check, table).points] for table in (THREE, doubled)]
     assert effects[0] == pytest.approx(effects[1])
@@ -386,10 +392,10 @@ def test_curves_are_of_the_runs_that_have_one() -> None:
     # At rate 1 there is the end alone, and it is another one.
     recorded = [(0.1, 0), (0.1, 10), (1.0, 10)]
     rows = [
-        (n, 4, rate, run, epoch, (3.0 if n == "a" else 1.0) if rate < 1 else 50.0)
+        (n, 4, rate, run, epoch, (3.0 if n == "a" else 1.0) if rate < 1 else 50.0, rate < 1)
         for n in "ab" for rate, epoch in recorded for run in range(4)
     ]  # fmt: skip
-    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss"])
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss", "shown"])
     check = ledger.CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
     assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
 

@@ -1,0 +1,274 @@
+"""Oracle: made tables with two learning rates that are tied for the best, of which it is known what holds at each.
+
+Sees a claim that is decided by which of two equal rates is drawn, a tied rate that is passed over, by its diverged runs
+or by its missing values, and a best rate that nobody has looked beyond.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from resaudit import ledger
+from resaudit.claims.verdicts import judge
+from resaudit.ledger import Check
+from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
+
+SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
+C, NORM = "condition_number", "mean_frobenius_norm"
+BOTH = {"network": "a", "others": ["b"]}
+
+
+def norms(holds: bool) -> pd.DataFrame:
+    """Norms that are constant over depth, or that grow."""
+    table = by_depth({"a": lambda d: spread(3.0 if holds else d, 1.01)}, depths=(2, 16)).assign(epoch=0)
+    return table.rename(columns={C: NORM})
+
+
+def conditions(holds: bool) -> pd.DataFrame:
+    """Condition numbers of a that are half those of b, or five times as large."""
+    return along_training({"a": lambda x: (0.5 if holds else 5.0) + 0 * x, "b": lambda x: 1 + 0 * x})
+
+
+def tilted(holds: bool) -> pd.DataFrame:
+    """Condition numbers of a that are smallest at large losses, or largest there."""
+    return along_training({"a": lambda x: x ** (-1.0 if holds else 1.0), "b": lambda x: 1 + 0 * x})
+
+
+def falling(holds: bool) -> pd.DataFrame:
+    """An index that falls by 0.3 at the first epoch, or by 0.01, and later by 0.05."""
+    early = 0.3 if holds else 0.01
+    return along_training(
+        {"a": lambda x: 0.5 - early * (np.arange(len(x)) > 0) - 0.05 * (np.arange(len(x)) > 4)}, column="index"
+    )
+
+
+def peaking(holds: bool) -> pd.DataFrame:
+    """An index that falls between epochs 1 and 2, and a gradient that peaks at 2, or at 30."""
+    table = along_training({"a": lambda x: 0.5 - 0.3 * (np.arange(len(x)) > 1)}, column="index")
+    return table.assign(gradient_norm=np.where(table["epoch"] == (2 if holds else 30), 9.0, 1.0))
+
+
+def curves(holds: bool) -> pd.DataFrame:
+    """Excess losses of a that are twice those of b, or fifty times as large."""
+    table = along_training({"a": lambda x: (2.0 if holds else 50.0) * x, "b": lambda x: 1.0 * x}, column="excess_loss")
+    return table.assign(depth=4)
+
+
+FOLLOWED: dict[str, tuple[Check, Callable[[bool], pd.DataFrame]]] = {
+    "ratio_across_depths": (
+        ledger.RatioAcrossDepths(networks=["a"], column=NORM, epochs=[1.0], within_factor=1.1), norms
+    ),
+    "at_every_loss": (ledger.AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), conditions),
+    "large_against_small_loss": (ledger.LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), tilted),
+    "at_the_end": (ledger.AtTheEnd(network="a", other="b", column=C, within_factor=3), conditions),
+    "early_fall": (ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1), falling),
+    "early_fall of the whole": (
+        ledger.EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5), falling
+    ),
+    "peak_at_drop": (ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), peaking),
+    "curve_ratio": (ledger.CurveRatio(network="a", other="b", epochs=[0.1, 1.0], within_factor=10), curves),
+}  # fmt: skip
+"""Checks of figures that follow training at every tied rate, and tables of one rate."""
+
+
+def at_tied(shown: pd.DataFrame, other: pd.DataFrame) -> pd.DataFrame:
+    """A table with the rows of the learning rate that is shown and of one that is tied with it."""
+    # The other one first: what is shown is said by a column, not by the order of rows.
+    parts = [other.assign(learning_rate=0.01, shown=False), shown.assign(learning_rate=0.1, shown=True)]
+    return pd.concat(parts, ignore_index=True)
+
+
+def followed(name: str, shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
+    check, made = FOLLOWED[name]
+    return check, at_tied(made(shown), made(other))
+
+
+def swept(levels: dict[tuple[str, int], tuple[float, float]]) -> pd.DataFrame:
+    """Excess losses by network and depth at the rates 0.1 and 1, which are tied if they are within ten per cent."""
+    networks, depths = (tuple(dict.fromkeys(part)) for part in zip(*levels, strict=True))
+    return sweep(
+        {name: lambda depth, rate, name=name: levels[name, depth][int(rate == 1.0)] for name in networks},
+        depths=depths, rates=(0.1, 1.0), factor=1.0001,
+    )  # fmt: skip
+
+
+def excesses(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
+    levels = tuple(0.1 if holds else 0.105 for holds in (shown, other))
+    return ledger.FinalExcess(networks=["a"], at_most=0.102), swept({("a", 4): levels})
+
+
+def ratios(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
+    levels = tuple(0.1 if holds else 0.105 for holds in (shown, other))
+    return ledger.FinalLossRatio(**BOTH, at_least=9.8), swept({("a", 4): levels, ("b", 4): (1.0, 50.0)})
+
+
+def ratios_of_others(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
+    levels = tuple(1.05 if holds else 1.0 for holds in (shown, other))
+    return ledger.FinalLossRatio(**BOTH, at_least=10.2), swept({("a", 4): (0.1, 50.0), ("b", 4): levels})
+
+
+def depths(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
+    levels = tuple(1.0 if holds else 1.1 for holds in (shown, other))
+    return ledger.FinalLossAcrossDepths(network="a", at_most=1.02), swept({("a", 4): (1.0, 50.0), ("a", 16): levels})
+
+
+TIED: dict[str, Callable[[bool, bool], tuple[Check, pd.DataFrame]]] = {
+    **{name: lambda shown, other, name=name: followed(name, shown, other) for name in FOLLOWED},
+    "final_excess": excesses,
+    "final_loss_ratio": ratios,
+    "final_loss_ratio of the others": ratios_of_others,
+    "final_loss_across_depths": depths,
+}
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_a_claim_is_decided_only_if_it_is_so_at_every_tied_rate(name: str) -> None:
+    verdicts = {pair: verdict(*TIED[name](*pair)) for pair in ((True, True), (False, False))}
+    assert verdicts == {(True, True): SUPPORTED, (False, False): CONTRADICTED}
+    for pair in ((True, False), (False, True)):
+        check, table = TIED[name](*pair)
+        assert verdict(check, table) == INCONCLUSIVE
+        both = finding(check, table).points
+        alone = finding(check, TIED[name](pair[0], pair[0])[1]).points
+        assert [p.effect for p in both] == [pytest.approx(p.effect) for p in alone], "that of the rate shown"
+
+
+@pytest.mark.parametrize("name", TIED)
+def test_a_verdict_says_that_its_interval_is_of_every_tied_rate(name: str) -> None:
+    check, table = TIED[name](True, False)
+    assert ", at every tied learning rate" in judge(claim(check), table, "laptop").why
+    one = FOLLOWED[name][1](True) if name in FOLLOWED else table[table["learning_rate"] != 1.0]
+    found = judge(claim(check), one, "laptop")
+    assert "tied" not in found.why
+    assert {point.tied for point in found.findings[0].points} == {None}
+
+
+@pytest.mark.parametrize("name", list(FOLLOWED))
+def test_a_tied_rate_counts_with_the_runs_that_did_not_diverge(name: str) -> None:
+    check, table = followed(name, True, True)
+    lost = ~table["shown"] & (table["run"] < 3) & (table["epoch"] == table["epoch"].max())
+    infinite = [column for column in ("loss", "excess_loss", NORM) if column in table]
+    diverged = table.assign(**{column: table[column].mask(lost, np.inf) for column in infinite})
+    others = {column: 1e9 for column in (C, "index", "gradient_norm") if column in table}
+    diverged = diverged.assign(**{column: diverged[column].mask(lost, value) for column, value in others.items()})
+    removed = table[table["shown"] | (table["run"] >= 3)]
+    found = finding(check, diverged)
+    assert found.points == finding(check, removed).points
+    assert {point.runs for point in found.points} == {RUNS}, "all count at the rate shown"
+    assert found.verdict.value == SUPPORTED
+    assert verdict(check, diverged, runs=6) == SUPPORTED, "fewer than the least number of runs count at a tied rate"
+    _, failing = followed(name, True, False)
+    assert verdict(check, failing[failing["shown"] | (failing["run"] >= 3)], runs=6) == INCONCLUSIVE
+
+
+def test_a_swept_rate_with_diverged_runs_counts_with_the_others() -> None:
+    for check, table, first in ((*excesses(True, True), 0.1), (*ratios(True, True), 10.0), (*depths(True, True), 1.0)):
+        deep = (table["network"] == "a") & (table["depth"] == table["depth"].max()) & (table["learning_rate"] == 1.0)
+        for level, tied in ((1.0, True), (0.95, True), (1.08, False)):
+            lower = with_excess(table, deep, level * table["excess_loss"])
+            diverged = with_excess(lower, deep & (table["run"] == 2), np.inf)
+            point = finding(check, diverged).points[0]
+            assert point.effect == pytest.approx(first, rel=1e-3), "that of the rate at which no run diverged"
+            assert (point.tied is not None) == tied, "if it is not larger over the runs that did not diverge"
+            assert verdict(check, diverged) == SUPPORTED
+
+
+def test_a_run_unknown_at_a_tied_rate_leaves_the_end_open() -> None:
+    check, table = followed("at_the_end", True, True)
+    unknown = ~table["shown"] & (table["run"] == 0) & (table["epoch"] == 100) & (table["network"] == "a")
+    found = finding(check, table.assign(resolved=~unknown))
+    assert [(point.ends, point.verdict.value) for point in found.points] == [((0.0, np.inf), INCONCLUSIVE)]
+
+
+@pytest.mark.parametrize("name", ["early_fall of the whole", "peak_at_drop"])
+def test_a_tied_rate_without_a_value_leaves_the_verdict_open(name: str) -> None:
+    check, table = followed(name, True, True)
+    never = table.assign(index=table["index"].where(table["shown"], 0.5))
+    assert verdict(check, never) == INCONCLUSIVE, "at the tied rate the index never falls"
+    assert [point.ends for point in finding(check, never).points] == [(-np.inf, np.inf)]
+
+
+@pytest.mark.parametrize("name", ["at_every_loss", "large_against_small_loss", "at_the_end", "curve_ratio"])
+def test_tied_rates_whose_runs_have_none_in_common_leave_the_verdict_open(name: str) -> None:
+    check, table = followed(name, True, True)
+    lost = ~table["shown"] & ((table["network"] == "a") == (table["run"] < 4))
+    found = finding(check, table[~lost])
+    assert found.verdict.value == INCONCLUSIVE
+    assert {point.ends for point in found.points} == {(0.0, np.inf)}
+    assert {point.runs for point in found.points} == {RUNS}
+
+
+def rates_of(best: dict[tuple[str, int], tuple[float, ...]], beyond: bool = True) -> pd.DataFrame:
+    """Sweeps over 0.01, 0.1 and 1 whose losses are equal at the best rates and large at the others."""
+    networks, of_depths = (tuple(dict.fromkeys(part)) for part in zip(*best, strict=True))
+    return sweep(
+        {name: lambda depth, rate, name=name: 0.1 if rate in best[name, depth] else 50.0 for name in networks},
+        depths=of_depths, factor=1.0001, beyond=beyond,
+    )  # fmt: skip
+
+
+PAIRS = [
+    (ledger.BestRateRatio, BOTH, [("a", 4), ("b", 4)], "b, depth 4"),
+    (ledger.BestRateKept, {"network": "a"}, [("a", 16), ("a", 4)], "depth 16 over 4"),
+]
+
+
+@pytest.mark.parametrize(("kind", "names", "places", "where"), PAIRS)
+def test_ratios_of_best_rates_are_of_all_pairs_of_tied_ones(kind, names, places, where) -> None:  # type: ignore[no-untyped-def]
+    table = rates_of(dict(zip(places[::-1], ((0.01, 0.1), (0.1, 1.0)), strict=True)))
+    found = finding(kind(**names, at_least=0.9), table)
+    (point,) = found.points
+    assert (point.where, point.effect) == (where, pytest.approx(10)), "of the smallest of each"
+    assert point.ends == pytest.approx((1, 100))
+    assert found.verdict.value == SUPPORTED
+    assert found.measured.left_out == []
+    assert verdict(kind(**names, at_least=1.7), table) == INCONCLUSIVE
+    assert verdict(kind(**names, at_most=0.9), table) == CONTRADICTED
+    said = judge(claim(kind(**names, at_least=1.7)), table, "laptop").why
+    assert "1 to 100 over the rates that may be best" in said
+    one = rates_of(dict(zip(places[::-1], ((0.01,), (1.0,)), strict=True)))
+    said = judge(claim(kind(**names, at_least=1.7)), one, "laptop").why
+    assert "at worst 100 " in said
+    assert "(exact, n = 8)" in said
+
+
+@pytest.mark.parametrize(("kind", "names", "places", "where"), PAIRS)
+@pytest.mark.parametrize("edge", [0.01, 1.0])
+def test_a_best_rate_at_the_edge_of_the_grid_leaves_ratios_of_rates_open(kind, names, places, where, edge) -> None:  # type: ignore[no-untyped-def]
+    tied = tuple(sorted({0.1, edge}))
+    for position, (network, depth) in enumerate(places):
+        best = dict.fromkeys(places, (0.1,)) | {places[position]: tied}
+        inside, ended = (finding(kind(**names, within_factor=20), rates_of(best, beyond)) for beyond in (True, False))
+        assert inside.verdict.value == SUPPORTED
+        assert ended.verdict.value == INCONCLUSIVE
+        assert [(p.where, p.ends) for p in ended.points] == [(where, (0.0, np.inf))]
+        said = f"{network}, depth {depth}: a rate at the edge of the grid is tied for the best"
+        assert (inside.measured.left_out, ended.measured.left_out) == ([], [said])
+
+
+FALLING = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.1 if rate == 0.1 else 1.0}
+
+
+def test_a_loss_that_still_falls_at_the_edge_of_the_grid_leaves_claims_on_losses_open() -> None:
+    excess = ledger.FinalExcess(networks=["a"], at_most=0.5)
+    for check, places in ((excess, ["a, depth 4"]), (ledger.FinalLossRatio(**BOTH, at_least=2), ["b, depth 4"])):
+        inside, ended = (finding(check, sweep(FALLING, depths=(4,), beyond=beyond)) for beyond in (True, False))
+        assert inside.verdict.value == SUPPORTED
+        assert ended.verdict.value == INCONCLUSIVE
+        assert [(p.where, p.ends) for p in ended.points] == [(places[0], (0.0, np.inf))]
+        said = "a, depth 4: the loss still falls at the edge of the grid"
+        assert (inside.measured.left_out, ended.measured.left_out) == ([], [said])
+    flat = sweep({"a": lambda *_: 0.1}, depths=(4,), beyond=False)
+    assert verdict(excess, flat) == SUPPORTED, "at the edge, but no longer falling"
+
+
+def test_a_network_that_diverges_at_every_rate_in_some_run_counts_against_it() -> None:
+    table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, depths=(4,))
+    lost = with_excess(table, (table["network"] == "a") & (table["run"] < 2), np.inf)
+    assert verdict(ledger.FinalExcess(networks=["a"], at_most=0.5), lost) == CONTRADICTED
+    rates = ledger.BestRateRatio(**BOTH, at_least=0.001)
+    assert [(p.effect, p.ends) for p in finding(rates, lost).points] == [(0.0, (0.0, 0.0))]
+    assert verdict(rates, table) == SUPPORTED
+    assert verdict(rates, lost) == CONTRADICTED
