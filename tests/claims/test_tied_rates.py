@@ -272,3 +272,16 @@ def test_a_network_that_diverges_at_every_rate_in_some_run_counts_against_it() -
     assert [(p.effect, p.ends) for p in finding(rates, lost).points] == [(0.0, (0.0, 0.0))]
     assert verdict(rates, table) == SUPPORTED
     assert verdict(rates, lost) == CONTRADICTED
+
+
+def test_the_more_sweeps_a_check_rests_on_the_more_rates_may_be_best() -> None:
+    levels = {0.01: 50.0, 0.1: 1.3, 1.0: 1.0}
+    table = sweep({name: lambda _, rate: levels[rate] for name in "ab"}, depths=(4, 16), factor=1.25)
+
+    def ends(from_depth: int) -> tuple[float, float]:
+        point = finding(ledger.BestRateRatio(**BOTH, from_depth=from_depth, at_most=1), table).points[-1]
+        assert point.where == "b, depth 16"
+        return point.ends
+
+    assert ends(16) == (1, 1), "two sweeps, of which each says that 1 is best"
+    assert ends(4) == pytest.approx((0.1, 1)), "the same sweeps, two of four"
