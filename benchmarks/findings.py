@@ -52,7 +52,9 @@ def index_by_threshold(moments: Moments) -> None:
 
 def condition_by_excess(along: pd.DataFrame, optimal_loss: float) -> None:
     """Condition numbers at the same excess loss, and how the 10th percentile falls with the excess."""
-    along = along[along["shown"] & np.isfinite(along["loss"]) & along["resolved"] & (along["loss"] > optimal_loss + 1e-12)]
+    along = along[
+        along["shown"] & np.isfinite(along["loss"]) & along["resolved"] & (along["loss"] > optimal_loss + 1e-12)
+    ]
     excesses = np.array([0.1, 0.03, 0.01, 0.003, 0.001])
     for network in ("2-shortcut", "orthogonal"):
         rows = along[along["network"] == network]
