@@ -256,3 +256,18 @@ def test_a_kernel_that_is_not_there_is_none(monkeypatch: pytest.MonkeyPatch) -> 
         assert library.lanes() is None
     finally:
         library.library.cache_clear()
+
+
+@pytest.mark.parametrize("factor", [1e6, 1e9, 1e15])
+def test_a_run_on_its_way_to_infinity_has_no_spectrum_and_does_not_disturb_the_others(
+    factor: float, moments: Moments
+) -> None:
+    """Entries of the Hessian go with the thirtieth power of the weights: finite, while their squares are not."""
+    network = Network(0, 16, 10)
+    weights = initial_weights(network, "xavier", 1.0, 1, 2)
+    diverging = torch.cat([weights, factor * weights[:, :1]], dim=1)
+    alone, beside = (structured_spectra_along([w], network, moments) for w in (weights, diverging))
+    for name in ("lambda_max", "lambda_p10", "index"):
+        np.testing.assert_array_equal(getattr(beside, name)[:, :2], getattr(alone, name))
+    assert np.isnan(beside.lambda_max[0, 2])
+    assert not beside.resolved[0, 2]

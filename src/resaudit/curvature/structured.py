@@ -31,6 +31,8 @@ SECOND_THRESHOLD = 1e-2
 """Least pivot of that second count: other pivots are taken, with less growth, at a higher price."""
 LARGEST_DENSE = 3200
 """Parameters up to which a Hessian is dense if its counts are not to be trusted, or there is no compiled kernel."""
+LARGEST_ENTRY = 1e100
+"""A Hessian with larger entries is of a run on its way to infinity, and squares of these would be there."""
 EPS = float(np.finfo(np.float64).eps)
 SHARE = 0.1
 
@@ -75,11 +77,9 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
 
 def _sound(weights: torch.Tensor, network: Network, moments: Moments) -> tuple[torch.Tensor, list[bool]]:
     """The weights with zeros for runs that have diverged, so far that products overflow; and which have not."""
-
-    def finite_runs(values: torch.Tensor) -> torch.Tensor:
-        return torch.isfinite(values).all(dim=3).all(dim=2).all(dim=0)
-
-    finite = finite_runs(weights) & finite_runs(HessianProduct(weights, network, moments)(torch.ones_like(weights)))
+    image = HessianProduct(weights, network, moments)(torch.ones_like(weights))
+    # Not a number is not smaller either.
+    finite = ((weights.abs() < LARGEST_ENTRY) & (image.abs() < LARGEST_ENTRY)).all(dim=3).all(dim=2).all(dim=0)
     return torch.where(finite[None, :, None, None], weights, torch.zeros_like(weights)), finite.tolist()
 
 
