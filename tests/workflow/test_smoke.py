@@ -74,7 +74,8 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
         cwd=smoked,
     ).stdout  # fmt: skip
     assert "Scale smoke: depths 2, 4 (protocol: 4, 8, 16, 32, 64, 96); runs 2 (protocol: 10)" in text
-    assert "Assumed in the protocol: data mnist; centering yes; batch full batch; depths 4, 8, 16, 32, 64, 96;" in text
+    assert "Assumed in the protocol: data mnist; centering yes; batch full batch; best rate the smallest rate" in text
+    assert "depths 4, 8, 16, 32, 64, 96; learning rates 0.0001 … 31.6 (23 values);" in text
 
 
 def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:
