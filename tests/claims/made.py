@@ -99,13 +99,3 @@ def with_excess(table: pd.DataFrame, rows: "pd.Series[bool]", excess: float | np
     """A table of :func:`sweep` with other excess losses, and final losses with them, in some rows."""
     changed = table["excess_loss"].mask(rows, excess)
     return table.assign(excess_loss=changed, final_loss=table["optimal_loss"] + changed)
-
-
-def as_drawn_now(reference: pd.DataFrame) -> pd.DataFrame:
-    """A committed table with the columns that its figure has now. To go when the references are redrawn."""
-    if "excess_loss" not in reference and "optimal_loss" in reference and reference["optimal_loss"].notna().all():
-        return reference.assign(excess_loss=reference["final_loss"] - reference["optimal_loss"])
-    if "shown" not in reference and {"learning_rate", "epoch"} <= set(reference):
-        place = ["network", "depth", "learning_rate"]
-        return reference.assign(shown=reference.groupby(place)["epoch"].transform("min") == 0)
-    return reference

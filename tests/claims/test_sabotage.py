@@ -9,7 +9,6 @@ import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.composition import load
-from tests.claims.made import as_drawn_now
 from tests.conftest import CHECKOUT
 
 REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"
@@ -38,11 +37,15 @@ def judged(name: str, table: pd.DataFrame) -> Judgement:
 
 
 def reference(name: str) -> pd.DataFrame:
-    return as_drawn_now(pd.read_csv(REFERENCES / f"{CLAIMS[name].evidence}.csv"))
+    return pd.read_csv(REFERENCES / f"{CLAIMS[name].evidence}.csv")
+
+
+def found(judgement: Judgement, verdict: str) -> int:
+    return sum(point.verdict.value == verdict for f in judgement.findings for point in f.points)
 
 
 def failures(judgement: Judgement) -> int:
-    return sum(point.verdict.value == "contradicted" for f in judgement.findings for point in f.points)
+    return found(judgement, "contradicted")
 
 
 @pytest.mark.parametrize("name", SWAPPED)
@@ -51,7 +54,8 @@ def test_swapped_labels_turn_the_verdict(name: str) -> None:
     one, other = SWAPPED[name]
     honest = judged(name, table)
     sabotaged = judged(name, table.assign(network=table["network"].replace({one: other, other: one})))
-    assert honest.verdict != sabotaged.verdict or failures(sabotaged) > failures(honest), sabotaged.why
+    fewer_hold = found(sabotaged, "supported") < found(honest, "supported")
+    assert honest.verdict != sabotaged.verdict or failures(sabotaged) > failures(honest) or fewer_hold, sabotaged.why
 
 
 def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
@@ -61,8 +65,8 @@ def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
     reverse = {(n, d): e for n, own in depths.items() for d, e in zip(own, reversed(own), strict=True)}
     keys = zip(table["network"], table["depth"], strict=True)
     honest, sabotaged = judged(name, table), judged(name, table.assign(depth=[reverse[key] for key in keys]))
-    found = [{f.name: f.verdict.value for f in judgement.findings} for judgement in (honest, sabotaged)]
-    assert [each["shrinks"] for each in found] == ["supported", "contradicted"]
+    checks = [{f.name: f.verdict.value for f in judgement.findings} for judgement in (honest, sabotaged)]
+    assert [each["shrinks"] for each in checks] == ["inconclusive", "contradicted"], "at epoch 10 the rate decides"
     assert failures(sabotaged) > failures(honest)
 
 
