@@ -8,7 +8,7 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.ratios import add_ratio
-from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithm, of_network, take
+from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithms, of_network, take
 from resaudit.claims.intervals import replicate_means
 from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
@@ -46,13 +46,8 @@ def _tied_logs(
     for _, of_depth in rows.groupby("depth"):
         shown, *others = (part if epoch is None else part[part["epoch"] == epoch] for part in at_tied_rates(of_depth))
         for depth, logs in _logs(shown, column, "depth", network, least_runs, measured).items():
-            tied[depth] = [logs, *(_log_by_run(part, column, network) for part in others)]
+            tied[depth] = [logs, *(logarithms(by_run(part, column, network), column) for part in others)]
     return tied
-
-
-def _log_by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
-    values = by_run(rows, column, where)
-    return pd.Series(logarithm(values.to_numpy(dtype=float), column), index=values.index)
 
 
 def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -137,7 +132,7 @@ def _logs(
         elif len(values) < least_runs:
             measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
         else:
-            logs[depth] = pd.Series(logarithm(values.to_numpy(dtype=float), column), index=values.index)
+            logs[depth] = logarithms(values, column)
     return logs
 
 

@@ -8,7 +8,16 @@ import pandas as pd
 
 from resaudit.claims.checks.measured import Effect, Measured
 from resaudit.claims.checks.ratios import add_ratio
-from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithm, of_network, take, values_of
+from resaudit.claims.checks.rows import (
+    at_tied_rates,
+    by_run,
+    epoch_at,
+    logarithm,
+    logarithms,
+    of_network,
+    take,
+    values_of,
+)
 from resaudit.claims.intervals import replicate_means
 from resaudit.errors import ResauditError
 from resaudit.ledger import AtEveryLoss, AtTheEnd, Comparison, LargeAgainstSmallLoss
@@ -83,10 +92,7 @@ def at_the_end(check: AtTheEnd, table: pd.DataFrame, least_runs: int) -> Measure
     if known < least_runs or known < max(len(part[0]) for part in parts):
         measured.left_out.append(f"last epoch: {known} runs of each have a value, all and {least_runs} are needed")
         return measured
-    logs, other_logs = (
-        [pd.Series(logarithm(values.to_numpy(dtype=float), check.column), index=values.index) for values in part]
-        for part in parts
-    )
+    logs, other_logs = ([logarithms(values, check.column) for values in part] for part in parts)
     add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
     return measured
 

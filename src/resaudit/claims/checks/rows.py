@@ -89,6 +89,11 @@ def logarithm(values: np.ndarray, what: str) -> np.ndarray:
         return np.asarray(np.log(values))
 
 
+def logarithms(values: pd.Series, what: str) -> pd.Series:
+    """The same by run; raises as :func:`logarithm`."""
+    return pd.Series(logarithm(values.to_numpy(dtype=float), what), index=values.index)
+
+
 def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
     """A column as numbers, NaN where it is not evidence, by the number of the run (or draw), ascending.
 
