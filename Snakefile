@@ -20,9 +20,7 @@ rule all:
         FILES.figures / "audit.html",
 
 
-include: "workflow/rules/datasets.smk"
-include: "workflow/rules/training.smk"
-include: "workflow/rules/curvature.smk"
-include: "workflow/rules/theory.smk"
-include: "workflow/rules/papers.smk"
+include: "workflow/rules/data.smk"
+include: "workflow/rules/jobs.smk"
+include: "workflow/rules/figures.smk"
 include: "workflow/rules/claims.smk"

@@ -11,7 +11,7 @@ from resaudit.composition import load
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.stages import read_training_set
 
 

@@ -12,7 +12,7 @@ import torch
 from resaudit.composition import load
 from resaudit.curvature.linear import hessians
 from resaudit.datasets.moments import Moments
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import end_to_end
 from resaudit.networks.network import Network

@@ -20,7 +20,7 @@ import torch
 from resaudit.composition import load
 from resaudit.curvature.spectrum import spectra_along
 from resaudit.curvature.structured import structured_spectra_along
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.networks.initialization import initial_weights
 from resaudit.plan import Plan, make_plan
 from resaudit.results import load_moments, load_whitened

@@ -9,9 +9,10 @@ from xml.etree import ElementTree
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, written_whole
+from resaudit.files import written_whole
 from resaudit.integrity import write_sealed
-from resaudit.plan import Plan
+from resaudit.layout import Layout
+from resaudit.plan.plan import Plan
 from resaudit.report.page import write_page
 from resaudit.report.schema import check_audit
 

@@ -22,6 +22,7 @@ from resaudit.files import written_whole
 from resaudit.progress import say
 
 State = TypeVar("State")
+CHECKPOINT = "checkpoint"
 
 
 class Checkpoint(Generic[State]):
@@ -35,7 +36,7 @@ class Checkpoint(Generic[State]):
     """
 
     def __init__(self, folder: Path, kind: type[State], made_by: Mapping[str, Any], seconds: float) -> None:
-        self._path, self._kind, self._seconds = folder / "checkpoint", kind, seconds
+        self._path, self._kind, self._seconds = folder / CHECKPOINT, kind, seconds
         self._made_by: dict[str, Any] = json.loads(json.dumps(made_by))
         self._start = self._last = time.monotonic()
         self._before = 0.0
@@ -105,12 +106,13 @@ class Checkpoint(Generic[State]):
                 _say(f"no checkpoint: {error}")
             self._last = time.monotonic()
 
-    def remove(self) -> None:
-        """Forget the checkpoint: the job is done."""
-        self._path.unlink(missing_ok=True)
-        # It stays where it is not empty: a job whose Snakemake was killed may still be at work on the same.
-        with suppress(OSError):
-            self._path.parent.rmdir()
+
+def forget(folder: Path) -> None:
+    """Remove the checkpoint of a job that is done."""
+    (folder / CHECKPOINT).unlink(missing_ok=True)
+    # The folder stays if it is not empty: a job whose Snakemake was killed may still be at work on the same.
+    with suppress(OSError):
+        folder.rmdir()
 
 
 @contextmanager

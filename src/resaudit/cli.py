@@ -1,4 +1,4 @@
-"""The command ``resaudit``: one subcommand a stage, called by Snakemake's rules and usable by hand.
+"""The command ``resaudit``, called by Snakemake's rules and usable by hand.
 
 Heavy modules are imported by the subcommand that needs them, so that the light ones start at once.
 """
@@ -8,15 +8,15 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from resaudit.composition import config_folder, files_of_figures, load
 from resaudit.errors import Interrupted, ResauditError
-from resaudit.files import Layout
-from resaudit.plan import Plan, make_plan
-from resaudit.programme import Programme
 from resaudit.progress import leave_unsaid, say
+
+if TYPE_CHECKING:
+    from resaudit.plan.plan import Plan
 
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
@@ -73,7 +73,12 @@ def _with_overrides(command: Command) -> Command:
 
 
 def _stage(command: Command) -> Command:
-    """Overrides, and a bound on every numerical library's threads set before any of them is imported."""
+    """Overrides, and a bound on threads."""
+    return _threads(_with_overrides(command))
+
+
+def _threads(command: Command) -> Command:
+    """A bound on every numerical library's threads, set before any of them is imported."""
 
     def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
         for library in ("OMP", "MKL", "OPENBLAS"):
@@ -90,24 +95,20 @@ def _stage(command: Command) -> Command:
         callback=bound_threads,
         help="CPU threads.",
     )
-    return option(_with_overrides(command))
+    return option(command)
 
 
-def _job(command: Command) -> Command:
-    """What a stage that computes a result takes, and the figure that it is computed for, if that is known."""
-    option = click.option(
-        "--figure",
-        metavar="PAPER/FIGURE",
-        help="A figure that needs it: no other is composed, which is quicker. The workflow gives it.",
-    )
-    return option(_stage(command))
+def _plan(overrides: Overrides) -> "Plan":
+    from resaudit.composition import load
+    from resaudit.plan.plan import make_plan
+
+    return make_plan(load(overrides))
 
 
-def _programme(overrides: Overrides, figure: str | None) -> Programme:
-    return Programme(overrides, only=[figure] if figure else None)
+def _plan_of_figure(figure: str, overrides: Overrides) -> tuple["Plan", str]:
+    from resaudit.composition import config_folder, files_of_figures, load
+    from resaudit.plan.plan import make_plan
 
-
-def _plan_of_figure(figure: str, overrides: Overrides) -> tuple[Plan, str]:
     # One named in full is composed alone; of a short name all have to be looked at.
     config = load(overrides, only=[figure] if figure in files_of_figures(config_folder()) else None)
     name = config.resolve_figure(figure)
@@ -116,60 +117,20 @@ def _plan_of_figure(figure: str, overrides: Overrides) -> tuple[Plan, str]:
 
 
 @cli.command()
-@click.argument("dataset")
-@_with_overrides
-def fetch(dataset: str, overrides: Overrides) -> None:
-    """Fetch DATASET (mnist, fashion_mnist), check it by SHA-256 and store it."""
-    from resaudit.datasets.sources import fetch as fetch_dataset
+@click.argument("job", metavar="KIND/ID")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Folder of results, with the plan in it.",
+)
+@_threads
+def run(job: str, results: Path) -> None:
+    """Run one job, KIND/ID, as its file results/plan/KIND/ID.json says; its inputs must be there."""
+    from resaudit.jobs.runner import run_job
 
-    # Last, so that it is this one even where a run was told another.
-    config = load([*overrides, f"dataset={dataset}"], only=[])
-    for line in fetch_dataset(config.dataset, Layout(config.paths).dataset(config.dataset.name)):
-        print(line, file=sys.stderr)
-
-
-@cli.command()
-@click.argument("data")
-@_job
-def whiten(data: str, figure: str | None, overrides: Overrides) -> None:
-    """Whiten the fetched images and compute their moments: DATA, by the id that 'resaudit explain' lists."""
-    plan = _programme(overrides, figure).data(data)
-    from resaudit.stages import run_whiten
-
-    run_whiten(plan)
-
-
-@cli.command()
-@click.argument("ensemble")
-@_job
-def train(ensemble: str, figure: str | None, overrides: Overrides) -> None:
-    """Train one ENSEMBLE, by the id that 'resaudit explain' lists."""
-    plan, job = _programme(overrides, figure).ensemble(ensemble)
-    from resaudit.stages import run_train
-
-    run_train(plan, job)
-
-
-@cli.command()
-@click.argument("hessians")
-@_job
-def curvature(hessians: str, figure: str | None, overrides: Overrides) -> None:
-    """Compute the spectra of an ensemble's HESSIANS, by the id that 'resaudit explain' lists."""
-    plan, job = _programme(overrides, figure).hessians(hessians)
-    from resaudit.stages import run_curvature
-
-    run_curvature(plan, job)
-
-
-@cli.command()
-@click.argument("verification")
-@_job
-def verify(verification: str, figure: str | None, overrides: Overrides) -> None:
-    """Check one theorem by construction: VERIFICATION, by the id that 'resaudit explain' lists."""
-    plan, job = _programme(overrides, figure).verification(verification)
-    from resaudit.stages import run_verify
-
-    run_verify(plan, job)
+    run_job(job, results)
 
 
 @cli.command()
@@ -188,17 +149,17 @@ def draw(figure: str, overrides: Overrides) -> None:
 @_stage
 def vary(paper: str, overrides: Overrides) -> None:
     """Judge a PAPER's claims under every variant of what it leaves unsaid, and draw the matrix."""
-    programme = Programme(overrides)
     from resaudit.claims.robustness import run_vary
+    from resaudit.plan.plans import Plans
 
-    run_vary(programme, paper)
+    run_vary(Plans(overrides), paper)
 
 
 @cli.command()
 @_stage
 def report(overrides: Overrides) -> None:
     """Write the audit of all that has been drawn: figures/audit.json and the page figures/audit.html."""
-    plan = make_plan(load(overrides))
+    plan = _plan(overrides)
     from resaudit.auditing import run_report
 
     run_report(plan, overrides)
@@ -211,7 +172,7 @@ def report(overrides: Overrides) -> None:
 @_with_overrides
 def audit(wanted: str | None, strict: bool, junit: Path | None, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables drawn here."""
-    plan = make_plan(load(overrides))
+    plan = _plan(overrides)
     from resaudit.auditing import run_audit
 
     run_audit(plan, overrides, click.echo, wanted, strict, junit)
@@ -221,6 +182,8 @@ def audit(wanted: str | None, strict: bool, junit: Path | None, overrides: Overr
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn."""
+    from resaudit.composition import load
+
     for name, figure in load(overrides).every_figure():
         print(f"{name:32} {figure.title}")
 
@@ -230,6 +193,7 @@ def list_figures(overrides: Overrides) -> None:
 @_with_overrides
 def explain(figure: str, overrides: Overrides) -> None:
     """Say what FIGURE is drawn from: protocol, assumptions, ensembles, cost, files."""
+    from resaudit.composition import load
     from resaudit.explanation import explain as lines_about
 
     plan, name = _plan_of_figure(figure, overrides)
@@ -241,7 +205,7 @@ def explain(figure: str, overrides: Overrides) -> None:
 @_with_overrides
 def compare(overrides: Overrides) -> None:
     """Compare the tables drawn here with those in figures/reference, within the stated tolerances."""
-    plan = make_plan(load(overrides))
+    plan = _plan(overrides)
     from resaudit.papers.comparison import compare_with_references
 
     if not compare_with_references(plan, click.echo):
@@ -252,7 +216,7 @@ def compare(overrides: Overrides) -> None:
 @_with_overrides
 def reference(overrides: Overrides) -> None:
     """Make the tables drawn here the references in figures/reference, to be committed."""
-    plan = make_plan(load(overrides))
+    plan = _plan(overrides)
     from resaudit.papers.comparison import write_references
 
     write_references(plan, click.echo)
@@ -263,7 +227,7 @@ def reference(overrides: Overrides) -> None:
 @_with_overrides
 def crate(destination: Path, overrides: Overrides) -> None:
     """Pack the finished run into OUT.zip, a Workflow Run RO-Crate: workflow, settings, results, audit, provenance."""
-    plan = make_plan(load(overrides))
+    plan = _plan(overrides)
     from resaudit.crate.archive import write_crate
 
     write_crate(plan, destination)

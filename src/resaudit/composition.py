@@ -22,7 +22,7 @@ from yaml import YAMLError
 from resaudit import config as configuration
 from resaudit.config import CONTROL, Config, Figure, Protocol
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.ledger import CHECKS, Claim
 from resaudit.validation import check
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset
 from resaudit.errors import ResauditError
 from resaudit.ledger import Claim
 from resaudit.schema import bounded
@@ -27,10 +28,6 @@ LARGEST_EPOCHS = 100_000
 """Steps of gradient descent: a hundred times the paper's. Every epoch that is kept is a number in the plan."""
 LARGEST_SEED = 2**63 - 1
 """What a signed integer of 64 bits holds."""
-LARGEST_FILE = 2**31
-"""Bytes of an unpacked IDX file, which is read as a whole: forty times MNIST's."""
-LARGEST_CLASSES = 256
-"""Labels are bytes."""
 LARGEST_UNITS = 1000
 """Of a theorem's network, or to move one column of X; samples of a class likewise. The most that is drawn is 400."""
 LARGEST_DISTANCE = 2.0
@@ -51,15 +48,6 @@ class Kernel(Enum):
     auto = "auto"
     fused = "fused"
     torch = "torch"
-
-
-class Source(Enum):
-    """Kinds of places that hold a data set's bytes."""
-
-    folder = "folder"
-    torchvision = "torchvision"
-    wheel = "wheel"
-    debian = "debian"
 
 
 class Experiment(Enum):
@@ -135,49 +123,6 @@ class XavierLaw(Enum):
 
     gaussian = "gaussian"
     uniform = "uniform"
-
-
-@dataclass
-class DataFile:
-    """One raw IDX file: its canonical name, size in bytes and SHA-256."""
-
-    name: str = MISSING
-    size: int = bounded(at_least=1, at_most=LARGEST_FILE)
-    sha256: str = MISSING
-
-
-@dataclass
-class Wheel:
-    """A pickled copy inside a package of the Python package index, read as an archive, never installed."""
-
-    requirement: str = MISSING
-    sha256: str = MISSING
-    member: str = MISSING
-
-
-@dataclass
-class DebianPackage:
-    """The folder that a Debian package installs."""
-
-    package: str = MISSING
-    folder: str = MISSING
-
-
-@dataclass
-class Dataset:
-    """Ledger of a data set: what its bytes are and where they may come from."""
-
-    name: str = MISSING
-    title: str = MISSING
-    citation: str = MISSING
-    licence: str = MISSING
-    classes: int = bounded(at_least=2, at_most=LARGEST_CLASSES)
-    files: dict[str, DataFile] = field(default_factory=dict)
-    sources: list[Source] = field(default_factory=list)
-    folder: str | None = None
-    torchvision: str | None = None
-    wheel: Wheel | None = None
-    debian: DebianPackage | None = None
 
 
 @dataclass

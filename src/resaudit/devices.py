@@ -67,6 +67,13 @@ def claim_device(
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 
+def settled(wanted: str) -> str:
+    """The device with ``auto`` decided: ``cuda`` where this machine has one that torch can use, else ``cpu``."""
+    if wanted != "auto":
+        return wanted
+    return "cuda" if cuda_is_usable() else "cpu"
+
+
 def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> bool:
     """Whether there are devices, and torch can use them: it may be built without CUDA, or for a newer driver.
 

@@ -7,12 +7,11 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from resaudit.config import Assumption, Config, Device, Experiment, Figure, Otherwise, Protocol
-from resaudit.cost import Cost, curvature_cost, device_of, train_cost, verify_cost, wants_gpu
-from resaudit.files import Layout
+from resaudit.config import Assumption, Config, Experiment, Figure, Otherwise, Protocol
+from resaudit.layout import Layout
 from resaudit.ledger import CHECK_NAMES
-from resaudit.plan import Ensemble, FigurePlan, Hessians, Plan, content_id
-from resaudit.training.kernels.library import kernel_of
+from resaudit.plan.job import content_id
+from resaudit.plan.plan import FigurePlan, Plan, execution_of
 
 _INITIAL = {"networks", "depths", "runs", "otherwise", "zero_scale", "xavier"}
 _TRAINED = _INITIAL | {"epochs", "learning_rates", "rate"}
@@ -146,42 +145,18 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
             yield f"    variant {variant_id}: {variant.summary}: {' '.join(variant.overrides)}"
     yield from _jobs(part, plan.config)
     yield "\nfiles"
-    yield f"  results: {_results(part, plan, layout)}"
-    yield f"  figure: {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
-
-
-def _results(part: FigurePlan, plan: Plan, layout: Layout) -> str:
-    made = f"{layout.theory('ID')}" if part.verification else f"{layout.training('ID')}, {layout.curvature('ID')}"
-    return f"{made}; {layout.whitened(plan.data.id)}"
+    yield f"  {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
 
 
 def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
-    if part.verification:
-        seconds = verify_cost(part.verification).seconds
-        yield "\nverification"
-        yield f"  verify {part.verification.id}: about {seconds:.0f} s on one core, on the CPU"
-        return
-    yield "\nensembles"
-    total, kernel = 0.0, config.kernel.value
-    jobs: list[tuple[str, Ensemble | Hessians, Ensemble, Cost]] = []
-    jobs += [("train", e, e, train_cost(e, kernel)) for e in part.ensembles if e.epochs]
-    jobs += [("curvature", h, h.ensemble, curvature_cost(h)) for h in part.hessians.values()]
-    for stage, job, ensemble, estimate in jobs:
-        total += estimate.seconds
-        # Which kernel a GPU takes is known there only.
-        here = stage == "train" and not ensemble.network.is_linear and config.device is not Device.cuda
-        by = f"; on a CPU by {kernel_of(ensemble.network, kernel)[1]}" if here else ""
-        yield (
-            f"  {stage} {job.id}: {ensemble.trajectories} runs, about {estimate.seconds:.0f} s "
-            f"on one core and {estimate.megabytes:.0f} MB, {_where(job, config.device)}{by}"
-        )
-    yield f"  in all about {total / 60:.0f} min on one core, less what other figures or earlier runs share"
-
-
-def _where(job: Ensemble | Hessians, device: Device) -> str:
-    if device is Device.auto and wants_gpu(job):
-        return "on a GPU where torch can use one, else on the CPU"
-    return "on a GPU" if device_of(job, device) is Device.cuda else "on the CPU"
+    yield "\njobs (results/KIND/ID; what each is stands in results/plan/KIND/ID.json)"
+    execution, seconds = execution_of(config), 0.0
+    for job in {job.key: job for job in part.jobs}.values():
+        cost = job.cost(execution)
+        seconds += cost.seconds
+        where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else f"on {cost.threads} of the CPU's cores"
+        yield f"  {job.key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}"
+    yield f"  in all about {seconds / 60:.0f} min of one core, less what other figures or earlier runs share"
 
 
 def ledger_sha256(config: Config, paper: str) -> str:
@@ -200,7 +175,7 @@ def fingerprint(plan: Plan, name: str) -> str:
     settings = {
         "figure": json.loads(json.dumps(dataclasses.asdict(figure), default=_words)),
         "scale": dataclasses.asdict(plan.config.scale),
-        "data": plan.data.settings,
+        "data": plan.data.id,
         "seed": plan.config.seed,
     }
     return content_id(name, settings)

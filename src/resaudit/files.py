@@ -1,4 +1,4 @@
-"""Where a run's files lie, and writing them so that a name never stands for half a file."""
+"""Writing files so that a name never stands for half a file."""
 
 import hashlib
 import json
@@ -8,65 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from resaudit.config import Paths
 from resaudit.errors import ResauditError
-
-
-class Layout:
-    """The paths of every result, as Snakemake's rules name them too."""
-
-    def __init__(self, paths: Paths) -> None:
-        self.data = Path(paths.data)
-        self.results = Path(paths.results)
-        self.figures = Path(paths.figures)
-
-    def dataset(self, name: str) -> Path:
-        """Folder of a data set's raw files."""
-        return self.data / name
-
-    def whitened(self, data_id: str) -> Path:
-        """Folder of whitened data."""
-        return self.results / "whiten" / data_id
-
-    def training(self, ensemble_id: str) -> Path:
-        """Folder of an ensemble's trajectory."""
-        return self.results / "train" / ensemble_id
-
-    def curvature(self, hessians_id: str) -> Path:
-        """Folder of the spectra of Hessians."""
-        return self.results / "curvature" / hessians_id
-
-    def theory(self, verification_id: str) -> Path:
-        """Folder of what the check of a theorem measured."""
-        return self.results / "theory" / verification_id
-
-    def state(self, job_id: str) -> Path:
-        """Folder of what a long job keeps on its way; no rule's output: Snakemake removes those of a failed job."""
-        return self.results / "state" / job_id
-
-    def figure(self, name: str, suffix: str) -> Path:
-        """A file of ``paper/figure``."""
-        return self.figures / f"{name}.{suffix}"
-
-    def variant(self, name: str) -> Path:
-        """Folder of the figures drawn under a variant, by paper."""
-        return self.results / "variants" / name
-
-    def check_writable(self) -> None:
-        """See that all folders exist or can be made, before anything is run.
-
-        Raises:
-            ResauditError: one cannot be written to.
-        """
-        for key in ("data", "results", "figures"):
-            folder: Path = getattr(self, key)
-            try:
-                there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
-            except OSError as error:
-                raise ResauditError(f"cannot write into paths.{key}: {error.strerror}; choose another") from error
-            if not there.is_dir() or not os.access(there, os.W_OK):
-                reason = "not writable" if there.is_dir() else "not a folder"
-                raise ResauditError(f"cannot write into {folder}: {there} is {reason}; choose another paths.{key}")
 
 
 @contextmanager

@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, read_json, sha256_of, write_json
+from resaudit.files import read_json, sha256_of, write_json
+from resaudit.layout import Layout
 
 SEAL = "seal"
 SECONDS_CLOCKS_MAY_DIFFER = 300

@@ -8,7 +8,8 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
-from resaudit.config import CONTROL, Assumption, Config, Dataset, Experiment, Figure, Paths, Protocol, Source
+from resaudit.config import CONTROL, Assumption, Config, Experiment, Figure, Paths, Protocol
+from resaudit.datasets.dataset import Dataset, Source
 from resaudit.errors import ResauditError
 from resaudit.ledger import Check, Claim, GrowthExponent
 from resaudit.networks.activations import ACTIVATIONS

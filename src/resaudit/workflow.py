@@ -13,10 +13,11 @@ from hydra.core.override_parser.types import Quote, QuotedString
 
 from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
 from resaudit.integrity import check_dates, check_untouched
+from resaudit.jobs.train import Train
+from resaudit.layout import Layout
 from resaudit.locks import REFUSED, locked, own_folder
-from resaudit.plan import Plan
+from resaudit.plan.plan import Plan
 from resaudit.training.kernels.library import kernel_of
 
 TRIES = 3
@@ -91,20 +92,21 @@ def check_installed_from(checkout: Path) -> None:
 
 
 def check_kernels(plan: Plan) -> None:
-    """Say before any job starts where networks with activations will train slowly, for want of the compiled kernel.
+    """Warn before any job starts where networks with activations will train slowly, for want of the compiled kernel.
 
     Raises:
-        ResauditError: the fused kernel is wanted on the CPU and cannot be had.
+        ResauditError: the fused kernel is wanted on the CPU and cannot be used.
     """
     config = plan.config
-    networks = [ensemble.network for ensemble in plan.trained.values() if not ensemble.network.is_linear]
+    networks = [job.ensemble.network for job in plan.jobs.values() if isinstance(job, Train)]
+    networks = [network for network in networks if not network.is_linear]
     if not networks or config.device is Device.cuda or config.kernel is Kernel.torch:
         return
     wanted = config.kernel.value if config.device is Device.cpu else Kernel.auto.value
-    said = {words for chosen, words in (kernel_of(network, wanted) for network in networks) if chosen == "torch"}
-    for words in sorted(said):
+    reasons = {words for chosen, words in (kernel_of(network, wanted) for network in networks) if chosen == "torch"}
+    for reason in sorted(reasons):
         slow = "on a CPU networks with ReLUs train some five times slower here"
-        print(f"resaudit: warning: {slow}: {words}", file=sys.stderr)
+        print(f"resaudit: warning: {slow}: {reason}", file=sys.stderr)
 
 
 @contextmanager

@@ -8,7 +8,8 @@ from typing import Any
 
 from resaudit.composition import load
 from resaudit.explanation import about
-from resaudit.files import Layout, write_json
+from resaudit.files import write_json
+from resaudit.layout import Layout
 from resaudit.papers.drawing import figure_module, read_csv
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style

@@ -18,7 +18,7 @@ from resaudit.crate.archive import write_crate
 from resaudit.crate.contents import gather
 from resaudit.crate.description import describe
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.plan import Plan
 from tests.conftest import CHECKOUT, Command, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, change_audit, finished_run, plan_in

@@ -13,7 +13,7 @@ import pytest
 
 from resaudit.composition import load
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.integrity import check_untouched
 from resaudit.papers.evidence import gather
 from resaudit.plan import Plan, make_plan

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.config import DataFile, Dataset, Source, Wheel
+from resaudit.datasets.dataset import DataFile, Dataset, Source, Wheel
 from resaudit.datasets import sources
 from resaudit.datasets.sources import fetch
 from resaudit.errors import ResauditError

@@ -20,7 +20,7 @@ from resaudit.composition import config_folder, load
 from resaudit.config import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
 from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import deviations, explain, fingerprint, ledger_sha256
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.ledger import CHECKS, Claim, Needs
 from resaudit.plan import Plan, make_plan
 from tests.fuzz.inputs import fuzzed, unless_refused

@@ -16,7 +16,7 @@ from resaudit.claims.tables import drawn
 from resaudit.composition import load
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.papers.comparison import compare_with_references, reference_file
 from resaudit.plan import Plan, make_plan
 from resaudit.provenance import provenance

@@ -13,7 +13,8 @@ from resaudit import cli
 from resaudit.composition import load
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, write_json
+from resaudit.files import write_json
+from resaudit.layout import Layout
 from resaudit.papers import comparison
 from resaudit.papers.comparison import (
     _compared,

@@ -8,7 +8,7 @@ import pytest
 
 from resaudit.config import Paths
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
+from resaudit.layout import Layout
 from resaudit.integrity import check_dates
 
 NAMES = ("results/train/a/trajectory.npz", "results/logs/a.log", "figures/paper/fig04.csv", "figures/audit.html")

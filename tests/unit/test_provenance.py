@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from resaudit.composition import load
-from resaudit.files import Layout, write_json
+from resaudit.files import write_json
+from resaudit.layout import Layout
 from resaudit.integrity import write_sealed
 from resaudit.machine import machine_class, processor
 from resaudit.plan import make_plan

@@ -19,7 +19,8 @@ from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.files import Layout, sha256_of, write_json, written_whole
+from resaudit.files import sha256_of, write_json, written_whole
+from resaudit.layout import Layout
 from resaudit.plan import Plan, make_plan
 from resaudit.progress import with_progress
 from resaudit.results import load_moments, load_spectra, load_whitened

@@ -12,7 +12,8 @@ from resaudit.composition import load
 from resaudit.cost import verify_cost
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, explain
-from resaudit.files import Layout, write_json
+from resaudit.files import write_json
+from resaudit.layout import Layout
 from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
 from resaudit.papers.evidence import Evidence, gather
 from resaudit.plan import Plan, Verification, content_id, make_plan

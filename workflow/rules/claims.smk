@@ -7,7 +7,6 @@ rule report:
         ledgers=[ledger_of(paper) for paper in PLAN.config.claims],
         matrices=matrices,
         others=other_tables(),
-        code=code("claims", "report", "auditing", "explanation"),
     output:
         audit=FILES.figures / "audit.json",
         page=report(
@@ -25,6 +24,7 @@ rule report:
         mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
     params:
+        code=code("auditing"),
         ledgers=[ledger_sha256(PLAN.config, paper) for paper in PLAN.config.claims],
     shell:
         "{RESAUDIT} report --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
@@ -34,7 +34,6 @@ rule vary:
     input:
         tables_under_variants,
         ledger=lambda wildcards: ledger_of(wildcards.paper),
-        code=code("claims", "programme", "explanation"),
     output:
         csv=FILES.figure("{paper}/robustness", "csv"),
         pdf=FILES.figure("{paper}/robustness", "pdf"),
@@ -55,6 +54,7 @@ rule vary:
         mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
     params:
+        code=code("claims.robustness"),
         ledger=lambda wildcards: ledger_sha256(PLAN.config, wildcards.paper),
     shell:
         "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"

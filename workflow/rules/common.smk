@@ -1,27 +1,21 @@
 # The configuration, composed and checked before any job starts, and the few functions that rules share.
 import shlex
 import sys
+from functools import cache
 from pathlib import Path
 
-from resaudit.composition import dataset_files
-from resaudit.config import CONTROL, Device
-from resaudit.cost import (
-    DRAW_COST,
-    JUDGE_COST,
-    WHITEN_COST,
-    curvature_cost,
-    curvature_threads,
-    device_of,
-    settled,
-    train_cost,
-    train_threads,
-    verify_cost,
-)
+from resaudit.composition import dataset_files, load
+from resaudit.config import CONTROL
 from resaudit.devices import visible_devices
 from resaudit.explanation import fingerprint, ledger_sha256
-from resaudit.files import Layout, sweep
+from resaudit.files import sweep
+from resaudit.layout import Layout
 from resaudit.papers.formats import FORMATS
-from resaudit.programme import Programme, evidence_figures
+from resaudit.plan.code import code_sha256
+from resaudit.plan.files import kind_named, plan_file, write_job
+from resaudit.plan.job import Cost
+from resaudit.plan.plan import execution_of, fetch_of
+from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.workflow import (
     check_files,
     check_installed_from,
@@ -34,33 +28,37 @@ from resaudit.workflow import (
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
     OVERRIDES = overrides_from(config)
-    PROGRAMME = Programme(OVERRIDES, Path(workflow.basedir) / "config")
-    PLAN = PROGRAMME.base
+    CONFIG = Path(workflow.basedir) / "config"
+    PLANS = Plans(OVERRIDES, CONFIG)
+    PLAN = PLANS.base
     FILES = Layout(PLAN.config.paths)
     FILES.check_writable()
     check_kernels(PLAN)
-    DATASETS = dataset_files(Path(workflow.basedir) / "config")
-    # Decided once, and told to each job that may use a GPU.
-    DEVICE = settled(PLAN.config.device)
+    DATASETS = {name: fetch_of(load([*OVERRIDES, f"dataset={name}"], CONFIG, [])) for name in dataset_files(CONFIG)}
+    # The device is decided once, here, and stands in each job's file.
+    EXECUTION = execution_of(PLAN.config)
     PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
     if workflow.is_main_process:
         check_files(FILES, [*PLAN.figures, *(f"{paper}/robustness" for paper in PAPERS)])
 
-# One that waits for its GPU would keep a processor from jobs that want none.
-if DEVICE is not PLAN.config.device and DEVICE is Device.cuda and "gpu" not in workflow.global_resources:
+# A job that waits for its GPU would keep a processor from jobs that want none.
+if PLAN.config.device.value == "auto" and EXECUTION.device == "cuda" and "gpu" not in workflow.global_resources:
     workflow.register_resource("gpu", len(visible_devices()))
 
-LOGS = FILES.results / "logs"
-BENCHMARKS = FILES.results / "benchmarks"
-# Jobs get the overrides as a global and not as params: an ensemble's id says all that its result depends on,
-# so another scale or device must not make Snakemake compute it again.
+RESULTS = FILES.results
+LOGS = RESULTS / "logs"
+BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
+RUN = (
+    f"{RESAUDIT} run {{rule}}/{{wildcards.id}} --results {shlex.quote(str(RESULTS))} --threads {{threads}} 2> {{log:q}}"
+)
+# Overrides reach the jobs that draw and judge as a global and not as params: what they change is in other params.
 WITH_OVERRIDES = shlex.join(OVERRIDES)
+DRAW_COST, JUDGE_COST = Cost(6.0, 220.0), Cost(10.0, 300.0)
 
 
 wildcard_constraints:
     id="[a-z0-9_-]+",
-    data="[a-z0-9_-]+",
     variant="[a-z0-9-]+",
     paper="|".join(sorted({name.split("/")[0] for name in PLAN.figures})),
     figure="|".join(sorted({name.split("/")[1] for name in PLAN.figures})),
@@ -68,83 +66,73 @@ wildcard_constraints:
 
 onstart:
     with errors_in_one_line():
-        hold_lock(FILES.results)
-        sweep(FILES.results, FILES.figures)
+        hold_lock(RESULTS)
+        sweep(RESULTS, FILES.figures)
 
 
-def code(*names):
-    """The source files of modules or packages, as inputs: Snakemake does not see an imported module change."""
-    source = Path(workflow.basedir) / "src" / "resaudit"
-    for name in names:
-        files = [file for file in sorted((source / name).rglob("*.*")) if file.suffix not in (".pyc", ".so", ".pyd")]
-        yield from map(str, files or [source / f"{name}.py"])
+@cache
+def planned(kind, id):
+    """A job, which now stands in the plan."""
+    with errors_in_one_line():
+        job = PLANS.job(f"{kind}/{id}")
+        if workflow.is_main_process:
+            write_job(job, EXECUTION, RESULTS)
+        return job
+
+
+for job in PLAN.jobs.values():
+    planned(job.kind, job.id)
+if workflow.is_main_process:
+    for fetch in DATASETS.values():
+        write_job(fetch, EXECUTION, RESULTS)
+
+
+def inputs_of(kind):
+    """What a kind's jobs read; the plan only says what they are, so that its date is of no account."""
+
+    def of(wildcards):
+        job = planned(kind, wildcards.id)
+        return [ancient(plan_file(RESULTS, job.key)), *job.reads(RESULTS)]
+
+    return of
+
+
+def outputs_of(kind):
+    return [RESULTS / kind / "{id}" / name for name in (*kind_named(kind).files, "settings.json", "provenance.json")]
+
+
+def cost_of(kind, wildcards):
+    return planned(kind, wildcards.id).cost(EXECUTION)
+
+
+def threads_of(kind):
+    return lambda wildcards: cost_of(kind, wildcards).threads
+
+
+def mem_mb_of(kind):
+    return lambda wildcards, attempt: cost_of(kind, wildcards).megabytes_asked(attempt)
+
+
+def runtime_of(kind):
+    return lambda wildcards, attempt: cost_of(kind, wildcards).minutes_asked(attempt)
+
+
+def gpus_of(kind):
+    return lambda wildcards: int(EXECUTION.device == "cuda" and cost_of(kind, wildcards).wants_gpu)
+
+
+def code(*modules):
+    """Changes with whatever these modules of resaudit compute with: as a param, it makes Snakemake run a job again."""
+    return code_sha256(*(f"resaudit.{module}" for module in modules))
 
 
 def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
 
 
-def hint(plan, job):
-    """What lets a job find its id at once: a figure that needs it, since no other is composed, and the variant it is of.
-
-    The params that call this take ``threads``, by which Snakemake sees that they are derived: a changed hint is no
-    reason to compute anything again, and a changed param would be. (As a resource, a text, it would forbid groups.)
-    """
-    of_any = next(iter(plan.figures))  # as whitened data are
-    figure = next((name for name, part in plan.figures.items() if job in part.ids), of_any)
-    return f"--figure {figure}" + (f" variant={plan.config.variant}" if plan.config.variant else "")
-
-
-def ensemble_of(wildcards):
-    return PROGRAMME.ensemble(wildcards.id)[1]
-
-
-def hessians_of(wildcards):
-    return PROGRAMME.hessians(wildcards.id)[1]
-
-
-def verification_of(wildcards):
-    return PROGRAMME.verification(wildcards.id)[1]
-
-
-def raw_files_of(wildcards):
-    dataset = PROGRAMME.data(wildcards.data).data.dataset
-    return [FILES.dataset(dataset) / file for file in DATASETS[dataset]]
-
-
-def recorded(folder, *names):
-    """Results with what says whose they are and what they hash to: who reads them reads that too."""
-    return [folder / name for name in (*names, "settings.json", "provenance.json")]
-
-
-def data_of(ensemble):
-    """Linear networks need the data's moments alone, the others every sample."""
-    return recorded(FILES.whitened(ensemble.data), "moments.npz" if ensemble.network.is_linear else "samples.npz")
-
-
-def cost_of_training(wildcards):
-    return train_cost(ensemble_of(wildcards), PLAN.config.kernel.value)
-
-
-def gpus(job):
-    """How many GPUs a job asks for."""
-    return int(device_of(job, DEVICE) is Device.cuda)
-
-
-def sweep_of(wildcards):
-    """The trajectory one of whose learning rates this ensemble trains at, if it is not told its rates."""
-    followed = ensemble_of(wildcards).rate_from
-    return recorded(FILES.training(followed), "trajectory.npz") if followed else []
-
-
-def trajectory_of(wildcards):
-    ensemble = hessians_of(wildcards).ensemble
-    return recorded(FILES.training(ensemble.id), "trajectory.npz") if ensemble.epochs else []
-
-
 def plan_of(wildcards):
     """The plan of a figure, as configured or under a variant, by the wildcards of its files."""
-    return PROGRAMME.under(getattr(wildcards, "variant", None))
+    return PLANS.under(getattr(wildcards, "variant", None))
 
 
 def figure_of(wildcards):
@@ -152,17 +140,16 @@ def figure_of(wildcards):
 
 
 def results_of(wildcards):
-    part = figure_of(wildcards)
-    results = [(FILES.training(e.id), "trajectory.npz") for e in part.ensembles if e.epochs]
-    results += [(FILES.curvature(h.id), "spectra.npz") for h in part.hessians.values()]
-    results += [(FILES.theory(v.id), "measurements.npz") for v in [part.verification] if v]
-    results += [(FILES.whitened(plan_of(wildcards).data.id), "moments.npz")] if part.hessians else []
-    return [path for folder, name in results for path in recorded(folder, name)]
+    return figure_of(wildcards).reads(RESULTS)
+
+
+def code_of_figure(wildcards):
+    return code("papers.drawing", f"papers.{wildcards.paper}.{wildcards.figure}")
 
 
 def ledger_of(paper):
     """The file of a paper's claims: whatever judges them reads it."""
-    return Path(workflow.basedir) / "config" / "claims" / f"{paper}.yaml"
+    return CONFIG / "claims" / f"{paper}.yaml"
 
 
 def matrices(_wildcards):
@@ -194,8 +181,8 @@ def fingerprint_of(wildcards):
 def tables_under_variants(wildcards):
     """The tables of a paper's figures under every variant, where they are not the same as without it."""
     return [
-        Layout(PROGRAMME.home(variant, name).config.paths).figure(name, suffix)
-        for variant in (None, CONTROL, *PROGRAMME.variants)
+        Layout(PLANS.home(variant, name).config.paths).figure(name, suffix)
+        for variant in (None, CONTROL, *PLANS.variants)
         for name in evidence_figures(PLAN, wildcards.paper)
         for suffix in ("csv", "json")
     ]

@@ -13,13 +13,12 @@ from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criter
 from resaudit.config import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
-from resaudit.files import Layout
 from resaudit.integrity import read_sealed
+from resaudit.layout import Layout
 from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
-from resaudit.plan import FigurePlan, Plan, make_plan
+from resaudit.plan.plan import FigurePlan, Plan, make_plan
 from resaudit.provenance import provenance
-from resaudit.results import job_folders
 
 VERSION = 1
 Json = dict[str, Any]
@@ -194,7 +193,7 @@ def _point(point: Judged) -> Json:
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
     layout, part = Layout(plan.config.paths), plan.figures[figure.name]
-    folders = job_folders(layout, part)
+    keys = sorted({job.key for job in part.jobs})
     return {
         "id": figure.name,
         "title": part.figure.title,
@@ -208,8 +207,8 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "settings": figure.about["settings"],
         "deviations": figure.about["differs from the protocol in"],
         "assumptions": _assumptions(plan.config, part),
-        "provenance": _provenance(figure, folders),
-        "ensembles": sorted(folder.name for folder in set(folders)),
+        "provenance": _provenance(figure, [layout.results / key for key in keys]),
+        "jobs": keys,
         "command": command_for(figure.name.split("/")[1], overrides),
     }
 
@@ -231,7 +230,7 @@ def _assumptions(config: Config, part: FigurePlan) -> list[Json]:
 
 def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
     """How the figure was drawn, with the devices and seconds of the jobs whose results it shows."""
-    jobs = [ran for ran in map(_ran, dict.fromkeys(folders)) if ran]
+    jobs = [ran for ran in map(_ran, folders) if ran]
     keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")
     drawing = {key: figure.about[key] for key in keys}
     return drawing | {

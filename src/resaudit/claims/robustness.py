@@ -14,11 +14,12 @@ from resaudit.composition import load
 from resaudit.config import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, ledger_sha256
-from resaudit.files import Layout, sha256_of
+from resaudit.files import sha256_of
 from resaudit.integrity import read_sealed, write_sealed
+from resaudit.layout import Layout
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
-from resaudit.programme import Programme
+from resaudit.plan.plans import Plans
 from resaudit.provenance import provenance
 
 CONFIGURED = "as-configured"
@@ -92,30 +93,30 @@ def _values(found: Any) -> list[Any]:
     return list(found.values())
 
 
-def run_vary(programme: Programme, paper: str) -> None:
+def run_vary(plans: Plans, paper: str) -> None:
     """Judge a paper's claims under every variant: ``figures/<paper>/robustness.{csv,json,pdf,svg,png}``.
 
     Raises:
         ResauditError: a table is missing or not what it should be, or there is no such paper.
     """
-    plan = programme.base
+    plan = plans.base
     if plan.config.variant is not None:
         raise ResauditError(f"variant is {plan.config.variant}; leave it out: robustness goes through all of them")
     if paper not in plan.config.claims:
         raise ResauditError(f"unknown paper {paper!r}; allowed: {', '.join(plan.config.claims)}")
     layout, name = Layout(plan.config.paths), f"{paper}/robustness"
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
-    table = matrix(programme, paper)
+    table = matrix(plans, paper)
     # What it says of the files does not hold while they are made anew.
     record.unlink(missing_ok=True)
     write_csv(csv, table)
     apply_style()
-    drawings = save_drawing(plot(table, _titles(programme)), layout, name, _footer(programme, paper))
+    drawings = save_drawing(plot(table, _titles(plans)), layout, name, _footer(plans, paper))
     made = {"sha256": sha256_of(csv), "drawings": drawings}
-    write_sealed(record, asdict(_record(programme, paper, table)) | made)
+    write_sealed(record, asdict(_record(plans, paper, table)) | made)
 
 
-def matrix(programme: Programme, paper: str) -> pd.DataFrame:
+def matrix(plans: Plans, paper: str) -> pd.DataFrame:
     """One row for each claim that can be run, reading and check.
 
     Columns: claim, variant (:data:`CONFIGURED`, the control, then the variants), depends (whether the evidence for the
@@ -126,19 +127,19 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
         ResauditError: a table is missing or not what it should be.
     """
     rows: list[dict[str, Any]] = []
-    claims = {n: c for n, c in programme.base.config.claims_of(paper).items() if not c.not_yet}
+    claims = {n: c for n, c in plans.base.config.claims_of(paper).items() if not c.not_yet}
     judged: dict[tuple[str | None, str], Judgement] = {}
-    for variant in (None, CONTROL, *programme.variants):
+    for variant in (None, CONTROL, *plans.variants):
         for name in claims:
-            if _chosen(programme, paper, name):
-                other_evidence = depends(programme, variant, paper, name)
+            if _chosen(plans, paper, name):
+                other_evidence = depends(plans, variant, paper, name)
                 # The same claim on the same evidence is not judged again.
                 same = (None if variant == CONTROL else CONTROL, name)
-                judgement = _judge(programme, variant, paper, name) if other_evidence else judged[same]
+                judgement = _judge(plans, variant, paper, name) if other_evidence else judged[same]
                 judged[variant, name] = judgement
                 rows += _rows(variant, name, other_evidence, judgement)
     if not rows:
-        raise ResauditError(f"no claim is held against {', '.join(programme.base.figures)}; choose other figures=[…]")
+        raise ResauditError(f"no claim is held against {', '.join(plans.base.figures)}; choose other figures=[…]")
     order = {name: position for position, name in enumerate(claims)}
     return (
         pd.DataFrame(rows)
@@ -147,10 +148,10 @@ def matrix(programme: Programme, paper: str) -> pd.DataFrame:
     )
 
 
-def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> Judgement:
-    claim = programme.under(variant).config.claims_of(paper)[name]
+def _judge(plans: Plans, variant: str | None, paper: str, name: str) -> Judgement:
+    claim = plans.under(variant).config.claims_of(paper)[name]
     figure = f"{paper}/{claim.evidence}"
-    home = programme.home(variant, figure)
+    home = plans.home(variant, figure)
     evidence, csv = drawn(home, figure), Layout(home.config.paths).figure(figure, "csv")
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
@@ -158,16 +159,16 @@ def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> 
         return judge(claim, evidence.table, home.config.scale.name)
 
 
-def _chosen(programme: Programme, paper: str, name: str) -> bool:
-    return f"{paper}/{programme.base.config.claims_of(paper)[name].evidence}" in programme.base.figures
+def _chosen(plans: Plans, paper: str, name: str) -> bool:
+    return f"{paper}/{plans.base.config.claims_of(paper)[name].evidence}" in plans.base.figures
 
 
-def depends(programme: Programme, variant: str | None, paper: str, name: str) -> bool:
+def depends(plans: Plans, variant: str | None, paper: str, name: str) -> bool:
     """Whether a claim's evidence under a variant is other than the control's, or, of the control, than configured."""
     if variant is None:
         return True
     other = None if variant == CONTROL else CONTROL
-    here, there = (programme.under(v) for v in (variant, other))
+    here, there = (plans.under(v) for v in (variant, other))
     figure = f"{paper}/{here.config.claims_of(paper)[name].evidence}"
     same_evidence = here.figures[figure].evidence == there.figures[figure].evidence
     return not same_evidence or here.config.claims_of(paper)[name] != there.config.claims_of(paper)[name]
@@ -197,22 +198,20 @@ def _of_check(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _titles(programme: Programme) -> dict[str, str]:
-    return {CONFIGURED: "as configured", CONTROL: "control"} | {v: v.replace("-", " ") for v in programme.variants}
+def _titles(plans: Plans) -> dict[str, str]:
+    return {CONFIGURED: "as configured", CONTROL: "control"} | {v: v.replace("-", " ") for v in plans.variants}
 
 
-def _footer(programme: Programme, paper: str) -> str:
-    config, protocol = programme.base.config, load(["scale=paper"])
-    control = programme.under(CONTROL).config
+def _footer(plans: Plans, paper: str) -> str:
+    config, protocol = plans.base.config, load(["scale=paper"])
+    control = plans.under(CONTROL).config
     reduced = [
         f"{name.split('/')[1]} {change}"
-        for name in programme.base.figures
+        for name in plans.base.figures
         if name.startswith(f"{paper}/")
         for change in deviations(control, protocol, name)
     ]
-    summaries = "; ".join(
-        f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in programme.variants.items()
-    )
+    summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in plans.variants.items())
     return (
         f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of "
         "what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants are: "
@@ -220,8 +219,8 @@ def _footer(programme: Programme, paper: str) -> str:
     )
 
 
-def _record(programme: Programme, paper: str, table: pd.DataFrame) -> Robustness:
-    plan, protocol = programme.base, load(["scale=paper"])
+def _record(plans: Plans, paper: str, table: pd.DataFrame) -> Robustness:
+    plan, protocol = plans.base, load(["scale=paper"])
     figures = [name for name in plan.figures if name.startswith(f"{paper}/")]
     digests = {name: figure.sha256 for name in figures if (figure := drawn(plan, name)) is not None}
     return Robustness(
@@ -229,13 +228,13 @@ def _record(programme: Programme, paper: str, table: pd.DataFrame) -> Robustness
         finished=provenance()["finished"],
         ledger=ledger_sha256(plan.config, paper),
         tables=digests,
-        variants=[_variant(programme, variant, figures, protocol) for variant in (CONTROL, *programme.variants)],
+        variants=[_variant(plans, variant, figures, protocol) for variant in (CONTROL, *plans.variants)],
         verdicts={str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)},
     )
 
 
-def _variant(programme: Programme, variant: str, figures: list[str], protocol: Any) -> dict[str, Any]:
-    config, known = programme.under(variant).config, programme.variants.get(variant)
+def _variant(plans: Plans, variant: str, figures: list[str], protocol: Any) -> dict[str, Any]:
+    config, known = plans.under(variant).config, plans.variants.get(variant)
     changed = {d: None for name in figures for d in deviations(config, protocol, name)}
     return {
         "id": variant,

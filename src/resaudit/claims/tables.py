@@ -10,10 +10,10 @@ import pandas as pd
 
 from resaudit.errors import ResauditError
 from resaudit.explanation import settings_of
-from resaudit.files import Layout
 from resaudit.integrity import changed_files
+from resaudit.layout import Layout
 from resaudit.papers.drawing import ODD_CONTENT, SAID, read_about, read_csv
-from resaudit.plan import Plan
+from resaudit.plan.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
         if found != value:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
     if said.get("evidence") != plan.figures[name].evidence:
-        raise ResauditError(f"{csv} was drawn from other ensembles than those asked for; {again}")
+        raise ResauditError(f"{csv} was drawn from other jobs than those asked for; {again}")
     table, keys = read_csv(csv), plan.figures[name].figure.keys
     if set(keys) <= set(table) and table.duplicated(keys).any():
         raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")

@@ -10,7 +10,7 @@ from resaudit.crate.contents import gather
 from resaudit.crate.description import METADATA_FILE, describe
 from resaudit.errors import ResauditError
 from resaudit.files import written_whole
-from resaudit.plan import Plan
+from resaudit.plan.plan import Plan
 from resaudit.provenance import commit
 
 # The first moment that a zip can name; the run's times stand in the metadata.

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,18 +11,16 @@ from typing import Any
 from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
-from resaudit.files import Layout
 from resaudit.integrity import unsealed
-from resaudit.plan import Plan
+from resaudit.layout import Layout
+from resaudit.plan.plan import Plan
 from resaudit.report.schema import read_audit
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
 # Snakemake finds its default profile only beside the Snakefile: without profiles/ the crate would not run again.
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
-_STAGES = ("train", "curvature", "theory")
 _COMPILED = (".pyc", ".so", ".pyd")
 _RECORDS = ("settings.json", "provenance.json")
-_ID = re.compile(r"[a-z0-9_-]+")
 
 
 @dataclass(frozen=True)
@@ -109,28 +106,15 @@ def _drawn(audit: dict[str, Any]) -> set[str]:
 
 
 def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
-    """Paths under the results folder: settings and provenance of every job behind a figure.
-
-    An ensemble is trained or has spectra, a theorem is verified; the settings of each name the whitened data it saw.
-    """
-    folders: set[str] = set()
-    for ensemble in sorted({ensemble for figure in figures_of(audit) for ensemble in figure["ensembles"]}):
-        found = [f"{stage}/{ensemble}" for stage in _STAGES if (layout.results / stage / ensemble).is_dir()]
-        if not found:
+    """Paths under the results folder: settings and provenance of every job behind a figure."""
+    jobs = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
+    for job in jobs:
+        if not (layout.results / job).is_dir():
             raise ResauditError(
-                f"{layout.training(ensemble)} does not exist, but a figure is drawn from it; "
+                f"{layout.results / job} does not exist, but a figure is drawn from it; "
                 "run again (snakemake --cores all)"
             )
-        folders |= {*found, f"whiten/{_data_of(layout.results / found[0] / 'settings.json')}"}
-    return [f"{folder}/{name}" for folder in sorted(folders) for name in _RECORDS]
-
-
-def _data_of(path: Path) -> str:
-    """The id of the whitened data that a job saw, which becomes the name of a folder in the crate."""
-    data = _object(path, _read(path)).get("data")
-    if not isinstance(data, str) or not _ID.fullmatch(data):
-        raise ResauditError(f"{path} names no data; remove {path.parent} and run again")
-    return data
+    return [f"{job}/{name}" for job in jobs for name in _RECORDS]
 
 
 def _job(path: Path, content: bytes) -> dict[str, Any]:

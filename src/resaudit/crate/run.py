@@ -3,9 +3,10 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from resaudit.config import Config, Dataset
+from resaudit.config import Config
 from resaudit.crate.contents import Contents, figures_of
 from resaudit.crate.entities import add
+from resaudit.datasets.dataset import Dataset
 
 _INPUTS = {
     "scale": ("Text", "how much of the papers' protocols is run: smoke, laptop or paper"),

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.config import DataFile, Dataset, Source
+from resaudit.datasets.dataset import DataFile, Dataset, Source
 from resaudit.datasets.idx import to_idx
 from resaudit.datasets.pickled import Array, Unreadable, read_arrays
 from resaudit.errors import ResauditError

@@ -9,9 +9,10 @@ import pandas as pd
 from resaudit.composition import config_folder
 from resaudit.config import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
-from resaudit.files import Layout, write_json
+from resaudit.files import write_json
+from resaudit.layout import Layout
 from resaudit.papers.drawing import ODD_CONTENT, read_about, read_csv, write_csv
-from resaudit.plan import Plan, snapshot_epochs
+from resaudit.plan.plan import Plan, snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20

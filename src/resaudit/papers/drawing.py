@@ -14,12 +14,13 @@ from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
-from resaudit.files import Layout, sha256_of, written_whole
+from resaudit.files import sha256_of, written_whole
 from resaudit.integrity import read_sealed, write_sealed
+from resaudit.layout import Layout
 from resaudit.papers.evidence import Evidence, gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
-from resaudit.plan import Plan
+from resaudit.plan.plan import Plan
 from resaudit.provenance import provenance
 from resaudit.results import machine_classes
 
@@ -44,7 +45,7 @@ def run_draw(plan: Plan, name: str) -> None:
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     # What it says of the files does not hold while they are made anew.
     record.unlink(missing_ok=True)
-    evidence = gather(plan.figures[name], plan.data, layout)
+    evidence = gather(plan.figures[name], layout.results)
     write_csv(csv, module.table(evidence))
     apply_style()
     words = " ".join(part for part in (footer(plan, paper, name), at_edges(evidence)) if part)
@@ -54,7 +55,7 @@ def run_draw(plan: Plan, name: str) -> None:
         "drawings": drawings,
         "evidence": plan.figures[name].evidence,
         "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in evidence.best.items()},
-        "machine classes": machine_classes(layout, plan.figures[name]),
+        "machine classes": machine_classes(plan.figures[name].jobs, layout.results),
     }
     write_sealed(record, about(plan.config, paper, name) | made | provenance())
 

@@ -2,13 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from resaudit.config import Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
-from resaudit.files import Layout
-from resaudit.plan import FOLLOWED, FigurePlan, WhitenedData
-from resaudit.results import load_measurements, load_moments, load_spectra, load_trajectory
+from resaudit.plan.plan import FOLLOWED, FigurePlan
 from resaudit.theory.records import Record
 from resaudit.training.rates import BestRate, choice_of, followed_rates
 from resaudit.training.trajectory import Trajectory
@@ -44,22 +43,22 @@ class Evidence:
     measured: Record | None = None
 
 
-def gather(plan: FigurePlan, data: WhitenedData, layout: Layout) -> Evidence:
+def gather(plan: FigurePlan, results: Path) -> Evidence:
     """Read a figure's results, and the moments of the data where it is about Hessians.
 
     Raises:
         ResauditError: one is missing, damaged or of other settings.
     """
-    sweeps = {key: load_trajectory(layout, ensemble) for key, ensemble in plan.sweeps.items()}
+    sweeps = {key: job.trajectory(results) for key, job in plan.sweeps.items()}
     choice = FOLLOWED[plan.figure.protocol.rate]
     return Evidence(
         protocol=plan.figure.protocol,
         sweeps=sweeps,
         rates={key: followed_rates(sweep, choice) for key, sweep in sweeps.items()},
         best={key: choice_of(sweep) for key, sweep in sweeps.items()},
-        eigenvalues={key: h.ensemble.network.parameters for key, h in plan.hessians.items()},
-        followed={key: load_trajectory(layout, h.ensemble) for key, h in plan.hessians.items() if h.ensemble.epochs},
-        spectra={key: load_spectra(layout, hessians) for key, hessians in plan.hessians.items()},
-        moments=load_moments(layout, data) if plan.hessians else None,
-        measured=load_measurements(layout, plan.verification) if plan.verification else None,
+        eigenvalues={key: job.ensemble.network.parameters for key, job in plan.hessians.items()},
+        followed={key: job.training.trajectory(results) for key, job in plan.hessians.items() if job.training},
+        spectra={key: job.spectra(results) for key, job in plan.hessians.items()},
+        moments=plan.data.moments(results) if plan.hessians else None,
+        measured=plan.theorem.measurements(results) if plan.theorem else None,
     )

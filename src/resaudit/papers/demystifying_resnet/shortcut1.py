@@ -9,7 +9,7 @@ from resaudit.papers.demystifying_resnet.tables import long_table
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import depth_axis, look, panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates, plot_rates
-from resaudit.plan import snapshot_epochs
+from resaudit.plan.plan import snapshot_epochs
 from resaudit.training.rates import choice_of
 from resaudit.training.trajectory import Trajectory
 

@@ -4,7 +4,6 @@
 rule draw:
     input:
         results_of,
-        code=code("papers", "arrays", "results", "explanation"),
     output:
         csv=FILES.figure("{paper}/{figure}", "csv"),
         pdf=FILES.figure("{paper}/{figure}", "pdf"),
@@ -25,6 +24,7 @@ rule draw:
         mem_mb=lambda wildcards, attempt: DRAW_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: DRAW_COST.minutes_asked(attempt),
     params:
+        code=code_of_figure,
         figure=fingerprint_of,
         title=lambda wildcards: figure_of(wildcards).figure.title,
         caption=lambda wildcards: figure_of(wildcards).figure.full_caption,
@@ -36,7 +36,6 @@ rule draw:
 rule draw_variant:
     input:
         results_of,
-        code=code("papers", "arrays", "results", "explanation"),
     output:
         multiext(str(FILES.variant("{variant}") / "{paper}" / "{figure}"), ".csv", ".json", ".pdf", ".svg", ".png"),
     log:
@@ -48,6 +47,7 @@ rule draw_variant:
         mem_mb=lambda wildcards, attempt: DRAW_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: DRAW_COST.minutes_asked(attempt),
     params:
+        code=code_of_figure,
         figure=fingerprint_of,
     shell:
         "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES}"

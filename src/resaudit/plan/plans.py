@@ -1,19 +1,17 @@
-"""All that can be run: a configuration and every variant of it. Imports neither torch nor pandas."""
+"""All that can be run: the plan of a configuration, and of every variant of it. Loads neither torch nor pandas."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import TypeVar
 
 from resaudit.composition import load
 from resaudit.config import CONTROL, Variant
 from resaudit.errors import ResauditError
-from resaudit.plan import Ensemble, Hessians, Plan, Verification, make_plan
+from resaudit.plan.job import Job
+from resaudit.plan.plan import Plan, make_plan
 
-Job = TypeVar("Job")
 
-
-class Programme:
+class Plans:
     """The plan that is configured, and the plans under its variants, each composed when it is first asked for.
 
     Args:
@@ -53,34 +51,16 @@ class Programme:
             (plan for plan in map(self.under, earlier) if plan.figures[figure].evidence == wanted), self.under(variant)
         )
 
-    def ensemble(self, wanted: str) -> tuple[Plan, Ensemble]:
-        """The trained ensemble of an id, and a plan that has it.
+    def job(self, key: str) -> Job:
+        """The job of a ``kind/id``, of the configuration or of any variant.
 
         Raises:
-            ResauditError: neither the configuration nor any variant of it has one.
+            ResauditError: there is none.
         """
-        return self._find("ensemble to train", wanted, lambda plan: plan.trained)
-
-    def hessians(self, wanted: str) -> tuple[Plan, Hessians]:
-        """The Hessians of an id, and a plan that has them; raises as :meth:`ensemble`."""
-        return self._find("Hessians", wanted, lambda plan: plan.hessians)
-
-    def verification(self, wanted: str) -> tuple[Plan, Verification]:
-        """The check of a theorem of an id, and a plan that has it; raises as :meth:`ensemble`."""
-        return self._find("verification", wanted, lambda plan: plan.verified)
-
-    def data(self, wanted: str) -> Plan:
-        """A plan whose whitened data has an id; raises as :meth:`ensemble`."""
-        return self._find("whitened data", wanted, lambda plan: {plan.data.id: plan.data})[0]
-
-    def _find(self, what: str, wanted: str, jobs_of: Callable[[Plan], dict[str, Job]]) -> tuple[Plan, Job]:
         for plan in self._all():
-            if wanted in jobs_of(plan):
-                return plan, jobs_of(plan)[wanted]
-        raise ResauditError(
-            f"no {what} {wanted!r} in this configuration or its variants; 'resaudit explain FIGURE' lists them, with "
-            "the same overrides as here"
-        )
+            if key in plan.jobs:
+                return plan.jobs[key]
+        raise ResauditError(f"no job {key!r} in this configuration or its variants")
 
     def _all(self) -> Iterator[Plan]:
         yield self.base

@@ -1,0 +1,70 @@
+"""Fetching a data set's raw files. They lie in a folder of the data set's name, which runs may share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.idx import parse_idx
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.progress import say
+
+
+@dataclass(frozen=True)
+class Fetch(Job):
+    """The raw files of a data set; where they come from is no matter, since their SHA-256 is known.
+
+    Attributes:
+        dataset: which files, and where their bytes may come from.
+        raw: folder that they are stored in.
+    """
+
+    kind: ClassVar[str] = "fetch"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    dataset: Dataset
+    raw: str
+
+    @property
+    def stem(self) -> str:
+        """The data set's name."""
+        return self.dataset.name
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What the bytes are."""
+        return {"files": {key: file.sha256 for key, file in self.dataset.files.items()}}
+
+    def cost(self, execution: Execution) -> Cost:
+        """A download of some ten megabytes."""
+        return Cost(60.0, 600.0)
+
+    def written(self, results: Path, *names: str) -> list[Path]:
+        """The raw files."""
+        return [Path(self.raw) / file.name for file in self.dataset.files.values()]
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Store the files that are not there.
+
+        Raises:
+            ResauditError: no source has them.
+        """
+        from resaudit.datasets.sources import fetch
+
+        for line in fetch(self.dataset, Path(self.raw)):
+            say(line)
+        return {}
+
+    def training_set(self) -> tuple[np.ndarray, np.ndarray]:
+        """All training images (samples, height, width) and labels (samples,), as unsigned bytes.
+
+        Raises:
+            ResauditError: a file is missing, or no longer what was fetched.
+        """
+        from resaudit.datasets.sources import read_verified
+
+        files = {key: self.dataset.files[key] for key in ("train_images", "train_labels")}
+        images, labels = (parse_idx(read_verified(Path(self.raw), file), key) for key, file in files.items())
+        return images, labels

@@ -1,0 +1,129 @@
+"""Spectra of exact Hessians of one ensemble: along its training, or at its initial point."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
+from resaudit.networks.ensemble import Ensemble
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.results import read_result
+
+if TYPE_CHECKING:
+    import torch
+
+    from resaudit.curvature.spectra import Spectra
+
+# Measured as those of training.
+SECONDS_TO_START = 3.5
+SECONDS_PER_CUBED_PARAMETER = 4e-11
+SECONDS_PER_SQUARED_PARAMETER = 3e-8
+# A spectrum from counts, by layer, of the dearest networks (2-shortcut); the first of a run has no guess to start from.
+SECONDS_PER_LAYER_COUNTED = 3e-3
+SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
+MEGABYTES_TO_START = 560.0
+HESSIAN_COPIES = 2.6
+# From this many on, two jobs at once would want more memory than a laptop likes to give.
+MEGABYTES_FOR_TWO_THREADS = 1500.0
+# All eigenvalues of a smaller Hessian take milliseconds on a CPU; CUDA takes seconds to start.
+LEAST_PARAMETERS_FOR_GPU = 1000
+
+
+@dataclass(frozen=True)
+class Hessians(Job):
+    """The Hessians of an ensemble at its training's snapshots, or, without training, at its initial point.
+
+    Attributes:
+        data: whose moments give the Hessian.
+        ensemble: of linear networks.
+        training: of that ensemble.
+        precision: floating-point type of Hessians and eigenvalues.
+        method: ``counts`` of eigenvalues below bounds, or ``dense``: all eigenvalues.
+    """
+
+    kind: ClassVar[str] = "hessians"
+    files: ClassVar[tuple[str, ...]] = ("spectra.npz",)
+
+    data: Whiten
+    ensemble: Ensemble
+    precision: str
+    method: str
+    training: Train | None = None
+
+    @property
+    def stem(self) -> str:
+        """The ensemble's, the precision and the method."""
+        return f"{self.ensemble.stem}-{self.precision}-{self.method}"
+
+    @property
+    def snapshots(self) -> int:
+        """Points of each run that have their Hessian computed."""
+        return len(self.training.snapshot_epochs) if self.training else 1
+
+    def cost(self, execution: Execution) -> Cost:
+        """From counts, where the compiled kernel takes them, or from all eigenvalues."""
+        estimate = self._counted() if self.method == "counts" else self._dense()
+        return Cost(*estimate, threads=2 if estimate[1] > MEGABYTES_FOR_TWO_THREADS else 1, wants_gpu=self._wants_gpu)
+
+    @property
+    def _wants_gpu(self) -> bool:
+        return self.method == "dense" and self.ensemble.network.parameters >= LEAST_PARAMETERS_FOR_GPU
+
+    @property
+    def _runs(self) -> int:
+        return self.training.trajectories if self.training else self.ensemble.runs
+
+    def _counted(self) -> tuple[float, float]:
+        depth, size, runs = self.ensemble.network.depth, self.ensemble.network.parameters, self._runs
+        each = depth * (SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * (self.snapshots - 1))
+        snapshots = 8e-6 * self.snapshots * runs * size
+        vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
+        return SECONDS_TO_START + each * runs, MEGABYTES_TO_START + 2 * snapshots + vectors
+
+    def _dense(self) -> tuple[float, float]:
+        size, hessians = self.ensemble.network.parameters, self.snapshots * self._runs
+        each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2
+        snapshots = 8e-6 * hessians * size
+        batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * self._runs))
+        return SECONDS_TO_START + each * hessians, MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch
+
+    def reads(self, results: Path) -> list[Path]:
+        """The data's moments, and the training's snapshots."""
+        return [*self.data.written(results, "moments.npz"), *(self.training.written(results) if self.training else [])]
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Compute the spectra.
+
+        Raises:
+            ResauditError: an input is missing, or of other settings.
+        """
+        import torch
+
+        from resaudit.curvature.counts import counted_by
+        from resaudit.curvature.spectrum import spectra_along
+        from resaudit.curvature.structured import structured_spectra_along
+        from resaudit.progress import with_progress
+
+        counts = self.method == "counts"
+        work.record["kernel"] = counted_by() if counts else "LAPACK"
+        device, dtype = torch.device(work.device), getattr(torch, self.precision)
+        snapshots = with_progress(self._weights(work.results), f"{self.id} Hessians")
+        along = structured_spectra_along if counts else spectra_along
+        moments = self.data.moments(work.results)
+        spectra = along((weights.to(device, dtype) for weights in snapshots), self.ensemble.network, moments)
+        return {"spectra.npz": spectra}
+
+    def _weights(self, results: Path) -> "torch.Tensor":
+        """Shape (snapshots, depth, runs, width, width)."""
+        import torch
+
+        if self.training is None:
+            return self.ensemble.initial_weights()[None]
+        return torch.from_numpy(self.training.trajectory(results, with_snapshots=True).snapshots)
+
+    def spectra(self, results: Path) -> "Spectra":
+        """What it computed, shape (snapshots, runs); raises ResauditError as :func:`resaudit.results.read_result`."""
+        from resaudit.curvature.spectra import Spectra
+
+        return read_result(self, results, "spectra.npz", Spectra)

@@ -1,0 +1,73 @@
+"""Running a job from its file in the plan: its results, its settings, and the provenance of both."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+from resaudit.arrays import save_arrays
+from resaudit.checkpoints import forget
+from resaudit.devices import claim_device
+from resaudit.errors import ResauditError
+from resaudit.files import sha256_of, write_json
+from resaudit.plan.files import read_job
+from resaudit.plan.job import Execution, Job, Work
+from resaudit.provenance import provenance
+
+
+def run_job(key: str, results: Path) -> None:
+    """Run the job ``kind/id`` of a results folder's plan.
+
+    Raises:
+        ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
+    """
+    job, execution = read_job(results, key)
+    start = time.monotonic()
+    device = device_of(job, execution)
+    work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)})
+    made = job.run(work)
+    if not job.files:
+        return
+    folder = job.folder(results)
+    for name, content in made.items():
+        (write_json if name.endswith(".json") else save_arrays)(folder / name, content)
+    write_json(folder / "settings.json", job.identity)
+    work.record["seconds"] = round(time.monotonic() - start, 2)
+    write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
+    forget(work.checkpoints)
+
+
+def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:
+    import torch
+
+    from resaudit.machine import machine_class
+
+    return {
+        "threads": torch.get_num_threads(),
+        "machine class": machine_class(work.record["device"]),
+        "sha256": {name: sha256_of(folder / name) for name in made},
+        **provenance(),
+    }
+
+
+def device_of(job: Job, execution: Execution) -> str:
+    """The device that a job computes on; of several GPUs one that no other process has.
+
+    Raises:
+        ResauditError: the job is to run on a GPU, and torch can use none here.
+    """
+    if execution.device == "cpu" or not job.cost(execution).wants_gpu:
+        return "cpu"
+    claim_device()
+    import torch
+
+    if not torch.cuda.is_available():
+        raise ResauditError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
+    return "cuda"
+
+
+def _name_of(device: str) -> str:
+    if device == "cpu":
+        return "cpu"
+    import torch
+
+    return torch.cuda.get_device_name()

@@ -1,0 +1,93 @@
+"""What a theorem states, or a part of its proof, checked by construction at many sizes and draws."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from resaudit.jobs.whiten import Whiten
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.results import read_result
+from resaudit.theory.cases import Cases
+
+if TYPE_CHECKING:
+    from resaudit.theory.checks import RealData
+    from resaudit.theory.records import Record
+
+# Measured as those of training.
+SECONDS_TO_START = 3.5
+SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
+SECONDS_PER_UNIT_BUILT = 1e-4
+MEGABYTES_TO_VERIFY = 850.0
+
+
+@dataclass(frozen=True)
+class Theorem(Job):
+    """One theorem.
+
+    Attributes:
+        data: that real samples are taken from.
+        statement: ``theorem_1``, ``theorem_2``, ``sphere_path`` or ``zero_hessians``.
+        cases: sizes and draws.
+    """
+
+    kind: ClassVar[str] = "theorem"
+    files: ClassVar[tuple[str, ...]] = ("measurements.npz",)
+
+    data: Whiten
+    statement: str
+    cases: Cases
+
+    @property
+    def stem(self) -> str:
+        """The statement."""
+        return self.statement.replace("_", "-")
+
+    def cost(self, execution: Execution) -> Cost:
+        """On random and on real data; deeper shortcuts than 5 cost twice as much each."""
+        cases = self.cases
+        sizes = 2 * cases.draws * len(cases.widths) * len(cases.samples_per_class)
+        networks = sizes * len(cases.units) * max(1, len(cases.activations))
+        differentiated = sum(
+            SECONDS_PER_NETWORK[min(n, 5)] * 2.0 ** max(0, n - 5) * networks for n in cases.shortcut_depths
+        )
+        built = 0
+        if self.statement == "theorem_1":
+            built = 2 * cases.draws * sum(cases.widths) * sum(cases.samples_per_class) * sum(cases.steps)
+        return Cost(SECONDS_TO_START + differentiated + SECONDS_PER_UNIT_BUILT * built, MEGABYTES_TO_VERIFY)
+
+    def reads(self, results: Path) -> list[Path]:
+        """Samples and moments."""
+        return self.data.written(results, "samples.npz", "moments.npz")
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Check it.
+
+        Raises:
+            ResauditError: the whitened data are missing, or do not hold the samples wanted.
+        """
+        from resaudit.theory.checks import RealData
+
+        name = self.data.data.dataset.name
+        real = RealData(name, self.data.samples(work.results), self.data.moments(work.results))
+        return {"measurements.npz": verify(self, real)}
+
+    def measurements(self, results: Path) -> "Record":
+        """What it measured; raises ResauditError as :func:`resaudit.results.read_result`."""
+        from resaudit.theory.records import RECORDS
+
+        record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
+        return record
+
+
+def verify(theorem: Theorem, real: "RealData") -> "Record":
+    """What the check of a theorem measures, in double precision on the CPU."""
+    from resaudit.progress import with_progress
+    from resaudit.theory.checks import check_theorem_1, check_theorem_2, find_detour, zero_hessians
+
+    cases = theorem.cases
+    if theorem.statement == "sphere_path":
+        return find_detour(cases, real)
+    if theorem.statement == "zero_hessians":
+        return zero_hessians(cases, real.moments)
+    check = {"theorem_1": check_theorem_1, "theorem_2": check_theorem_2}[theorem.statement]
+    return check(cases, real, lambda draws: with_progress(draws, f"{theorem.id} draws"))

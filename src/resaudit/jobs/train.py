@@ -1,0 +1,186 @@
+"""Training an ensemble by gradient descent on all samples: every learning rate and seed at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Optional
+
+from resaudit.jobs.whiten import Whiten
+from resaudit.networks.ensemble import Ensemble
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.results import read_result
+from resaudit.training.kernels.library import why_not
+
+if TYPE_CHECKING:
+    import torch
+
+    from resaudit.training.ensemble import AfterEpoch, Descent, Objective
+    from resaudit.training.trajectory import Trajectory
+
+# Measured on one core at 2.6 GHz with MKL, a job on the other; benchmarks/RESULTS.md holds the times they are from.
+SECONDS_TO_START = 3.5
+SECONDS_PER_LAYER_STEP = 8e-6
+SECONDS_PER_LAYER_STEP_AND_RUN = 1.2e-6
+SECONDS_PER_SAMPLE_AND_PARAMETER = {"fused": 6 / 165e9, "torch": 6 / 30e9}
+SAMPLES = 60_000
+MEGABYTES_TO_START = 560.0
+MEGABYTES_OF_SAMPLES = {"fused": 50.0, "torch": 1000.0}
+# A training longer than this would at the end of a run leave the other core without work.
+SECONDS_FOR_TWO_THREADS = 120.0
+RATES_TIED = 3
+"""Learning rates that are tied for the best, as a rule."""
+
+
+@dataclass(frozen=True)
+class Train(Job):
+    """One ensemble's training.
+
+    Attributes:
+        data: that it trains on.
+        ensemble: the runs.
+        epochs: steps of gradient descent.
+        learning_rates: that are tried; none where they are those of a sweep.
+        sweep: the training whose best rates are used.
+        rate: which of them, as :func:`resaudit.training.rates.followed_rates` knows it.
+        snapshot_epochs: the epochs whose weights are kept.
+    """
+
+    kind: ClassVar[str] = "train"
+    files: ClassVar[tuple[str, ...]] = ("trajectory.npz",)
+
+    data: Whiten
+    ensemble: Ensemble
+    epochs: int
+    learning_rates: tuple[float, ...] = ()
+    sweep: Optional["Train"] = None
+    rate: str | None = None
+    snapshot_epochs: tuple[int, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """The ensemble's."""
+        return self.ensemble.stem
+
+    @property
+    def trajectories(self) -> int:
+        """Runs in all: each seed at each learning rate, as far as their number is known before."""
+        return self.ensemble.runs * (len(self.learning_rates) or RATES_TIED)
+
+    def cost(self, execution: Execution) -> Cost:
+        """Of training on a CPU; diverging runs make it cheaper."""
+        runs, network = self.trajectories, self.ensemble.network
+        weights = 8e-6 * runs * network.parameters
+        recorded = 24e-6 * runs * (self.epochs + 1)
+        megabytes = MEGABYTES_TO_START + recorded + weights * (6 + 2 * len(self.snapshot_epochs))
+        if network.is_linear:
+            step = SECONDS_PER_LAYER_STEP + SECONDS_PER_LAYER_STEP_AND_RUN * runs
+            return Cost(SECONDS_TO_START + step * network.depth * self.epochs, megabytes)
+        kernel = "torch" if execution.kernel == "torch" or why_not(network) else "fused"
+        each = SECONDS_PER_SAMPLE_AND_PARAMETER[kernel]
+        seconds = SECONDS_TO_START + each * SAMPLES * network.parameters * runs * self.epochs
+        # The fused kernel's bits do not depend on the threads.
+        threads = 2 if kernel == "fused" and seconds > SECONDS_FOR_TWO_THREADS else 1
+        return Cost(seconds, megabytes + MEGABYTES_OF_SAMPLES[kernel] + 6 * weights, threads, wants_gpu=True)
+
+    def reads(self, results: Path) -> list[Path]:
+        """Of the data a linear network reads the moments alone, any other every sample."""
+        of_data = "moments.npz" if self.ensemble.network.is_linear else "samples.npz"
+        of_sweep = self.sweep.written(results) if self.sweep else []
+        return [*self.data.written(results, of_data), *of_sweep]
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Train, from the checkpoint of an interrupted run if there is one.
+
+        Raises:
+            ResauditError: an input is missing or of other settings, or the kernel wanted cannot be used here.
+        """
+        import torch
+
+        from resaudit.checkpoints import Checkpoint, heeded_signals
+        from resaudit.training.ensemble import Descent
+
+        device = torch.device(work.device)
+        with heeded_signals() as signalled:
+            objective, work.record["kernel"] = self.objective(work, device)
+            rates = self.rates(work.results)
+            made_by = self.made_by(rates, work.record)
+            checkpoint = Checkpoint(work.checkpoints, Descent, made_by, work.execution.checkpoint_seconds)
+            start = checkpoint.read()
+            if start is not None:
+                work.record["resumed from epoch"] = int(start.epoch)
+                work.record["seconds before"] = checkpoint.seconds_before
+            trajectory = train(self, objective, rates, device, start, lambda s: checkpoint.keep(s, signalled()))
+        return {"trajectory.npz": trajectory}
+
+    def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
+        """What is descended, and what computes it, in words."""
+        from resaudit.training.objectives import linear_objective, sampled_objective
+
+        network = self.ensemble.network
+        if network.is_linear:
+            return linear_objective(network, self.data.moments(work.results), device)
+        return sampled_objective(network, self.data.samples(work.results), device, work.execution.kernel)
+
+    def rates(self, results: Path) -> Sequence[float]:
+        """The learning rates that it trains at."""
+        from resaudit.training.rates import followed_rates
+
+        if self.sweep is None or self.rate is None:
+            return self.learning_rates
+        return followed_rates(self.sweep.trajectory(results), self.rate)
+
+    def made_by(self, rates: Sequence[float], record: Mapping[str, Any]) -> dict[str, Any]:
+        """All that the bits of a descent depend on."""
+        import torch
+
+        from resaudit.plan.code import code_sha256
+
+        return {
+            "settings": self.identity,
+            "learning rates": list(rates),
+            "kernel": record["kernel"],
+            "device": record["device"],
+            "torch version": torch.__version__,
+            "code version": code_sha256(__name__),
+        }
+
+    def trajectory(self, results: Path, with_snapshots: bool = False) -> "Trajectory":
+        """What it recorded, its weights only where they are wanted.
+
+        Raises:
+            ResauditError: as :func:`resaudit.results.read_result`.
+        """
+        from resaudit.training.trajectory import Trajectory
+
+        without = () if with_snapshots else ("snapshots",)
+        return read_result(self, results, "trajectory.npz", Trajectory, without)
+
+
+def train(
+    job: Train,
+    objective: "Objective",
+    learning_rates: Sequence[float],
+    device: "torch.device",
+    start: "Descent | None" = None,
+    after_epoch: "AfterEpoch | None" = None,
+) -> "Trajectory":
+    """Train every seed of the ensemble at every learning rate, rates outermost.
+
+    :func:`resaudit.training.ensemble.descend` says the rest.
+    """
+    import torch
+
+    from resaudit.progress import with_progress
+    from resaudit.training.ensemble import descend, go_on
+
+    weights = job.ensemble.initial_weights().to(device).repeat(1, len(learning_rates), 1, 1)
+    return descend(
+        objective,
+        weights,
+        torch.tensor(learning_rates, dtype=weights.dtype).repeat_interleave(job.ensemble.runs).to(device),
+        job.epochs,
+        job.snapshot_epochs,
+        lambda epochs: with_progress(epochs, f"{job.id} epochs"),
+        start,
+        after_epoch or go_on,
+    )

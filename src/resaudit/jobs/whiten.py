@@ -1,0 +1,91 @@
+"""Whitening a data set: its leading principal components, scaled to unit variance, and the moments of the result."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from resaudit.errors import ResauditError
+from resaudit.jobs.fetch import Fetch
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.results import read_result
+
+if TYPE_CHECKING:
+    from resaudit.datasets.moments import Moments
+    from resaudit.datasets.whitening import Whitened
+
+LARGEST_WHITENING_ERROR = 1e-12
+
+
+@dataclass(frozen=True)
+class Whiten(Job):
+    """Whitened data.
+
+    Attributes:
+        data: the raw files.
+        components: principal components that are kept.
+        centered: whether the mean is subtracted first.
+    """
+
+    kind: ClassVar[str] = "whiten"
+    files: ClassVar[tuple[str, ...]] = ("samples.npz", "moments.npz", "summary.json")
+
+    data: Fetch
+    components: int
+    centered: bool
+
+    @property
+    def stem(self) -> str:
+        """Data set, components and mean."""
+        mean = "centered" if self.centered else "uncentered"
+        return f"{self.data.dataset.name}-pca{self.components}-{mean}"
+
+    def cost(self, execution: Execution) -> Cost:
+        """At most, as measured on MNIST."""
+        return Cost(7.0, 1200.0)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Whiten the training images.
+
+        Raises:
+            ResauditError: raw files are missing or damaged, or have too few directions to be whitened.
+        """
+        from resaudit.datasets.moments import moments_of
+        from resaudit.datasets.whitening import whiten
+
+        whitened = whiten(*self.data.training_set(), self.components, self.centered)
+        moments = moments_of(whitened.inputs, whitened.targets)
+        return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
+
+    def samples(self, results: Path) -> "Whitened":
+        """Every sample, whitened; raises ResauditError as :func:`resaudit.results.read_result`."""
+        from resaudit.datasets.whitening import Whitened
+
+        return read_result(self, results, "samples.npz", Whitened)
+
+    def moments(self, results: Path) -> "Moments":
+        """The moments; raises likewise."""
+        from resaudit.datasets.moments import Moments
+
+        return read_result(self, results, "moments.npz", Moments)
+
+
+def summary(whitened: "Whitened", moments: "Moments") -> dict[str, Any]:
+    """What a reader may want to know of whitened data.
+
+    Raises:
+        ResauditError: their second moments are not the identity.
+    """
+    not_white = float(np.abs(moments.xx - np.eye(len(moments.xx))).max())
+    if not not_white < LARGEST_WHITENING_ERROR:
+        raise ResauditError(
+            f"whitening failed: the inputs' second moments are {not_white:.1e} from the identity, allowed is "
+            f"{LARGEST_WHITENING_ERROR:.0e}; keep fewer components (whitening.components)"
+        )
+    return {
+        "samples": len(whitened.labels),
+        "largest difference of the second moments to the identity": not_white,
+        "explained variance": whitened.explained_variance.tolist(),
+        "optimal loss": moments.optimal_loss,
+    }

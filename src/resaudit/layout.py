@@ -1,0 +1,40 @@
+"""Where a run's files lie."""
+
+import os
+from pathlib import Path
+
+from resaudit.config import Paths
+from resaudit.errors import ResauditError
+
+
+class Layout:
+    """The paths of every result, as Snakemake's rules name them too."""
+
+    def __init__(self, paths: Paths) -> None:
+        self.data = Path(paths.data)
+        self.results = Path(paths.results)
+        self.figures = Path(paths.figures)
+
+    def figure(self, name: str, suffix: str) -> Path:
+        """A file of ``paper/figure``."""
+        return self.figures / f"{name}.{suffix}"
+
+    def variant(self, name: str) -> Path:
+        """Folder of the figures drawn under a variant, by paper."""
+        return self.results / "variants" / name
+
+    def check_writable(self) -> None:
+        """See that all folders exist or can be made, before anything is run.
+
+        Raises:
+            ResauditError: one cannot be written to.
+        """
+        for key in ("data", "results", "figures"):
+            folder: Path = getattr(self, key)
+            try:
+                there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+            except OSError as error:
+                raise ResauditError(f"cannot write into paths.{key}: {error.strerror}; choose another") from error
+            if not there.is_dir() or not os.access(there, os.W_OK):
+                reason = "not writable" if there.is_dir() else "not a folder"
+                raise ResauditError(f"cannot write into {folder}: {there} is {reason}; choose another paths.{key}")

@@ -1,0 +1,69 @@
+"""What code a job's result depends on, as a hash: only an edit that can change the result changes it."""
+
+import ast
+import hashlib
+import importlib.util
+from functools import cache
+from pathlib import Path
+
+import grimp
+
+PACKAGE = "resaudit"
+COMPILED = (".c", ".h")
+
+
+def code_sha256(*modules: str) -> str:
+    """SHA-256 of modules and of all of this package that they import, however indirectly.
+
+    Of Python the syntax tree counts, without docstrings and comments; of what is compiled, beside a module, each byte.
+
+    >>> code_sha256("resaudit.jobs.train") == code_sha256("resaudit.jobs.whiten")
+    False
+    """
+    digest = hashlib.sha256()
+    for name in sorted(closure(*modules)):
+        digest.update(f"{name}\0{_module_sha256(name)}\0".encode())
+    return digest.hexdigest()
+
+
+def closure(*modules: str) -> set[str]:
+    """Modules, all of this package that they import, however indirectly, and the packages that these lie in."""
+    found = set(modules).union(*(_graph().find_upstream_modules(module) for module in modules))
+    return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}
+
+
+@cache
+def _graph() -> grimp.ImportGraph:
+    return grimp.build_graph(PACKAGE, cache_dir=None)
+
+
+@cache
+def _module_sha256(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin)
+    digest = hashlib.sha256(_meaning(source.read_text(encoding="utf-8")).encode())
+    if spec.submodule_search_locations:
+        for file in sorted(file for file in source.parent.iterdir() if file.suffix in COMPILED):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _meaning(source: str) -> str:
+    r"""A module's syntax tree without docstrings.
+
+    >>> _meaning("def f(x):\n    'Twice.'\n    return 2 * x  # at once") == _meaning("def f(x): return 2 * x")
+    True
+    """
+    tree = ast.parse(source)
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if (
+                isinstance(first, ast.Expr)
+                and isinstance(first.value, ast.Constant)
+                and isinstance(first.value.value, str)
+            ):
+                node.body = node.body[1:]
+    return ast.dump(tree)

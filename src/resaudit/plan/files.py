@@ -1,0 +1,77 @@
+"""Jobs as files: ``results/plan/<kind>/<id>.json``, which say all of a job, to ``resaudit run`` and to a reader."""
+
+import importlib
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from resaudit.errors import ResauditError
+from resaudit.files import read_json, write_json
+from resaudit.plan.job import Execution, Job
+
+
+def plan_file(results: Path, key: str) -> Path:
+    """The file of a job, by its ``kind/id``."""
+    return results / "plan" / f"{key}.json"
+
+
+def write_job(job: Job, execution: Execution, results: Path) -> Path:
+    """Write a job, and the jobs whose results it reads, unless that stands there already.
+
+    Returns:
+        The job's file.
+    """
+    for needed in job.inputs.values():
+        write_job(needed, execution, results)
+    path = plan_file(results, job.key)
+    content = {
+        "kind": job.kind,
+        "id": job.id,
+        "settings": job.settings,
+        "inputs": {name: needed.key for name, needed in job.inputs.items()},
+        "cost": asdict(job.cost(execution)),
+        "execution": asdict(execution),
+    }
+    if not path.is_file() or read_json(path) != content:
+        write_json(path, content)
+    return path
+
+
+def read_job(results: Path, key: str) -> tuple[Job, Execution]:
+    """The job of a ``kind/id``, and how it is to run.
+
+    Raises:
+        ResauditError: there is no such job in this folder's plan, or its file has been changed.
+    """
+    path = plan_file(results, key)
+    try:
+        content = read_json(path)
+        needed = {name: read_job(results, other)[0] for name, other in content["inputs"].items()}
+        job: Job = TypeAdapter(kind_named(content["kind"])).validate_python(content["settings"] | needed)
+        execution = TypeAdapter(Execution).validate_python(content["execution"])
+    except FileNotFoundError:
+        raise ResauditError(f"no job {key!r} in {results}; jobs are planned by 'snakemake -n'") from None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        what = f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error
+        raise ResauditError(f"{path} cannot be read ({what}); remove it and run snakemake again") from error
+    if job.key != key:
+        raise ResauditError(f"{path} is of the job {job.key}; remove it and run snakemake again")
+    return job, execution
+
+
+def kind_named(kind: str) -> type[Any]:
+    """The class of a kind of job: that of its module in :mod:`resaudit.jobs` which has its name.
+
+    Raises:
+        ResauditError: there is no such kind.
+    """
+    module = f"resaudit.jobs.{kind}"
+    try:
+        content = vars(importlib.import_module(module)).values()
+    except ModuleNotFoundError as error:
+        if error.name != module:
+            raise
+        raise ResauditError(f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs") from None
+    return next(c for c in content if isinstance(c, type) and issubclass(c, Job) and c.__dict__.get("kind") == kind)

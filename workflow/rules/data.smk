@@ -1,0 +1,24 @@
+# Fetching raw data: one rule a data set, since each has file names of its own.
+
+
+for dataset, fetch in DATASETS.items():
+
+    rule:
+        name:
+            f"fetch_{dataset}"
+        output:
+            fetch.written(RESULTS),
+        log:
+            LOGS / "fetch" / f"{dataset}.log",
+        benchmark:
+            BENCHMARKS / "fetch" / f"{dataset}.tsv"
+        # On the machine that Snakemake runs on: a cluster's nodes may have no network.
+        localrule: True
+        threads: 1
+        resources:
+            mem_mb=1000,
+            runtime=30,
+        params:
+            key=fetch.key,
+        shell:
+            "{RESAUDIT} run {params.key} --results {RESULTS:q} 2>&1 | tee {log:q} >&2"

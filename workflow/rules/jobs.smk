@@ -1,0 +1,81 @@
+# The jobs that compute results, one rule a kind (src/resaudit/jobs): `resaudit run` reads the job's file in results/plan.
+
+
+rule whiten:
+    input:
+        inputs_of("whiten"),
+    output:
+        outputs_of("whiten"),
+    log:
+        LOGS / "whiten" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "whiten" / "{id}.tsv"
+    threads: threads_of("whiten")
+    resources:
+        mem_mb=mem_mb_of("whiten"),
+        runtime=runtime_of("whiten"),
+        gpu=gpus_of("whiten"),
+    params:
+        code=code("jobs.whiten"),
+    shell:
+        RUN
+
+
+rule train:
+    input:
+        inputs_of("train"),
+    output:
+        outputs_of("train"),
+    log:
+        LOGS / "train" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "train" / "{id}.tsv"
+    threads: threads_of("train")
+    resources:
+        mem_mb=mem_mb_of("train"),
+        runtime=runtime_of("train"),
+        gpu=gpus_of("train"),
+    params:
+        code=code("jobs.train"),
+    shell:
+        RUN
+
+
+rule hessians:
+    input:
+        inputs_of("hessians"),
+    output:
+        outputs_of("hessians"),
+    log:
+        LOGS / "hessians" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "hessians" / "{id}.tsv"
+    threads: threads_of("hessians")
+    resources:
+        mem_mb=mem_mb_of("hessians"),
+        runtime=runtime_of("hessians"),
+        gpu=gpus_of("hessians"),
+    params:
+        code=code("jobs.hessians"),
+    shell:
+        RUN
+
+
+rule theorem:
+    input:
+        inputs_of("theorem"),
+    output:
+        outputs_of("theorem"),
+    log:
+        LOGS / "theorem" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "theorem" / "{id}.tsv"
+    threads: threads_of("theorem")
+    resources:
+        mem_mb=mem_mb_of("theorem"),
+        runtime=runtime_of("theorem"),
+        gpu=gpus_of("theorem"),
+    params:
+        code=code("jobs.theorem"),
+    shell:
+        RUN
