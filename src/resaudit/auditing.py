@@ -7,8 +7,7 @@ from typing import Any
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
-from resaudit.integrity import write_sealed
+from resaudit.files import Layout, write_json
 from resaudit.plan import Plan
 from resaudit.report.page import write_page
 from resaudit.report.schema import check_audit
@@ -24,7 +23,7 @@ def run_report(plan: Plan, overrides: Sequence[str]) -> None:
     """
     figures, made = Layout(plan.config.paths).figures, make_audit(plan, overrides)
     check_audit(made)
-    write_sealed(figures / "audit.json", made)
+    write_json(figures / "audit.json", made)
     write_page(figures / "audit.json", figures / "audit.html")
 
 

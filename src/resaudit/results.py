@@ -10,7 +10,6 @@ from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, read_json, sha256_of
-from resaudit.integrity import read_sealed
 from resaudit.plan import Ensemble, FigurePlan, Hessians, Verification, WhitenedData
 from resaudit.theory.records import RECORDS, Record
 from resaudit.training.trajectory import Trajectory
@@ -83,7 +82,7 @@ def machine_classes(layout: Layout, part: FigurePlan) -> list[dict[str, Any]]:
     """The classes of machine that a figure's results were computed on, each once; the results must be readable."""
     found: list[dict[str, Any]] = []
     for folder in job_folders(layout, part):
-        computed_on = read_sealed(folder / "provenance.json").get("machine class")
+        computed_on = read_json(folder / "provenance.json").get("machine class")
         if computed_on is not None and computed_on not in found:
             found.append(computed_on)
     return found
@@ -93,7 +92,7 @@ def _as_written(folder: Path, name: str) -> Path:
     """A result's path, its bytes being those that the stage which made it wrote."""
     path, provenance = folder / name, folder / "provenance.json"
     try:
-        written = read_sealed(provenance)["sha256"][name]
+        written = read_json(provenance)["sha256"][name]
         found = sha256_of(path)
     except FileNotFoundError as error:
         raise ResauditError(f"{error.filename} does not exist; remove {folder} and run again") from None

@@ -23,7 +23,6 @@ from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.devices import claim_device
 from resaudit.errors import ResauditError
 from resaudit.files import Layout, sha256_of, write_json
-from resaudit.integrity import write_sealed
 from resaudit.machine import machine_class
 from resaudit.networks.initialization import initial_weights
 from resaudit.plan import Ensemble, Hessians, Plan, Verification
@@ -232,4 +231,4 @@ def _recorded(folder: Path, settings: dict[str, Any], device: torch.device) -> I
     ran["seconds"] = round(time.monotonic() - start, 2)
     ran["machine class"] = machine_class(ran["device"])
     ran["sha256"] = {file.name: sha256_of(file) for file in sorted(folder.glob("*.npz"))}
-    write_sealed(folder / "provenance.json", ran | provenance())
+    write_json(folder / "provenance.json", ran | provenance())

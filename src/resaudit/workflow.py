@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, Any
@@ -13,8 +13,6 @@ from hydra.core.override_parser.types import Quote, QuotedString
 
 from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
-from resaudit.integrity import check_dates, check_untouched
 from resaudit.locks import REFUSED, locked, own_folder
 from resaudit.plan import Plan
 from resaudit.training.kernels.library import kernel_of
@@ -114,17 +112,6 @@ def errors_in_one_line() -> Iterator[None]:
         yield
     except ResauditError as error:
         sys.exit(f"resaudit: error: {error}")
-
-
-def check_files(layout: Layout, figures: Iterable[str]) -> None:
-    """See that what is there is what was written, and not of a wrong date, unless a run is at work on it.
-
-    Raises:
-        ResauditError: as :func:`resaudit.integrity.check_untouched` and :func:`resaudit.integrity.check_dates`.
-    """
-    if not _at_work(layout.results):
-        check_untouched(layout, figures)
-        check_dates(layout)
 
 
 def _at_work(folder: Path) -> bool:

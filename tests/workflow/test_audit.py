@@ -15,7 +15,6 @@ import yaml
 from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.datasets.idx import parse_idx, to_idx
-from resaudit.integrity import unsealed
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes
 from tests.conftest import CHECKOUT, Completed, run_command, smoke
@@ -126,7 +125,7 @@ def edited(change: Callable[[str], str], with_digest: bool) -> Callable[[Path], 
         csv.write_text(change(csv.read_text(encoding="utf-8")), encoding="utf-8")
         if with_digest:
             about = csv.with_suffix(".json")
-            said = unsealed(json.loads(about.read_text(encoding="utf-8")))
+            said = json.loads(about.read_text(encoding="utf-8"))
             said["sha256"] = hashlib.sha256(csv.read_bytes()).hexdigest()
             about.write_text(json.dumps(said), encoding="utf-8")
 

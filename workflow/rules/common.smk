@@ -23,7 +23,6 @@ from resaudit.files import Layout, sweep
 from resaudit.papers.formats import FORMATS
 from resaudit.programme import Programme, evidence_figures
 from resaudit.workflow import (
-    check_files,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
@@ -43,8 +42,6 @@ with errors_in_one_line():
     # Decided once, and told to each job that may use a GPU.
     DEVICE = settled(PLAN.config.device)
     PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
-    if workflow.is_main_process:
-        check_files(FILES, [*PLAN.figures, *(f"{paper}/robustness" for paper in PAPERS)])
 
 # One that waits for its GPU would keep a processor from jobs that want none.
 if DEVICE is not PLAN.config.device and DEVICE is Device.cuda and "gpu" not in workflow.global_resources:

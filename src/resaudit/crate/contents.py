@@ -13,7 +13,6 @@ from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.files import Layout
-from resaudit.integrity import unsealed
 from resaudit.plan import Plan
 from resaudit.report.schema import read_audit
 
@@ -127,7 +126,7 @@ def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
 
 def _data_of(path: Path) -> str:
     """The id of the whitened data that a job saw, which becomes the name of a folder in the crate."""
-    data = _object(path, _read(path)).get("data")
+    data = _parsed(path, _read(path)).get("data")
     if not isinstance(data, str) or not _ID.fullmatch(data):
         raise ResauditError(f"{path} names no data; remove {path.parent} and run again")
     return data
@@ -135,7 +134,7 @@ def _data_of(path: Path) -> str:
 
 def _job(path: Path, content: bytes) -> dict[str, Any]:
     """The provenance of a job."""
-    job = _object(path, content)
+    job = _parsed(path, content)
     try:
         datetime.fromisoformat(job["finished"])
         timedelta(seconds=job["seconds"])
@@ -148,10 +147,11 @@ def _job(path: Path, content: bytes) -> dict[str, Any]:
     return job
 
 
-def _object(path: Path, content: bytes) -> dict[str, Any]:
+def _parsed(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        return unsealed(json.loads(content))
-    except (ValueError, RecursionError) as error:
+        parsed: dict[str, Any] = json.loads(content)
+        return parsed
+    except ValueError as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
 
 
