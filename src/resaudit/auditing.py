@@ -2,15 +2,12 @@
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
-from xml.etree import ElementTree
 
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError
-from resaudit.files import written_whole
-from resaudit.integrity import write_sealed
+from resaudit.files import write_json
 from resaudit.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.report.page import write_page
@@ -27,7 +24,7 @@ def run_report(plan: Plan, overrides: Sequence[str]) -> None:
     """
     figures, made = Layout(plan.config.paths).figures, make_audit(plan, overrides)
     check_audit(made)
-    write_sealed(figures / "audit.json", made)
+    write_json(figures / "audit.json", made)
     write_page(figures / "audit.json", figures / "audit.html")
 
 
@@ -37,7 +34,6 @@ def run_audit(
     say: Callable[[str], Any],
     wanted: str | None = None,
     strict: bool = False,
-    junit: Path | None = None,
 ) -> None:
     """Say the verdict on every claim, or on one in full.
 
@@ -50,9 +46,6 @@ def run_audit(
     chosen = _chosen(claims, wanted, plan)
     for line in in_full(chosen[0]) if wanted else verdict_table(audit, chosen):
         say(line)
-    if junit:
-        with written_whole(junit) as temporary:
-            temporary.write_bytes(junit_xml(chosen))
     others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
@@ -120,31 +113,6 @@ def in_full(claim: Json) -> Iterator[str]:
             )
     if claim["command"]:
         yield f"\nagain: {claim['command']}"
-
-
-def junit_xml(claims: Sequence[Json]) -> bytes:
-    """The verdicts as JUnit has them: contradicted and inconclusive claims fail, claims not run are skipped."""
-    failing = [c for c in claims if c["verdict"] in (Verdict.contradicted.value, Verdict.inconclusive.value)]
-    skipped = [c for c in claims if c["verdict"] == Verdict.not_run.value]
-    suite = ElementTree.Element(
-        "testsuite",
-        name="resaudit",
-        tests=str(len(claims)),
-        failures=str(len(failing)),
-        skipped=str(len(skipped)),
-        errors="0",
-    )
-    for claim in claims:
-        paper, name = claim["id"].split("/")
-        case = ElementTree.SubElement(suite, "testcase", classname=paper, name=name)
-        if claim in failing:
-            ElementTree.SubElement(case, "failure", type=claim["verdict"], message=claim["why"]).text = claim[
-                "statement"
-            ]
-        elif claim in skipped:
-            ElementTree.SubElement(case, "skipped", message=claim["why"])
-    document: bytes = ElementTree.tostring(suite, encoding="utf-8", xml_declaration=True)
-    return document
 
 
 def _commit(audit: Json) -> str:

@@ -168,14 +168,13 @@ def report(overrides: Overrides) -> None:
 @cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
-@click.option("--junit", type=click.Path(dir_okay=False, path_type=Path), help="Write verdicts as JUnit XML too.")
 @_with_overrides
-def audit(wanted: str | None, strict: bool, junit: Path | None, overrides: Overrides) -> None:
+def audit(wanted: str | None, strict: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables drawn here."""
     plan = _plan(overrides)
     from resaudit.auditing import run_audit
 
-    run_audit(plan, overrides, click.echo, wanted, strict, junit)
+    run_audit(plan, overrides, click.echo, wanted, strict)
 
 
 @cli.command("list")

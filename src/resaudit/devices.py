@@ -7,17 +7,16 @@ import os
 import re
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterable, MutableMapping
 from pathlib import Path
-from typing import IO
 
-from resaudit.locks import REFUSED, locked, own_folder
+from resaudit.errors import ResauditError
+from resaudit.locks import hold
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS_BETWEEN_TRIES = 1.0
-
-_held: list[IO[str]] = []
 
 
 def claim_device(
@@ -38,27 +37,22 @@ def claim_device(
         The device as ``CUDA_VISIBLE_DEVICES`` names it; None where there is none.
 
     Raises:
-        ResauditError: the locks' folder cannot be made, or is another user's.
+        ResauditError: the locks' folder cannot be made.
     """
     devices = visible_devices(environment, nodes)
-    if not devices or _held:
-        return devices[0] if devices else None
+    if not devices:
+        return None
     folder = folder or _folder_of_locks(environment)
     said = False
     while True:
         for device in devices:
             try:
-                lock = locked(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.lock")
-            except OSError as error:
-                if error.errno not in REFUSED:
-                    raise
-                unshared = (
-                    f"{folder} is on a file system without locks, so jobs may meet on one GPU; set TMPDIR to another"
-                )
+                is_ours = hold(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.lock")
+            except NotImplementedError as error:
+                unshared = f"{error}, so jobs may meet on one GPU; set TMPDIR to another folder"
                 print(f"resaudit: warning: {unshared}", file=sys.stderr, flush=True)
                 return device
-            if lock:
-                _held.append(lock)
+            if is_ours:
                 environment[VISIBLE] = device
                 return device
         if not said:
@@ -112,4 +106,10 @@ def _until_invalid(names: Iterable[str]) -> Iterable[str]:
 
 def _folder_of_locks(environment: MutableMapping[str, str]) -> Path:
     job = environment.get("SLURM_JOB_ID")
-    return own_folder(f"devices-{os.getuid()}{f'-slurm-{job}' if job else ''}")
+    folder = Path(tempfile.gettempdir()) / f"resaudit-devices-{os.getuid()}{f'-slurm-{job}' if job else ''}"
+    try:
+        folder.mkdir(mode=0o700, exist_ok=True)
+    except OSError as error:
+        said = f"cannot make {folder} for locks: {error.strerror}; set TMPDIR to another folder"
+        raise ResauditError(said) from error
+    return folder

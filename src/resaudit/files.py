@@ -68,7 +68,4 @@ def read_json(path: Path) -> Any:
         OSError: it is missing or may not be read.
         ValueError: it is no JSON.
     """
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except RecursionError as error:
-        raise ValueError("it is nested too deeply") from error
+    return json.loads(path.read_text(encoding="utf-8"))

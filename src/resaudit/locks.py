@@ -1,62 +1,34 @@
-"""Locks of the operating system's, which go with the process that holds them, however it ends."""
+"""Locks of the operating system's, which end with the process that holds them, however it ends."""
 
 import errno
-import fcntl
-import os
-import stat
-import tempfile
-import time
 from pathlib import Path
-from typing import IO
 
-from resaudit.errors import ResauditError
+from filelock import FileLock, Timeout
 
-REFUSED = (errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.ENOLCK)
-"""What a file system says that has no locks."""
+_NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
+_held: list[FileLock] = []
+"""A lock is released with its object."""
 
 
-def locked(path: Path, shared: bool = False, tries: int = 1) -> IO[str] | None:
-    """An open file with a lock on it, held until the file is closed or the process ends.
-
-    Args:
-        path: of the file, made if it is not there.
-        shared: whether others may hold such a lock too; the file is then only read, and must be there.
-        tries: at intervals of 0.05 s, since another process may hold it for an instant only, to see whether it is held.
+def hold(path: Path) -> bool:
+    """Hold a lock on a file until this process ends; to hold it twice is to hold it once.
 
     Returns:
-        None where another process holds it.
+        Whether this process holds it; False where another does.
 
     Raises:
-        OSError: the file cannot be opened, or its file system has no locks.
+        NotImplementedError: the file system has no flock.
+        OSError: the file cannot be opened.
     """
-    file = path.open("r" if shared else "a+", encoding="utf-8")
-    for left in reversed(range(tries)):
-        try:
-            fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
-            return file
-        except BlockingIOError:
-            time.sleep(0.05 if left else 0)
-        except OSError:
-            file.close()
-            raise
-    file.close()
-    return None
-
-
-def own_folder(name: str) -> Path:
-    """The user's own folder of this name for locks, among the temporary files of this machine.
-
-    Raises:
-        ResauditError: it cannot be made, or is another user's.
-    """
-    folder = Path(tempfile.gettempdir()) / f"resaudit-{name}"
+    # Not filelock's own fallback: a run killed on one node would keep out the next one on another.
+    lock = FileLock(path, blocking=False, fallback_to_soft=False, is_singleton=True)
     try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-        found = folder.lstat()
+        lock.acquire()
+    except Timeout:
+        return False
     except OSError as error:
-        raise ResauditError(
-            f"cannot make {folder} for locks: {error.strerror}; set TMPDIR to another folder"
-        ) from error
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
-        raise ResauditError(f"{folder}, for locks, is not a folder of yours; set TMPDIR to another")
-    return folder
+        if error.errno in _NO_FLOCK:
+            raise NotImplementedError(f"the file system of {path.parent} has no flock") from error
+        raise
+    _held.append(lock)
+    return True

@@ -1,29 +1,24 @@
 """What the Snakefile needs: its command line turned into overrides, and one run at a time in a folder."""
 
-import hashlib
 import os
 import re
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
 from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
-from resaudit.integrity import check_dates, check_untouched
 from resaudit.jobs.train import Train
-from resaudit.layout import Layout
-from resaudit.locks import REFUSED, locked, own_folder
+from resaudit.locks import hold
 from resaudit.plan.plan import Plan
 from resaudit.training.kernels.library import kernel_of
 
-TRIES = 3
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """What Hydra takes for another value than the text, where it has no quotes."""
-_held: list[IO[str]] = []
 
 
 def overrides_from(config: Mapping[str, Any]) -> list[str]:
@@ -118,65 +113,24 @@ def errors_in_one_line() -> Iterator[None]:
         sys.exit(f"resaudit: error: {error}")
 
 
-def check_files(layout: Layout, figures: Iterable[str]) -> None:
-    """See that what is there is what was written, and not of a wrong date, unless a run is at work on it.
-
-    Raises:
-        ResauditError: as :func:`resaudit.integrity.check_untouched` and :func:`resaudit.integrity.check_dates`.
-    """
-    if not _at_work(layout.results):
-        check_untouched(layout, figures)
-        check_dates(layout)
-
-
-def _at_work(folder: Path) -> bool:
-    if not (folder / ".lock").is_file():
-        return False
-    lock = _lock_of(folder, shared=True)
-    if lock:
-        lock.close()
-    return lock is None
-
-
-def _lock_of(folder: Path, shared: bool = False) -> IO[str] | None:
-    """The lock on a results folder; where its file system has none, one in its stead among the temporary files."""
-    path = folder / ".lock"
-    try:
-        return locked(path, shared, TRIES)
-    except OSError as error:
-        if error.errno not in REFUSED:
-            raise
-    if not shared:
-        said = (
-            f"the file system of {folder} has no locks: a second run in it is noticed on this machine only, if at all"
-        )
-        print(f"resaudit: warning: {said}", file=sys.stderr)
-    name = hashlib.sha256(str(path.resolve()).encode()).hexdigest()[:16]
-    stead = own_folder(f"runs-{os.getuid()}") / f"{name}.lock"
-    try:
-        return locked(stead, tries=TRIES)
-    except OSError as error:
-        if error.errno not in REFUSED:
-            raise
-        return stead.open(encoding="utf-8")
-
-
 def hold_lock(folder: Path) -> None:
-    """Hold a lock on a results folder until this process ends, however it ends.
+    """Hold a lock on a results folder until this process ends; where its file system has no flock, warn and go on.
+
+    Snakemake's own lock cannot stand in: it is chosen before the Snakefile is read (``nolock`` in profiles/default).
 
     Raises:
-        ResauditError: another process holds it, or the folder cannot be written to.
+        ResauditError: another process holds the lock, or the folder cannot be written to.
     """
     path = folder / ".lock"
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        lock = _lock_of(folder)
-        if lock is None:
+        if not hold(path):
             raise ResauditError(
-                f"another run (process {path.read_text(encoding='utf-8').strip()}) is at work in {folder}; "
+                f"another run (process {path.read_text(encoding='utf-8')}) is at work in {folder}; "
                 "wait for it, or give this one another paths.results and paths.figures"
             )
         path.write_text(str(os.getpid()), encoding="utf-8")
+    except NotImplementedError as error:
+        print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
     except OSError as error:
         raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error
-    _held.append(lock)

@@ -14,7 +14,6 @@ import pytest
 from resaudit.composition import load
 from resaudit.errors import ResauditError
 from resaudit.layout import Layout
-from resaudit.integrity import check_untouched
 from resaudit.papers.evidence import gather
 from resaudit.plan import Plan, make_plan
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
@@ -71,8 +70,8 @@ RESULTS = [
     "curvature/*/spectra.npz", "curvature/*/settings.json", "curvature/*/provenance.json",
     "theory/*/measurements.npz", "theory/*/settings.json", "theory/*/provenance.json",
 ]  # fmt: skip
-DRAWN = [f"{name}.{suffix}" for name in NAMES[:1] for suffix in ("csv", "json", "pdf", "svg", "png")]
-AUDIT = ["audit.json", "audit.html"]
+SHOWN = [f"{NAMES[0]}.{suffix}" for suffix in ("csv", "svg")]
+"""What the page is made from: it carries a SHA-256. A change that keeps the date is seen when something reads it."""
 
 
 def the_file(folder: Path, pattern: str) -> Path:
@@ -84,12 +83,19 @@ def read_all(plan: Plan, layout: Layout) -> None:
         gather(plan.figures[name], plan.data, layout)
 
 
-@pytest.mark.parametrize("way", [way for way in WAYS if "kept" not in way])
-@pytest.mark.parametrize("pattern", [p for p in RESULTS if not p.startswith("whiten/*/samples")])
+@pytest.mark.parametrize(
+    ("pattern", "way"),
+    [
+        (pattern, way)
+        for pattern in RESULTS
+        for way in WAYS
+        if "kept" not in way and "samples" not in pattern and ("provenance" not in pattern or way != "one byte")
+    ],
+)
 def test_a_result_that_is_not_what_was_computed_is_never_read(
     pattern: str, way: str, plan: Plan, undisturbed: Path, tmp_path: Path
 ) -> None:
-    """No date is looked at here. Samples are read by training with ReLUs and by theorems: see below."""
+    """Without dates. Samples: see below. Of a provenance only the SHA-256 of its results decides what is read."""
     shutil.copytree(undisturbed / "results", tmp_path / "results")
     layout = Layout(plan.config.paths)
     layout.results = tmp_path / "results"
@@ -101,20 +107,6 @@ def test_a_result_that_is_not_what_was_computed_is_never_read(
         pytest.skip("there is no other file of that kind")
     with pytest.raises(ResauditError, match=r"remove .* and run again|compute it first"):
         read_all(plan, layout)
-
-
-@pytest.mark.parametrize("way", [way for way in WAYS if way != "removed"])
-@pytest.mark.parametrize("file", [*DRAWN, *AUDIT])
-def test_a_drawing_that_is_not_what_was_drawn_is_said(
-    file: str, way: str, plan: Plan, undisturbed: Path, tmp_path: Path
-) -> None:
-    shutil.copytree(undisturbed / "figures", tmp_path / "figures")
-    layout = Layout(plan.config.paths)
-    layout.figures = tmp_path / "figures"
-    check_untouched(layout, NAMES)
-    WAYS[way](layout.figures / file)
-    with pytest.raises(ResauditError, match=r"not what was written, .*; remove .* and run again"):
-        check_untouched(layout, NAMES)
 
 
 def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undisturbed: Path) -> str:
@@ -137,14 +129,14 @@ def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undist
     return "redone" if "Nothing to be done" not in run.stdout + run.stderr else "not needed"
 
 
-# By default one of each kind, of the ways that Snakemake cannot see; all with -m slow.
+# By default a result in a way that Snakemake cannot see, and a table that it sees; all with -m slow.
 SOME = [
     ("results/train/*/trajectory.npz", "one byte, date kept", True),
-    (f"figures/{PAPER}/fig05.svg", "one byte, date kept", False),
+    (f"figures/{PAPER}/fig05.csv", "one byte", False),
 ]
 ALL = [
     *((f"results/{pattern}", way, "kept" in way) for pattern in RESULTS for way in WAYS if way != "cut, date kept"),
-    *((f"figures/{name}", way, False) for name in [*DRAWN, *AUDIT] for way in WAYS if way != "cut"),
+    *((f"figures/{name}", way, False) for name in SHOWN for way in WAYS if "kept" not in way),
 ]
 
 

@@ -41,11 +41,11 @@ def headed(header: str, content: bytes = b"few") -> bytes:
     return b"\x93NUMPY\x01\x00" + len(raw).to_bytes(2, "little") + raw + content
 
 
-def zipped(entries: dict[str, bytes], method: int = zipfile.ZIP_STORED) -> bytes:
+def zipped(entries: dict[str, bytes]) -> bytes:
     file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", method) as archive:
+    with zipfile.ZipFile(file, "w") as archive:
         for name, content in entries.items():
-            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content, method)
+            archive.writestr(zipfile.ZipInfo(name, (1980, 1, 1, 0, 0, 0)), content)
     return file.getvalue()
 
 
@@ -87,11 +87,6 @@ def test_object_arrays_are_not_unpickled(file: Path) -> None:
 def test_a_header_that_lies_takes_no_memory(shape: str, file: Path) -> None:
     entry = headed(f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}}}\n")
     assert loaded(file, zipped({"first.npy": entry, "second.npy": entry})) is None
-
-
-def test_a_bomb_takes_no_memory(file: Path) -> None:
-    entry = headed("{'descr': '|u1', 'fortran_order': False, 'shape': (8589934592,)}\n", bytes(2**28))
-    assert loaded(file, zipped({"first.npy": entry, "second.npy": entry}, zipfile.ZIP_DEFLATED)) is None
 
 
 HEADERS = st.builds(

@@ -31,8 +31,7 @@ JSON = st.recursive(
     lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.text(max_size=4), inner, max_size=3)),
     max_leaves=6,
 )
-DEEP = b"[" * 5_000
-ODD = st.sampled_from([b"", b"\0", DEEP, b"\xff\xfe{}", b"NaN", b"1" * 5000, b'{"a":1}{', b"null", b"[]", b"3"])
+ODD = st.sampled_from([b"", b"\0", b"\xff\xfe{}", b"NaN", b"1" * 5000, b'{"a":1}{', b"null", b"[]", b"3"])
 
 
 @st.composite

@@ -17,7 +17,6 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 from resaudit.errors import ResauditError
-from resaudit.integrity import sealed_page
 from resaudit.report.page import render, write_page
 from tests.report import example
 
@@ -333,8 +332,8 @@ def test_every_verdict_is_a_word_with_a_sign_of_its_own(opened: Opened) -> None:
 
 def test_the_same_audit_gives_the_same_page(folder: Path) -> None:
     audit = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
-    again = sealed_page(render(audit, folder))
-    assert sealed_page(render(audit, folder)) == again == (folder / "audit.html").read_text(encoding="utf-8")
+    again = render(audit, folder)
+    assert render(audit, folder) == again == (folder / "audit.html").read_text(encoding="utf-8")
 
 
 def test_the_page_names_nothing_that_would_be_loaded(folder: Path) -> None:

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 
 from resaudit.composition import load
-from resaudit.files import write_json
 from resaudit.layout import Layout
-from resaudit.integrity import write_sealed
+from resaudit.files import write_json
 from resaudit.machine import machine_class, processor
 from resaudit.plan import make_plan
 from resaudit.provenance import provenance
@@ -75,6 +74,6 @@ def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_pa
     assert others
     write_json(first / "provenance.json", {"finished": "before classes were recorded"})
     for folder in others[:-1]:
-        write_sealed(folder / "provenance.json", {"machine class": {"processor": "one"}})
-    write_sealed(others[-1] / "provenance.json", {"machine class": {"processor": "another"}})
+        write_json(folder / "provenance.json", {"machine class": {"processor": "one"}})
+    write_json(others[-1] / "provenance.json", {"machine class": {"processor": "another"}})
     assert machine_classes(layout, part) == [{"processor": "one"}, {"processor": "another"}]

@@ -17,7 +17,6 @@ from resaudit.plan.job import Cost
 from resaudit.plan.plan import execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.workflow import (
-    check_files,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
@@ -38,8 +37,6 @@ with errors_in_one_line():
     # The device is decided once, here, and stands in each job's file.
     EXECUTION = execution_of(PLAN.config)
     PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
-    if workflow.is_main_process:
-        check_files(FILES, [*PLAN.figures, *(f"{paper}/robustness" for paper in PAPERS)])
 
 # A job that waits for its GPU would keep a processor from jobs that want none.
 if PLAN.config.device.value == "auto" and EXECUTION.device == "cuda" and "gpu" not in workflow.global_resources:

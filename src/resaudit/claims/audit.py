@@ -13,7 +13,7 @@ from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criter
 from resaudit.config import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
-from resaudit.integrity import read_sealed
+from resaudit.files import read_json
 from resaudit.layout import Layout
 from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
@@ -249,7 +249,7 @@ def _ran(folder: Path) -> Json:
     if not path.is_file():
         return {}
     try:
-        ran: Json = read_sealed(path)
+        ran: Json = read_json(path)
         words = [ran[key] for key in ("device", "kernel") if key in ran]
         if not math.isfinite(ran["seconds"]) or not words or not all(isinstance(word, str) for word in words):
             raise ValueError("device, kernel or seconds are of another kind")

@@ -14,8 +14,7 @@ from resaudit.composition import load
 from resaudit.config import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, ledger_sha256
-from resaudit.files import sha256_of
-from resaudit.integrity import read_sealed, write_sealed
+from resaudit.files import read_json, sha256_of, write_json
 from resaudit.layout import Layout
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
@@ -71,7 +70,7 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        found = Robustness(**read_sealed(path))
+        found = Robustness(**read_json(path))
         _check_kinds(found)
         return found
     except (OSError, ValueError, TypeError) as error:
@@ -113,7 +112,7 @@ def run_vary(plans: Plans, paper: str) -> None:
     apply_style()
     drawings = save_drawing(plot(table, _titles(plans)), layout, name, _footer(plans, paper))
     made = {"sha256": sha256_of(csv), "drawings": drawings}
-    write_sealed(record, asdict(_record(plans, paper, table)) | made)
+    write_json(record, asdict(_record(plans, paper, table)) | made)
 
 
 def matrix(plans: Plans, paper: str) -> pd.DataFrame:

@@ -11,7 +11,6 @@ from typing import Any
 from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
-from resaudit.integrity import unsealed
 from resaudit.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.report.schema import read_audit
@@ -119,7 +118,7 @@ def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
 
 def _job(path: Path, content: bytes) -> dict[str, Any]:
     """The provenance of a job."""
-    job = _object(path, content)
+    job = _parsed(path, content)
     try:
         datetime.fromisoformat(job["finished"])
         timedelta(seconds=job["seconds"])
@@ -132,10 +131,11 @@ def _job(path: Path, content: bytes) -> dict[str, Any]:
     return job
 
 
-def _object(path: Path, content: bytes) -> dict[str, Any]:
+def _parsed(path: Path, content: bytes) -> dict[str, Any]:
     try:
-        return unsealed(json.loads(content))
-    except (ValueError, RecursionError) as error:
+        parsed: dict[str, Any] = json.loads(content)
+        return parsed
+    except ValueError as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
 
 

@@ -14,8 +14,7 @@ from resaudit.composition import load
 from resaudit.config import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
-from resaudit.files import sha256_of, written_whole
-from resaudit.integrity import read_sealed, write_sealed
+from resaudit.files import read_json, sha256_of, write_json, written_whole
 from resaudit.layout import Layout
 from resaudit.papers.evidence import Evidence, gather
 from resaudit.papers.formats import FORMATS
@@ -57,7 +56,7 @@ def run_draw(plan: Plan, name: str) -> None:
         "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in evidence.best.items()},
         "machine classes": machine_classes(plan.figures[name].jobs, layout.results),
     }
-    write_sealed(record, about(plan.config, paper, name) | made | provenance())
+    write_json(record, about(plan.config, paper, name) | made | provenance())
 
 
 def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> dict[str, str]:
@@ -114,7 +113,7 @@ def read_about(csv: Path) -> dict[str, Any]:
     """
     path = csv.with_suffix(".json")
     try:
-        said = read_sealed(path)
+        said: dict[str, Any] = read_json(path)
         wrong = [key for key, kind in SAID.items() if key in said and not isinstance(said[key], kind)]
         if wrong or "values" not in said:
             raise ValueError(f"{', '.join(wrong) or 'values'} missing or of another kind")

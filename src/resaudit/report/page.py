@@ -11,7 +11,6 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resaudit.files import written_whole
-from resaudit.integrity import sealed_page
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.schema import read_audit
@@ -55,7 +54,7 @@ def write_page(audit_file: Path, page_file: Path) -> None:
     Raises:
         ResauditError: the audit or a figure's file is missing or not what it should be, or the page cannot be written.
     """
-    text = sealed_page(render(read_audit(audit_file), audit_file.parent))
+    text = render(read_audit(audit_file), audit_file.parent)
     with written_whole(page_file) as temporary:
         temporary.write_text(text, encoding="utf-8", newline="\n")
 
