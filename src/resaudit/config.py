@@ -10,8 +10,8 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from resaudit.claims.claim import Claim
 from resaudit.errors import ResauditError
-from resaudit.ledger import Claim
 from resaudit.schema import bounded
 
 CONTROL = "control"

@@ -10,7 +10,6 @@ from typing import Any
 from resaudit.config import Assumption, Config, Device, Experiment, Figure, Otherwise, Protocol
 from resaudit.cost import Cost, curvature_cost, device_of, train_cost, verify_cost, wants_gpu
 from resaudit.files import Layout
-from resaudit.ledger import CHECK_NAMES
 from resaudit.plan import Ensemble, FigurePlan, Hessians, Plan, content_id
 from resaudit.training.kernels.library import kernel_of
 
@@ -186,12 +185,8 @@ def _where(job: Ensemble | Hessians, device: Device) -> str:
 
 def ledger_sha256(config: Config, paper: str) -> str:
     """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
-    claims = {
-        name: dataclasses.asdict(claim)
-        | {"checks": {key: [CHECK_NAMES[type(c)], dataclasses.asdict(c)] for key, c in claim.checks.items()}}
-        for name, claim in config.claims_of(paper).items()
-    }
-    return hashlib.sha256(json.dumps(claims, sort_keys=True, default=_words).encode()).hexdigest()
+    claims = {name: claim.model_dump(mode="json") for name, claim in config.claims_of(paper).items()}
+    return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint(plan: Plan, name: str) -> str:

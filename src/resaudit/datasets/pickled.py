@@ -79,7 +79,7 @@ class Array:
 class _ArraysOnly(pickle.Unpickler):
     """Gives stand-ins for what a pickle of arrays names, and refuses every other name."""
 
-    _ALLOWED = {  # noqa: RUF012  (read only)
+    _ALLOWED = {
         ("numpy.core.multiarray", "_reconstruct"): Array,
         ("numpy._core.multiarray", "_reconstruct"): Array,
         ("numpy", "ndarray"): Array,
