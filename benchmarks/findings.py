@@ -16,7 +16,7 @@ from resaudit.layout import Layout
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import end_to_end
 from resaudit.networks.network import Network
-from resaudit.papers.demystifying_resnet.by_loss import descending, interpolate
+from resaudit.papers.by_loss import descending, interpolate
 from resaudit.plan import make_plan
 from resaudit.results import load_moments
 from resaudit.training.ensemble import descend

@@ -20,10 +20,10 @@ from omegaconf.errors import OmegaConfBaseException
 from yaml import YAMLError
 
 from resaudit import config as configuration
+from resaudit.claims.claim import read_claim
 from resaudit.config import CONTROL, Config, Figure, Protocol
 from resaudit.errors import ResauditError
 from resaudit.layout import Layout
-from resaudit.ledger import CHECKS, Claim
 from resaudit.validation import check
 
 LARGEST_POWER = 300
@@ -81,9 +81,9 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
         if variant is not None:
             composed.paths.figures = str(Layout(composed.paths).variant(composed.variant))
         _apply_scale(composed, {o.key_or_group for o in parsed})
-        _type_claims(composed, sorted(file.stem for file in folder.glob("scale/*.yaml")))
         config = OmegaConf.to_object(composed)
     assert isinstance(config, Config)
+    _read_claims(config, sorted(file.stem for file in folder.glob("scale/*.yaml")))
     check(config)
     return config
 
@@ -212,30 +212,16 @@ def _others(given: Any, set_by_user: set[str]) -> list[dict[Any, Any]]:
     return [{key: value for key, value in other.items() if key not in set_by_user} for other in others]
 
 
-def _type_claims(composed: DictConfig, scales: list[str]) -> None:
-    """Put each claim, and each of its checks, over its schema, so that what they hold is typed."""
-    for paper, claims in composed.claims.items():
-        for name in claims:
-            where = f"claims.{paper}.{name}"
-            claims[name] = _typed(Claim, claims[name], where)
-            for scale in claims[name].needs.scales:
+def _read_claims(config: Config, scales: list[str]) -> None:
+    """Replace each claim's section with its model."""
+    for paper, sections in config.claims.items():
+        config.claims[paper] = {name: read_claim(paper, name, given) for name, given in sections.items()}
+        for name, claim in config.claims_of(paper).items():
+            for scale in claim.needs.scales:
                 if scale not in scales:
-                    raise ResauditError(f"{where}.needs.scales has {scale!r}; allowed: {', '.join(scales)}")
-            for part, given in claims[name].checks.items():
-                here = f"{where}.checks.{part}"
-                kind = given.get("check") if isinstance(given, DictConfig) else None
-                if kind not in CHECKS:
-                    raise ResauditError(f"{here}.check is {kind!r}; allowed: {', '.join(CHECKS)}")
-                parameters = {key: value for key, value in given.items() if key != "check"}
-                claims[name].checks[part] = _typed(CHECKS[kind], parameters, here)
-
-
-def _typed(schema: type, given: Any, where: str) -> Any:
-    try:
-        return OmegaConf.merge(OmegaConf.structured(schema), given)
-    except (OmegaConfBaseException, ValueError, TypeError) as error:
-        allowed = ", ".join(f.name for f in fields(schema))
-        raise ResauditError(f"{where}: {_in_one_line(error)}; allowed keys: {allowed}") from error
+                    raise ResauditError(
+                        f"claims.{paper}.{name}.needs.scales has {scale!r}; allowed: {', '.join(scales)}"
+                    )
 
 
 def _data_set_chosen(overrides: list[Override]) -> tuple[str, ...]:

@@ -10,9 +10,9 @@ from typing import Any
 
 from omegaconf import MISSING
 
+from resaudit.claims.claim import Claim
 from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset
 from resaudit.errors import ResauditError
-from resaudit.ledger import Claim
 from resaudit.schema import bounded
 
 CONTROL = "control"

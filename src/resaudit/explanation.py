@@ -9,7 +9,6 @@ from typing import Any
 
 from resaudit.config import Assumption, Config, Experiment, Figure, Otherwise, Protocol
 from resaudit.layout import Layout
-from resaudit.ledger import CHECK_NAMES
 from resaudit.plan.job import content_id
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
 
@@ -161,12 +160,8 @@ def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
 
 def ledger_sha256(config: Config, paper: str) -> str:
     """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
-    claims = {
-        name: dataclasses.asdict(claim)
-        | {"checks": {key: [CHECK_NAMES[type(c)], dataclasses.asdict(c)] for key, c in claim.checks.items()}}
-        for name, claim in config.claims_of(paper).items()
-    }
-    return hashlib.sha256(json.dumps(claims, sort_keys=True, default=_words).encode()).hexdigest()
+    claims = {name: claim.model_dump(mode="json") for name, claim in config.claims_of(paper).items()}
+    return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()
 
 
 def fingerprint(plan: Plan, name: str) -> str:

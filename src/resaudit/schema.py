@@ -1,15 +1,117 @@
-"""Fields with bounds, for the dataclasses of the configuration."""
+"""Models of the configuration, and their errors in one line each."""
 
+import unicodedata
+from collections.abc import Iterator
 from dataclasses import field
-from typing import Any
+from typing import Any, TypeVar
 
 from omegaconf import MISSING
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
+
+from resaudit.errors import ResauditError
+
+LONGEST_TEXT = 10_000
+_LONGEST_SHOWN = 40
+# Line breaks, other control characters, and halves of characters, which no file can hold.
+_UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
+class Model(BaseModel):
+    """A section of the configuration: known keys only, no type converted, finite numbers, text in one line."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, given: Any) -> Any:
+        unknown = [key for key in given if key not in cls.model_fields] if isinstance(given, dict) else []
+        if unknown:
+            raise ValueError(f"has an unknown key {shown(unknown[0])}; allowed: {', '.join(cls.model_fields)}")
+        return given
+
+    @field_validator("*")
+    @classmethod
+    def _text_in_one_line(cls, value: Any) -> Any:
+        for text in _texts(value):
+            check_text(text)
+        return value
+
+
+M = TypeVar("M", bound=BaseModel)
+
+
+def validated(kind: type[M], given: Any, where: str) -> M:
+    """A model of what was given.
+
+    Args:
+        kind: the model.
+        given: plain values, as YAML or JSON gives them.
+        where: the place of ``given``, as a dotted path.
+
+    Raises:
+        ResauditError: the first error: where, what was given, and what is allowed.
+    """
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        raise ResauditError(error_lines(error, where)[0]) from error
+
+
+def error_lines(error: ValidationError, where: str) -> list[str]:
+    """Every error of a validation in a line."""
+    return [_line(each, where) for each in error.errors(include_url=False)]
+
+
+def _line(error: ErrorDetails, where: str) -> str:
+    place = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    match error["type"]:
+        case "value_error":
+            return f"{place} {error['ctx']['error']}"
+        case "missing":
+            return f"{place} is missing; give it"
+        case "too_short":
+            return f"{place} is empty; give at least one"
+        case "model_type" | "dict_type":
+            allowed = "a section"
+        case _:
+            allowed = error["msg"].removeprefix("Input should be ")
+    return f"{place} is {shown(error['input'])}; allowed: {allowed}"
+
+
+def shown(value: Any) -> str:
+    """A value as Python writes it, shortened."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def check_text(text: str) -> None:
+    """Check that a text is short and can be printed in one line.
+
+    Raises:
+        ValueError: it is not; the message follows the name of its place.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in text):
+        raise ValueError(f"is {shown(text)}; allowed: text in one line, without control characters")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from (*_texts(key), *_texts(item))
+    elif isinstance(value, list):
+        for item in value:
+            yield from _texts(item)
 
 
 def bounded(
     default: Any = MISSING, at_least: float | None = None, above: float | None = None, at_most: float | None = None
 ) -> Any:
-    """A field whose numbers, alone or in a list, are at least, or above, a bound, and at most another.
+    """A dataclass field whose numbers, alone or in a list, are at least, or above, a bound, and at most another.
 
     Every number of the configuration must be finite, whether it has bounds or not.
     """

@@ -3,17 +3,17 @@
 import dataclasses
 import math
 import re
-import unicodedata
 from pathlib import Path
 from types import UnionType
 from typing import Any, get_args, get_origin, get_type_hints
 
+from resaudit.claims.claim import Claim
 from resaudit.config import CONTROL, Assumption, Config, Experiment, Figure, Paths, Protocol
 from resaudit.datasets.dataset import Dataset, Source
 from resaudit.errors import ResauditError
-from resaudit.ledger import Check, Claim, GrowthExponent
 from resaudit.networks.activations import ACTIVATIONS
 from resaudit.networks.network import Network, base_name, network_named, period_of, shortcut_depth_of
+from resaudit.schema import check_text, shown
 
 _LISTS_NEEDED = {
     Experiment.initial_spectra: ("networks", "depths"),
@@ -38,10 +38,6 @@ _TORCHVISION = ("MNIST", "FashionMNIST", "KMNIST")
 _FILES = ("train_images", "train_labels", "test_images", "test_labels")
 _LARGEST_SHORTCUT_OF_A_THEOREM = 10
 """A derivative more doubles what its check costs."""
-_LONGEST_TEXT = 10_000
-_LONGEST_SHOWN = 40
-# Line breaks, other control characters, and halves of characters, which no file can hold.
-_UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
 def check(config: Config) -> None:
@@ -97,25 +93,23 @@ def _check_kind(value: Any, kind: Any, where: str) -> None:
         _check_kind(value, next(k for k in inner if k is not type(None)), where)
     elif origin in (dict, list):
         if not isinstance(value, origin):
-            raise ResauditError(
-                f"{where} is {_shown(repr(value))}; allowed: a {'section' if origin is dict else 'list'}"
-            )
+            raise ResauditError(f"{where} is {shown(value)}; allowed: a {'section' if origin is dict else 'list'}")
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
             _check_kind(item, inner[-1], f"{where}.{key}")
         if origin is list and any(isinstance(item, dict | list) for item in value):
             raise ResauditError(f"{where} holds a list or a section; allowed: single values")
     elif dataclasses.is_dataclass(kind) and not isinstance(value, kind):  # type: ignore[arg-type]
         keys = ", ".join(f.name for f in dataclasses.fields(kind))
-        raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: a section with the keys {keys}")
+        raise ResauditError(f"{where} is {shown(value)}; allowed: a section with the keys {keys}")
 
 
 def _check_text(value: Any, where: str) -> None:
     if not isinstance(value, str):
         return
-    if len(value) > _LONGEST_TEXT:
-        raise ResauditError(f"{where} has {len(value)} characters; allowed: at most {_LONGEST_TEXT}")
-    if any(unicodedata.category(character) in _UNPRINTABLE for character in value):
-        raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: text in one line, without control characters")
+    try:
+        check_text(value)
+    except ValueError as error:
+        raise ResauditError(f"{where} {error}") from error
 
 
 def _check_number(value: Any, where: str, bounds: Any) -> None:
@@ -128,11 +122,7 @@ def _check_number(value: Any, where: str, bounds: Any) -> None:
     if not fits or (at_most is not None and value > at_most):
         lower = f" of at least {at_least}" if at_least is not None else f" above {above}" if above is not None else ""
         upper = f"{' and' if lower else ' of'} at most {at_most}" if at_most is not None else ""
-        raise ResauditError(f"{where} is {_shown(str(value))}; allowed: finite numbers{lower}{upper}")
-
-
-def _shown(text: str) -> str:
-    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+        raise ResauditError(f"{where} is {shown(value)}; allowed: finite numbers{lower}{upper}")
 
 
 def _check_folders(paths: Paths) -> None:
@@ -177,7 +167,7 @@ def _check_ledger(dataset: Dataset) -> None:
 
 def _check_like(where: str, value: str, pattern: re.Pattern[str]) -> None:
     if not pattern.fullmatch(value):
-        raise ResauditError(f"{where} is {_shown(repr(value))}; allowed: what matches {pattern.pattern}")
+        raise ResauditError(f"{where} is {shown(value)}; allowed: what matches {pattern.pattern}")
 
 
 def _check_figure(where: str, figure: Figure, most: int) -> None:
@@ -247,7 +237,7 @@ def _check_assumption(where: str, assumption: Assumption, config: Config, figure
     for part in assumption.setting.split("."):
         if not dataclasses.is_dataclass(node) or part not in {f.name for f in dataclasses.fields(node)}:
             raise ResauditError(
-                f"{where}.setting is {_shown(repr(assumption.setting))}, which is no key; allowed: a key from the "
+                f"{where}.setting is {shown(assumption.setting)}, which is no key; allowed: a key from the "
                 "root, as dataset.name, or of the figure's protocol, as protocol.runs"
             )
         node = getattr(node, part)
@@ -263,24 +253,6 @@ def _check_claim(where: str, claim: Claim, figures: list[str], paper: str) -> No
         )
     if known and claim.not_yet:
         raise ResauditError(f"{where}.not_yet says {claim.not_yet!r}, but {claim.evidence} is here; remove not_yet")
-    if not claim.checks:
-        raise ResauditError(f"{where}.checks is empty; give at least one")
-    for name, check in claim.checks.items():
-        _check_check(f"{where}.checks.{name}", check)
-
-
-def _check_check(where: str, check: Check) -> None:
-    given = [key for key in ("at_least", "at_most", "within_factor") if getattr(check, key) is not None]
-    if not given or ("within_factor" in given and len(given) > 1):
-        raise ResauditError(
-            f"{where} has {' and '.join(given) or 'no threshold'}; give at_least, at_most or both, or within_factor"
-        )
-    low, high = check.region
-    if low is not None and high is not None and low > high:
-        raise ResauditError(f"{where}: at_least {low} lies above at_most {high}")
-    for key in ("networks", "others", "properties"):
-        if not getattr(check, key, ["any"]) and not isinstance(check, GrowthExponent):
-            raise ResauditError(f"{where}.{key} is empty; give at least one")
 
 
 def _check_network(where: str, name: str, depth: int) -> Network:

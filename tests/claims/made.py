@@ -6,16 +6,17 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
+from resaudit.claims.checks.check import Check
+from resaudit.claims.claim import Claim, Needs
 from resaudit.claims.verdicts import Finding, Judgement, judge
-from resaudit.ledger import Check, Claim, Kind, Needs
 
 RUNS = 8
 
 
 def claim(*checks: Check, runs: int = 3, depths: tuple[int, ...] = ()) -> Claim:
     return Claim(
-        "statement", "where", Kind.empirical, "fig04", None, "reading", "reason",
-        {f"part-{i}": check for i, check in enumerate(checks)}, Needs(runs, list(depths)),
+        statement="statement", where="where", kind="empirical", evidence="fig04", reading="reading", reason="reason",
+        checks={f"part-{i}": check for i, check in enumerate(checks)}, needs=Needs(runs=runs, depths=list(depths)),
     )  # fmt: skip
 
 

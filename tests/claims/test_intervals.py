@@ -11,8 +11,12 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from resaudit import ledger
 from resaudit.claims.audit import _finding
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
+from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.rates import FinalExcess, FinalLossAcrossDepths, FinalLossRatio
 from resaudit.claims.intervals import covered, interval, replicate_means
 from resaudit.claims.verdicts import judge
 from tests.claims.made import along_training, by_depth, claim, finding, sweep, verdict, with_excess
@@ -73,8 +77,8 @@ def test_a_table_of_paired_runs_has_the_paired_t_interval_whatever_the_order_of_
     noise = {depth: RNG.standard_normal(8) for depth in (2, 4, 8, 16)}
     rows = [("a", d, run, np.exp(x), True) for d, part in noise.items() for run, x in enumerate(part)]
     table = pd.DataFrame(rows, columns=["network", "depth", "run", C, "resolved"])
-    ends = ledger.RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1)
-    overall = ledger.GrowthExponent(networks=["a"], column=C, span=ledger.Span.overall, at_least=0)
+    ends = RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1)
+    overall = GrowthExponent(networks=["a"], column=C, span="overall", at_least=0)
     depths = np.log(list(noise))
     slopes = np.polyfit(depths, np.array(list(noise.values())), 1)[0]
     for rows_ in (table, table.sample(frac=1, random_state=2)):
@@ -87,25 +91,25 @@ def test_a_table_of_paired_runs_has_the_paired_t_interval_whatever_the_order_of_
 
 
 CHECKS = [
-    (ledger.RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1), "depth"),
-    (ledger.GrowthExponent(networks=["a"], column=C, span=ledger.Span.overall, at_least=0), "depth"),
-    (ledger.GrowthDifference(network="a", other="b", column=C, at_least=0), "network"),
-    (ledger.AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2), "network"),
-    (ledger.AtEveryLoss(network="a", others=["b"], column="index", compare=ledger.Comparison.difference, at_least=0,
+    (RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1), "depth"),
+    (GrowthExponent(networks=["a"], column=C, span="overall", at_least=0), "depth"),
+    (GrowthDifference(network="a", other="b", column=C, at_least=0), "network"),
+    (AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2), "network"),
+    (AtEveryLoss(network="a", others=["b"], column="index", compare="difference", at_least=0,
                         losses=2), "network"),
-    (ledger.LargeAgainstSmallLoss(network="a", others=["b"], column=C, at_least=1), "network"),
-    (ledger.AtTheEnd(network="a", other="b", column=C, within_factor=2), "network"),
-    (ledger.FinalLossRatio(network="a", others=["b"], at_least=1), "network"),
-    (ledger.FinalLossAcrossDepths(network="a", at_least=1), "depth"),
-    (ledger.CurveRatio(network="a", other="b", epochs=[1.0], within_factor=2), "network"),
+    (LargeAgainstSmallLoss(network="a", others=["b"], column=C, at_least=1), "network"),
+    (AtTheEnd(network="a", other="b", column=C, within_factor=2), "network"),
+    (FinalLossRatio(network="a", others=["b"], at_least=1), "network"),
+    (FinalLossAcrossDepths(network="a", at_least=1), "depth"),
+    (CurveRatio(network="a", other="b", epochs=[1.0], within_factor=2), "network"),
 ]  # fmt: skip
 
 
-def paired_table(check: ledger.Check, by: str, shuffled: bool) -> pd.DataFrame:
+def paired_table(check: Check, by: str, shuffled: bool) -> pd.DataFrame:
     """Runs that differ by large factors, the same in every depth and network; or in another order for some."""
-    if isinstance(check, ledger.RatioAcrossDepths | ledger.GrowthExponent | ledger.GrowthDifference):
+    if isinstance(check, RatioAcrossDepths | GrowthExponent | GrowthDifference):
         table = by_depth({name: lambda _: np.ones(8) for name in "ab"})
-    elif isinstance(check, ledger.FinalLossRatio | ledger.FinalLossAcrossDepths):
+    elif isinstance(check, FinalLossRatio | FinalLossAcrossDepths):
         table = sweep({name: lambda *_: 1.0 for name in "ab"}, rates=(0.1,), factor=1.0, beyond=False)
     else:
         table = along_training({name: lambda x: 1 + 0 * x for name in "ab"}, factor=1.0)
@@ -122,7 +126,7 @@ def paired_table(check: ledger.Check, by: str, shuffled: bool) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(("check", "by"), CHECKS)
-def test_runs_are_paired_by_their_number(check: ledger.Check, by: str) -> None:
+def test_runs_are_paired_by_their_number(check: Check, by: str) -> None:
     def width(shuffled: bool) -> float:
         points = finding(check, paired_table(check, by, shuffled)).points
         return min(point.high - point.low for point in points)
@@ -131,12 +135,12 @@ def test_runs_are_paired_by_their_number(check: ledger.Check, by: str) -> None:
 
 
 @pytest.mark.parametrize(("check", "by"), CHECKS)
-def test_a_run_that_is_in_one_part_only_does_not_count(check: ledger.Check, by: str) -> None:
+def test_a_run_that_is_in_one_part_only_does_not_count(check: Check, by: str) -> None:
     table = paired_table(check, by, shuffled=True)
     of_one = table[by] == table[by].min()
     one_sided = table[of_one & (table["run"] < 6) | ~of_one & (table["run"] >= 2)]
     alone = table[table["run"].between(2, 5)]
-    if isinstance(check, ledger.AtTheEnd):
+    if isinstance(check, AtTheEnd):
         assert finding(check, one_sided).points == [], "there the end is open"
         return
     found, expected = finding(check, one_sided).points, finding(check, alone).points
@@ -146,7 +150,7 @@ def test_a_run_that_is_in_one_part_only_does_not_count(check: ledger.Check, by: 
 
 
 def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
-    check = ledger.AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2)
+    check = AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2)
     table = paired_table(check, "network", shuffled=True).assign(resolved=True)
     unknown = (table["network"] == "a") & (table["run"] >= 5)
     found = finding(check, table.assign(resolved=~unknown)).points
@@ -175,8 +179,8 @@ def test_infinite_effects_have_the_range_of_their_replicates(logarithmic: bool) 
 
 def test_a_network_whose_every_rate_diverges_counts_against_a_low_loss() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, depths=(4,))
-    low = ledger.FinalExcess(networks=["a"], at_most=0.5)
-    lower = ledger.FinalLossRatio(network="a", others=["b"], at_least=0.5)
+    low = FinalExcess(networks=["a"], at_most=0.5)
+    lower = FinalLossRatio(network="a", others=["b"], at_least=0.5)
     assert verdict(low, table) == verdict(lower, table) == "supported"
 
     def diverged(runs: int) -> pd.DataFrame:
@@ -205,7 +209,7 @@ def test_a_check_of_5000_runs_stays_small() -> None:
     values = np.exp(RNG.standard_normal(5000))
     table = by_depth({"a": lambda d: d * values}, depths=tuple(range(1, 21)))
     tracemalloc.start()
-    found = finding(ledger.GrowthExponent(networks=["a"], column=C, at_least=0.5), table)
+    found = finding(GrowthExponent(networks=["a"], column=C, at_least=0.5), table)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert {p.runs for p in found.points} == {5000}
@@ -224,11 +228,11 @@ def test_the_coverage_told_is_that_of_log_normal_runs(runs: int, logarithmic: bo
 
 def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     index = along_training({"a": lambda x: 0.5 * (x > 3)}, column="index").assign(network="a")
-    fall = judge(claim(ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
+    fall = judge(claim(EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
     assert fall.findings[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
     assert f", which covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in fall.why
     assert _finding(fall.findings[0])["coverage"] == fall.findings[0].coverage
-    ratio = judge(claim(ledger.GrowthExponent(networks=["a"], column=C, at_least=0.5)),
+    ratio = judge(claim(GrowthExponent(networks=["a"], column=C, at_least=0.5)),
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
     assert ratio.findings[0].coverage is None
     assert "log-normal" not in ratio.why

@@ -3,15 +3,20 @@
 # ruff: noqa: E501
 
 import shutil
-from dataclasses import asdict
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
+from resaudit import papers
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.depths import GrowthDifference
+from resaudit.claims.checks.losses import AtTheEnd
+from resaudit.claims.claim import Claim
+from resaudit.claims.verdicts import Verdict, judge
 from resaudit.composition import load
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256
-from resaudit.ledger import AtTheEnd, GrowthDifference
 from tests.conftest import CHECKOUT
 
 IDS_OF_THE_PROTOCOL = {
@@ -45,27 +50,34 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ("check: ratio_across_depths", "check: ratio_over_depths", "is 'ratio_over_depths'; allowed: ratio_across_depths, growth"),
-        ("within_factor: 1.1", "within_factor: close", "Value 'close' of type 'str' could not be converted to Float"),
-        ("within_factor: 1.1", "within_factor: 0.9", "within_factor is 0.9; allowed: finite numbers above 1"),
-        ("within_factor: 1.1", "within_factor: .nan", "within_factor is nan; allowed"),
+        ("check: ratio_across_depths", "check: ratio_over_depths", "constant.check is 'ratio_over_depths'; allowed: at_every_loss, at_the_end"),
+        ("check: ratio_across_depths, ", "", "constant.check is None; allowed: at_every_loss, at_the_end"),
+        ("within_factor: 1.1", "within_factor: close", "constant.within_factor is 'close'; allowed: a valid number"),
+        ("within_factor: 1.1", "within_factor: 0.9", "within_factor is 0.9; allowed: greater than 1"),
+        ("within_factor: 1.1", "within_factor: .nan", "within_factor is nan; allowed: a finite number"),
         (", within_factor: 1.1", "", "constant has no threshold; give at_least"),
         ("within_factor: 1.1", "within_factor: 1.1, at_most: 3", "has at_most and within_factor; give"),
-        ("within_factor: 1.1", "at_least: 2, at_most: 1", "at_least 2.0 lies above at_most 1.0"),
+        ("within_factor: 1.1", "at_least: 2, at_most: 1", "has at_least 2.0 above at_most 1.0"),
         ("networks: [2-shortcut], column", "networks: [], column", "networks is empty; give at least one"),
+        ("networks: [2-shortcut], column", "networks: [2], column", "networks[0] is 2; allowed: a valid string"),
+        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", "networks is '2-shortcut'; allowed: a valid list"),
+        ("networks: [2-shortcut], column: condition_number, ", "networks: [2-shortcut], ", "constant.column is missing; give it"),
+        ("column: condition_number, within", 'column: "a\\nb", within', "constant.column is 'a\\nb'; allowed: text in one line"),
         ("others: [orthogonal, xavier], column", "others: [], column", "others is empty; give at least one"),
         ('properties: ["theorem 2.1: a derivative of order n is not zero"]', "properties: []", "properties is empty; give"),
         ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "{}", "checks is empty; give at least one"),
-        ("within_factor: 1.1", "within_factor: 1", "within_factor is 1.0; allowed: finite numbers above 1"),
-        ("networks: [2-shortcut], column", "network: 2-shortcut, column", "Key 'network' not in 'RatioAcrossDepths'"),
+        ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "constant: 3", "checks.constant is 3; allowed: a section"),
+        ("within_factor: 1.1", "within_factor: 1", "within_factor is 1; allowed: greater than 1"),
+        ("networks: [2-shortcut], column", "network: 2-shortcut, column", "constant has an unknown key 'network'; allowed: at_least, at_most"),
         ("evidence: fig04", "evidence: fig99", "evidence is 'fig99', which is no figure; allowed: fig03, fig04"),
         ("evidence: fig04", "evidence: fig04\n  not_yet: later", "not_yet says 'later', but fig04 is here; remove"),
-        ("kind: empirical", "kind: anecdotal", "Invalid value 'anecdotal', expected one of [theorem, empirical, count]"),
-        ("  where: abstract; section 5.1, Figure 4\n", "", "where"),
-        ("runs: 3, depths: [4, 64]", "runs: 0, depths: [4, 64]", "needs.runs is 0; allowed: finite numbers of at least 1"),
+        ("kind: empirical", "kind: anecdotal", "kind is 'anecdotal'; allowed: 'theorem', 'empirical' or 'count'"),
+        ("  where: abstract; section 5.1, Figure 4\n", "", "depth-invariant-condition.where is missing; give it"),
+        ("runs: 3, depths: [4, 64]", "runs: 0, depths: [4, 64]", "needs.runs is 0; allowed: greater than or equal to 1"),
+        ("runs: 3, depths: [4, 64]", "runs: true, depths: [4, 64]", "needs.runs is True; allowed: a valid integer"),
         ("runs: 3, depths: [4, 64]", "runs: 3, scales: [huge]", "needs.scales has 'huge'; allowed: laptop, paper, smoke"),
         ("plain-condition-explodes:", "depth-invariant-condition:", "duplicate key depth-invariant-condition"),
-        ("statement: At", "statment: At", "Key 'statment' not in 'Claim'"),
+        ("statement: At", "statment: At", "depth-invariant-condition has an unknown key 'statment'; allowed: statement, where"),
         ("depth-invariant-condition:\n", "depth-invariant-condition: [\n", "claims"),
     ],
 )  # fmt: skip
@@ -99,9 +111,51 @@ def test_the_hash_changes_with_the_check_that_is_used(config: Path) -> None:
     (name, check), *_ = ((n, k) for n, c in claims.items() for k, v in c.checks.items() if isinstance(v, AtTheEnd))
     one = load(folder=config)
     old = one.claims_of("demystifying_resnet")[name].checks[check]
-    one.claims_of("demystifying_resnet")[name].checks[check] = GrowthDifference(**asdict(old))
-    assert asdict(one.claims_of("demystifying_resnet")[name].checks[check]) == asdict(old)
+    one.claims_of("demystifying_resnet")[name].checks[check] = GrowthDifference(**dict(old))
+    assert dict(one.claims_of("demystifying_resnet")[name].checks[check]) == dict(old)
     assert ledger_sha256(one, "demystifying_resnet") != before
+
+
+@pytest.fixture
+def paper_with_a_check(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A made-up paper with a check of its own: one more module, and nothing else changed."""
+    package = tmp_path / "papers" / "made_up"
+    package.mkdir(parents=True)
+    (package / "checks.py").write_text(OWN_CHECK, encoding="utf-8")
+    monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(package.parent)])
+    (config / "claims" / "made_up.yaml").write_text(OWN_CLAIM, encoding="utf-8")
+    return config
+
+
+OWN_CHECK = """
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.measured import Measured
+
+class RowCount(Check, name="row_count"):
+    column: str
+    def measure(self, table, least_runs):
+        measured = Measured("rows", "a number")
+        measured.add("all", float(table[self.column].count()), None, len(table))
+        return measured
+"""
+OWN_CLAIM = """
+large:
+  {statement: The table is large., where: there, kind: count, evidence: fig01, not_yet: later, reading: rows, reason: why,
+   checks: {rows: {check: row_count, column: x, at_least: 3}}}
+"""
+
+
+def test_a_paper_brings_its_own_check_in_a_module(paper_with_a_check: Path) -> None:
+    loaded = load(folder=paper_with_a_check)
+    (claim,) = loaded.claims_of("made_up").values()
+    assert judge(claim, pd.DataFrame({"x": [1, 2, 3, 4]}), "laptop").verdict is Verdict.supported
+    assert claim.model_dump()["checks"]["rows"]["check"] == "row_count"
+    assert Claim.model_validate(claim.model_dump()) == claim
+
+
+def test_a_second_check_of_the_same_name_is_refused() -> None:
+    with pytest.raises(TypeError, match="two checks are named at_the_end"):
+        type("Other", (Check,), {}, name="at_the_end")
 
 
 def test_every_claim_has_words_for_its_reading_and_a_reason() -> None:

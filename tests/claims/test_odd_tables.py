@@ -11,10 +11,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit import ledger
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
+from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.rates import (
+    BestRateKept,
+    BestRateRatio,
+    FinalExcess,
+    FinalLossAcrossDepths,
+    FinalLossRatio,
+    SpreadOverRates,
+)
+from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.errors import ResauditError
-from resaudit.ledger import Check, Comparison, Span
 from tests.claims.made import along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
 
 C = "condition_number"
@@ -37,31 +48,31 @@ MEASURED = pd.DataFrame(
 )
 BOTH = {"network": "a", "others": ["b"]}
 CASES: list[tuple[Check, pd.DataFrame, str]] = [
-    (ledger.RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1), BY_DEPTH, C),
-    (ledger.GrowthExponent(networks=["a", "b"], column=C, at_least=0.5), BY_DEPTH, C),
-    (ledger.GrowthExponent(networks=["a", "b"], column=C, at_least=0.5, span=Span.overall), BY_DEPTH, C),
-    (ledger.GrowthExponent(column="value", by="units", rows={"property": "a"}, per=["draw"], at_most=-0.5), MEASURED,
+    (RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1), BY_DEPTH, C),
+    (GrowthExponent(networks=["a", "b"], column=C, at_least=0.5), BY_DEPTH, C),
+    (GrowthExponent(networks=["a", "b"], column=C, at_least=0.5, span="overall"), BY_DEPTH, C),
+    (GrowthExponent(column="value", by="units", rows={"property": "a"}, per=["draw"], at_most=-0.5), MEASURED,
      "value"),
-    (ledger.GrowthDifference(network="a", other="b", column=C, at_most=0), BY_DEPTH, C),
-    (ledger.AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), TRAINED, C),
-    (ledger.AtEveryLoss(**BOTH, column="index", compare=Comparison.difference, at_most=0, losses=5), TRAINED, "index"),
-    (ledger.LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), TRAINED, C),
-    (ledger.AtTheEnd(network="a", other="b", column=C, within_factor=2), TRAINED, C),
-    (ledger.EarlyFall(network="a", column="index", at_least=0.1), TRAINED, "index"),
-    (ledger.EarlyFall(network="a", column="index", of_whole=True, at_least=0.1), TRAINED, "index"),
-    (ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "index"),
-    (ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "gradient_norm"),
-    (ledger.FinalExcess(networks=["a", "b"], at_most=0.1), SWEPT, "excess_loss"),
-    (ledger.FinalLossRatio(**BOTH, at_least=2), SWEPT, "excess_loss"),
-    (ledger.FinalLossRatio(**BOTH, at_least=2, excess=False), SWEPT, "final_loss"),
-    (ledger.FinalLossAcrossDepths(network="a", at_most=1.1), SWEPT, "final_loss"),
-    (ledger.BestRateRatio(**BOTH, at_least=2), SWEPT, "excess_loss"),
-    (ledger.BestRateKept(network="a", at_least=0.3), SWEPT, "excess_loss"),
-    (ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), SWEPT, "final_loss"),
-    (ledger.CurveRatio(network="a", other="b", within_factor=10), CURVES, "excess_loss"),
-    (ledger.IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "error"),
-    (ledger.IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "tolerance"),
-    (ledger.Magnitude(properties=["a"], at_least=0.5, at_most=3), MEASURED, "value"),
+    (GrowthDifference(network="a", other="b", column=C, at_most=0), BY_DEPTH, C),
+    (AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), TRAINED, C),
+    (AtEveryLoss(**BOTH, column="index", compare="difference", at_most=0, losses=5), TRAINED, "index"),
+    (LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), TRAINED, C),
+    (AtTheEnd(network="a", other="b", column=C, within_factor=2), TRAINED, C),
+    (EarlyFall(network="a", column="index", at_least=0.1), TRAINED, "index"),
+    (EarlyFall(network="a", column="index", of_whole=True, at_least=0.1), TRAINED, "index"),
+    (PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "index"),
+    (PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "gradient_norm"),
+    (FinalExcess(networks=["a", "b"], at_most=0.1), SWEPT, "excess_loss"),
+    (FinalLossRatio(**BOTH, at_least=2), SWEPT, "excess_loss"),
+    (FinalLossRatio(**BOTH, at_least=2, excess=False), SWEPT, "final_loss"),
+    (FinalLossAcrossDepths(network="a", at_most=1.1), SWEPT, "final_loss"),
+    (BestRateRatio(**BOTH, at_least=2), SWEPT, "excess_loss"),
+    (BestRateKept(network="a", at_least=0.3), SWEPT, "excess_loss"),
+    (SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05), SWEPT, "final_loss"),
+    (CurveRatio(network="a", other="b", within_factor=10), CURVES, "excess_loss"),
+    (IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "error"),
+    (IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "tolerance"),
+    (Magnitude(properties=["a"], at_least=0.5, at_most=3), MEASURED, "value"),
 ]  # fmt: skip
 Where = Callable[[pd.DataFrame], "pd.Series[bool]"]
 Change = Callable[[pd.DataFrame, str], pd.DataFrame]
@@ -196,7 +207,7 @@ def test_nothing_is_supported_where_there_is_nothing_to_support_it(name: str) ->
         if name == "any tolerance" and column != "tolerance":
             continue
         odd = ODD[name](table, column)
-        if name == "minus infinite" and isinstance(check, ledger.PeakAtDrop | ledger.AtEveryLoss):
+        if name == "minus infinite" and isinstance(check, PeakAtDrop | AtEveryLoss):
             continue
         said = judged(check, odd)
         assert isinstance(said, str) or said.verdict.value != "supported", (check, said)
@@ -226,7 +237,7 @@ def test_what_is_wrong_with_a_table_is_said(name: str, column: str, said: str) -
     check, table = next(
         (check, table)
         for check, table, checked in CASES
-        if (isinstance(check, ledger.AtEveryLoss) if column == "loss" else checked == column)
+        if (isinstance(check, AtEveryLoss) if column == "loss" else checked == column)
     )
     with pytest.raises(ResauditError, match=said):
         verdict(check, ODD[name](table, column))
@@ -247,7 +258,7 @@ def test_epochs_are_not_taken_for_runs() -> None:
 
 def test_a_norm_of_zero_is_less_than_any_other_and_not_one() -> None:
     table = by_depth({"a": lambda d: np.zeros(8) if d == 16 else spread(0.1, 1.01)})
-    found = finding(ledger.RatioAcrossDepths(networks=["a"], column=C, at_most=1.1), table)
+    found = finding(RatioAcrossDepths(networks=["a"], column=C, at_most=1.1), table)
     assert [p.effect for p in found.points] == [pytest.approx(1), pytest.approx(1), 0]
 
 
@@ -258,11 +269,11 @@ def at_one_rate(a: float, b: float) -> pd.DataFrame:
 
 
 def test_networks_at_the_optimum_have_no_ratio_and_it_is_said() -> None:
-    found = finding(ledger.FinalLossRatio(network="a", others=["b"], within_factor=10), at_one_rate(0.0, 0.0))
+    found = finding(FinalLossRatio(network="a", others=["b"], within_factor=10), at_one_rate(0.0, 0.0))
     assert found.points == []
     assert found.verdict.value == "inconclusive"
     assert found.measured.left_out == ["b, depth 4: no finite value to compare"]
-    reached = ledger.FinalLossRatio(network="a", others=["b"], at_least=10)
+    reached = FinalLossRatio(network="a", others=["b"], at_least=10)
     assert verdict(reached, at_one_rate(0.0, 1e-30)) == "supported", "only one of them is there"
     assert verdict(reached, at_one_rate(1e-30, 0.0)) == "contradicted"
 
@@ -270,7 +281,7 @@ def test_networks_at_the_optimum_have_no_ratio_and_it_is_said() -> None:
 def test_excess_losses_far_below_the_last_digit_of_the_loss_are_told_apart() -> None:
     table = at_one_rate(1e-25, 1e-20)
     assert table["final_loss"].min() == 0.337
-    found = finding(ledger.FinalLossRatio(network="a", others=["b"], at_least=10), table)
+    found = finding(FinalLossRatio(network="a", others=["b"], at_least=10), table)
     assert [p.effect for p in found.points] == [pytest.approx(1e5)]
     assert found.verdict.value == "supported"
 
@@ -278,21 +289,21 @@ def test_excess_losses_far_below_the_last_digit_of_the_loss_are_told_apart() -> 
 def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
     table = with_excess(SWEPT, SWEPT["network"] == "b", np.inf)
     for one, other, rate, verdict_ in (("a", "b", np.inf, "supported"), ("b", "a", 0.0, "contradicted")):
-        higher = finding(ledger.BestRateRatio(network=one, others=[other], at_least=2), table)
+        higher = finding(BestRateRatio(network=one, others=[other], at_least=2), table)
         assert [p.effect for p in higher.points] == [rate] * 2
         assert higher.verdict.value == verdict_
-        assert verdict(ledger.FinalLossRatio(network=one, others=[other], at_least=2), table) == verdict_
+        assert verdict(FinalLossRatio(network=one, others=[other], at_least=2), table) == verdict_
     for excess, expected in (("a", "supported"), ("b", "contradicted")):
-        assert verdict(ledger.FinalExcess(networks=[excess], at_most=1), table) == expected
+        assert verdict(FinalExcess(networks=[excess], at_most=1), table) == expected
     none = with_excess(SWEPT, SWEPT["run"] < 2, np.inf)
-    found = finding(ledger.BestRateRatio(**BOTH, at_least=2), none)
+    found = finding(BestRateRatio(**BOTH, at_least=2), none)
     assert found.points == []
     assert found.measured.left_out == [f"b, depth {d}: no finite value to compare" for d in (4, 16)]
 
 
 def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
     thin = SWEPT[(SWEPT["learning_rate"] < 1) | (SWEPT["run"] == 0)]
-    found = finding(ledger.FinalExcess(networks=["a"], at_most=1), thin)
+    found = finding(FinalExcess(networks=["a"], at_most=1), thin)
     assert found.points[0].effect == pytest.approx(0.01, rel=1e-3), "the best of those that all tried"
     untried = [f"a, depth {d}, rate {rate}: not every run tried it" for d in (4, 16) for rate in (1, 10)]
     edge = [f"a, depth {d}: the loss still falls at the edge of the grid" for d in (4, 16)]
@@ -305,6 +316,6 @@ def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
      (np.inf, np.inf, "contradicted"), (0.5, np.inf, "contradicted")],
 )  # fmt: skip
 def test_identities_at_the_ends_of_numbers(error: float, tolerance: float, expected: str) -> None:
-    check = ledger.IdentitiesHold(properties=["a"], at_most=1)
+    check = IdentitiesHold(properties=["a"], at_most=1)
     table = MEASURED.assign(error=[error, *MEASURED["error"][1:]], tolerance=[tolerance, *MEASURED["tolerance"][1:]])
     assert verdict(check, table) == expected

@@ -13,7 +13,7 @@ from tests.conftest import CHECKOUT
 
 REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"
 CLAIMS = load().claims_of("demystifying_resnet")
-CAN_BE_RUN = [n for n, c in CLAIMS.items() if c.kind.value == "empirical" and not c.not_yet]
+CAN_BE_RUN = [n for n, c in CLAIMS.items() if c.kind == "empirical" and not c.not_yet]
 
 SWAPPED = {
     "depth-invariant-condition": ("2-shortcut", "orthogonal"),

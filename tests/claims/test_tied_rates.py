@@ -10,9 +10,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit import ledger
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.depths import RatioAcrossDepths
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
+from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossAcrossDepths, FinalLossRatio
 from resaudit.claims.verdicts import judge
-from resaudit.ledger import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
@@ -58,17 +61,17 @@ def curves(holds: bool) -> pd.DataFrame:
 
 FOLLOWED: dict[str, tuple[Check, Callable[[bool], pd.DataFrame]]] = {
     "ratio_across_depths": (
-        ledger.RatioAcrossDepths(networks=["a"], column=NORM, epochs=[1.0], within_factor=1.1), norms
+        RatioAcrossDepths(networks=["a"], column=NORM, epochs=[1.0], within_factor=1.1), norms
     ),
-    "at_every_loss": (ledger.AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), conditions),
-    "large_against_small_loss": (ledger.LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), tilted),
-    "at_the_end": (ledger.AtTheEnd(network="a", other="b", column=C, within_factor=3), conditions),
-    "early_fall": (ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1), falling),
+    "at_every_loss": (AtEveryLoss(**BOTH, column=C, at_most=1, losses=5), conditions),
+    "large_against_small_loss": (LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), tilted),
+    "at_the_end": (AtTheEnd(network="a", other="b", column=C, within_factor=3), conditions),
+    "early_fall": (EarlyFall(network="a", column="index", within=0.01, at_least=0.1), falling),
     "early_fall of the whole": (
-        ledger.EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5), falling
+        EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5), falling
     ),
-    "peak_at_drop": (ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), peaking),
-    "curve_ratio": (ledger.CurveRatio(network="a", other="b", epochs=[0.1, 1.0], within_factor=10), curves),
+    "peak_at_drop": (PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), peaking),
+    "curve_ratio": (CurveRatio(network="a", other="b", epochs=[0.1, 1.0], within_factor=10), curves),
 }  # fmt: skip
 """Checks of figures that follow training at every tied rate, and tables of one rate."""
 
@@ -96,22 +99,22 @@ def swept(levels: dict[tuple[str, int], tuple[float, float]]) -> pd.DataFrame:
 
 def excesses(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
     levels = tuple(0.1 if holds else 0.105 for holds in (shown, other))
-    return ledger.FinalExcess(networks=["a"], at_most=0.102), swept({("a", 4): levels})
+    return FinalExcess(networks=["a"], at_most=0.102), swept({("a", 4): levels})
 
 
 def ratios(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
     levels = tuple(0.1 if holds else 0.105 for holds in (shown, other))
-    return ledger.FinalLossRatio(**BOTH, at_least=9.8), swept({("a", 4): levels, ("b", 4): (1.0, 50.0)})
+    return FinalLossRatio(**BOTH, at_least=9.8), swept({("a", 4): levels, ("b", 4): (1.0, 50.0)})
 
 
 def ratios_of_others(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
     levels = tuple(1.05 if holds else 1.0 for holds in (shown, other))
-    return ledger.FinalLossRatio(**BOTH, at_least=10.2), swept({("a", 4): (0.1, 50.0), ("b", 4): levels})
+    return FinalLossRatio(**BOTH, at_least=10.2), swept({("a", 4): (0.1, 50.0), ("b", 4): levels})
 
 
 def depths(shown: bool, other: bool) -> tuple[Check, pd.DataFrame]:
     levels = tuple(1.0 if holds else 1.1 for holds in (shown, other))
-    return ledger.FinalLossAcrossDepths(network="a", at_most=1.02), swept({("a", 4): (1.0, 50.0), ("a", 16): levels})
+    return FinalLossAcrossDepths(network="a", at_most=1.02), swept({("a", 4): (1.0, 50.0), ("a", 16): levels})
 
 
 TIED: dict[str, Callable[[bool, bool], tuple[Check, pd.DataFrame]]] = {
@@ -210,8 +213,8 @@ def rates_of(best: dict[tuple[str, int], tuple[float, ...]], beyond: bool = True
 
 
 PAIRS = [
-    (ledger.BestRateRatio, BOTH, [("a", 4), ("b", 4)], "b, depth 4"),
-    (ledger.BestRateKept, {"network": "a"}, [("a", 16), ("a", 4)], "depth 16 over 4"),
+    (BestRateRatio, BOTH, [("a", 4), ("b", 4)], "b, depth 4"),
+    (BestRateKept, {"network": "a"}, [("a", 16), ("a", 4)], "depth 16 over 4"),
 ]
 
 
@@ -252,8 +255,8 @@ FALLING = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.1 if rate =
 
 
 def test_a_loss_that_still_falls_at_the_edge_of_the_grid_leaves_claims_on_losses_open() -> None:
-    excess = ledger.FinalExcess(networks=["a"], at_most=0.5)
-    for check, places in ((excess, ["a, depth 4"]), (ledger.FinalLossRatio(**BOTH, at_least=2), ["b, depth 4"])):
+    excess = FinalExcess(networks=["a"], at_most=0.5)
+    for check, places in ((excess, ["a, depth 4"]), (FinalLossRatio(**BOTH, at_least=2), ["b, depth 4"])):
         inside, ended = (finding(check, sweep(FALLING, depths=(4,), beyond=beyond)) for beyond in (True, False))
         assert inside.verdict.value == SUPPORTED
         assert ended.verdict.value == INCONCLUSIVE
@@ -267,8 +270,8 @@ def test_a_loss_that_still_falls_at_the_edge_of_the_grid_leaves_claims_on_losses
 def test_a_network_that_diverges_at_every_rate_in_some_run_counts_against_it() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, depths=(4,))
     lost = with_excess(table, (table["network"] == "a") & (table["run"] < 2), np.inf)
-    assert verdict(ledger.FinalExcess(networks=["a"], at_most=0.5), lost) == CONTRADICTED
-    rates = ledger.BestRateRatio(**BOTH, at_least=0.001)
+    assert verdict(FinalExcess(networks=["a"], at_most=0.5), lost) == CONTRADICTED
+    rates = BestRateRatio(**BOTH, at_least=0.001)
     assert [(p.effect, p.ends) for p in finding(rates, lost).points] == [(0.0, (0.0, 0.0))]
     assert verdict(rates, table) == SUPPORTED
     assert verdict(rates, lost) == CONTRADICTED
@@ -279,7 +282,7 @@ def test_the_more_sweeps_a_check_rests_on_the_more_rates_may_be_best() -> None:
     table = sweep({name: lambda _, rate: levels[rate] for name in "ab"}, depths=(4, 16), factor=1.25)
 
     def ends(from_depth: int) -> tuple[float, float]:
-        point = finding(ledger.BestRateRatio(**BOTH, from_depth=from_depth, at_most=1), table).points[-1]
+        point = finding(BestRateRatio(**BOTH, from_depth=from_depth, at_most=1), table).points[-1]
         assert point.where == "b, depth 16"
         return point.ends
 

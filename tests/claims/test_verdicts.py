@@ -6,15 +6,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit import ledger
 from resaudit.claims.audit import finite
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
+from resaudit.claims.checks.losses import AtEveryLoss
 from resaudit.claims.verdicts import ERROR_RATE, Verdict, criterion, judge
 from resaudit.errors import ResauditError
-from resaudit.ledger import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, spread
 
-CONSTANT = ledger.RatioAcrossDepths(networks=["a"], column="condition_number", within_factor=1.1)
-GROWS = ledger.GrowthExponent(networks=["b"], column="condition_number", at_least=0.5)
+CONSTANT = RatioAcrossDepths(networks=["a"], column="condition_number", within_factor=1.1)
+GROWS = GrowthExponent(networks=["b"], column="condition_number", at_least=0.5)
 
 
 def table(factor: float = 1.01, runs: int = RUNS) -> pd.DataFrame:
@@ -23,8 +24,8 @@ def table(factor: float = 1.01, runs: int = RUNS) -> pd.DataFrame:
 
 
 def test_all_checks_must_hold_and_one_that_fails_is_enough() -> None:
-    falls = ledger.GrowthExponent(networks=["b"], column="condition_number", at_most=0)
-    unknown = ledger.GrowthExponent(networks=["a"], column="condition_number", at_least=0)
+    falls = GrowthExponent(networks=["b"], column="condition_number", at_most=0)
+    unknown = GrowthExponent(networks=["a"], column="condition_number", at_least=0)
     assert judge(claim(CONSTANT, GROWS), table(), "laptop").verdict is Verdict.supported
     assert judge(claim(CONSTANT, falls), table(), "laptop").verdict is Verdict.contradicted
     assert judge(claim(CONSTANT, unknown), table(), "laptop").verdict is Verdict.inconclusive
@@ -42,9 +43,7 @@ def test_all_checks_must_hold_and_one_that_fails_is_enough() -> None:
 def test_the_whole_interval_decides(check: Check, low_side: Verdict, high_side: Verdict) -> None:
     def of(effect: float, factor: float) -> Verdict:
         rows = by_depth({"a": lambda d: spread(effect if d > 2 else 1.0, factor)}, depths=(2, 4))
-        asked = ledger.RatioAcrossDepths(
-            check.at_least, check.at_most, check.within_factor, networks=["a"], column="condition_number"
-        )
+        asked = RatioAcrossDepths(networks=["a"], column="condition_number", **dict(check))
         return judge(claim(asked), rows, "laptop").verdict
 
     assert of(0.5, 1.01) is low_side
@@ -57,7 +56,7 @@ def test_intervals_of_one_claim_share_the_error_rate() -> None:
     found = judge(claim(CONSTANT, GROWS), table(), "laptop").findings
     assert {f.level for f in found} == {1 - ERROR_RATE / 6}, "three depths over the first, and three steps"
     wide = judge(claim(CONSTANT, GROWS), table(1.3), "laptop").findings[0].points[0]
-    narrow = judge(claim(ledger.RatioAcrossDepths(None, None, 1.1, ["a"], "condition_number", depths=[2, 4])),
+    narrow = judge(claim(CONSTANT.model_copy(update={"depths": [2, 4]})),
                    table(1.3), "laptop").findings[0].points[0]  # fmt: skip
     assert wide.low < narrow.low < narrow.high < wide.high
 
@@ -109,7 +108,7 @@ def test_values_under_the_noise_floor_are_never_evidence() -> None:
 
 
 def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood() -> None:
-    check = ledger.AtEveryLoss(network="a", others=["b"], column="condition_number", at_most=1, losses=8)
+    check = AtEveryLoss(network="a", others=["b"], column="condition_number", at_most=1, losses=8)
     rows = along_training({"a": lambda x: np.where(x < 0.45, 99.0, 0.5), "b": lambda x: 1 + 0 * x})
     assert judge(claim(check), rows, "laptop").verdict is Verdict.contradicted
     rows.loc[(rows["network"] == "a") & (rows["loss"] < 0.45), "resolved"] = False

@@ -9,18 +9,22 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit import ledger
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
+from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossRatio, SpreadOverRates
 from resaudit.claims.checks.rows import epoch_at
+from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import Finding, Judged, Verdict, _judged, judge
 from resaudit.errors import ResauditError
-from resaudit.ledger import Check, Comparison, Span
 from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
 
 C = "condition_number"
-EVERY = ledger.AtEveryLoss(network="a", others=["b"], column=C, at_most=1, losses=3)
-ENDS = ledger.LargeAgainstSmallLoss(network="a", others=["b"], column=C, at_most=1)
-END = ledger.AtTheEnd(network="a", other="b", column=C, within_factor=2)
+EVERY = AtEveryLoss(network="a", others=["b"], column=C, at_most=1, losses=3)
+ENDS = LargeAgainstSmallLoss(network="a", others=["b"], column=C, at_most=1)
+END = AtTheEnd(network="a", other="b", column=C, within_factor=2)
 
 
 def flat(level: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -67,18 +71,18 @@ def measured(draws: int = 4) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=["property", "draw", "units", "error", "tolerance", "value"])
 
 
-FALLS = ledger.GrowthExponent(column="value", by="units", rows={"property": "p"}, span=Span.overall, at_most=-0.9)
+FALLS = GrowthExponent(column="value", by="units", rows={"property": "p"}, span="overall", at_most=-0.9)
 
 
 def test_only_intervals_share_the_error_rate_and_an_error_as_large_as_its_tolerance_counts() -> None:
-    identities = ledger.IdentitiesHold(properties=["p", "q"], at_most=1)
+    identities = IdentitiesHold(properties=["p", "q"], at_most=1)
     judgement = judge(claim(identities, FALLS), measured(), "laptop")
     assert judgement.verdict is Verdict.supported
     assert {found.level for found in judgement.findings} == {0.95}
 
 
 def test_draws_are_counted_as_runs_are() -> None:
-    identities = ledger.IdentitiesHold(properties=["p"], at_most=1)
+    identities = IdentitiesHold(properties=["p"], at_most=1)
     assert verdict(identities, measured(), runs=4) == "supported"
     assert judge(claim(identities, runs=5), measured(), "laptop").why.endswith("5 draws are needed, there are 4")
 
@@ -86,9 +90,9 @@ def test_draws_are_counted_as_runs_are() -> None:
 @pytest.mark.parametrize("kind", ["identities", "magnitude"])
 def test_a_property_that_is_missing_or_of_too_few_rows_is_not_supported_by_the_others(kind: str) -> None:
     if kind == "identities":
-        check: Check = ledger.IdentitiesHold(properties=["p", "q"], at_most=1)
+        check: Check = IdentitiesHold(properties=["p", "q"], at_most=1)
     else:
-        check = ledger.Magnitude(properties=["p", "q"], at_most=3)
+        check = Magnitude(properties=["p", "q"], at_most=3)
     table = measured()
     assert verdict(check, table) == "supported"
     for fewer in (table[table["property"] == "p"], table[(table["property"] == "p") | (table["draw"] < 1)]):
@@ -98,7 +102,7 @@ def test_a_property_that_is_missing_or_of_too_few_rows_is_not_supported_by_the_o
 
 
 def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
-    constant = ledger.RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1)
+    constant = RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1)
     table = by_depth({"a": lambda _: spread(3, 1.001, 3), "b": lambda d: spread(3, 1.001, 3 if d < 16 else 2)})
     found = finding(constant, table)
     assert [p.where for p in found.points] == [f"a, depth {d} over 2" for d in (4, 8, 16)] + [
@@ -110,12 +114,12 @@ def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
 
 def test_the_number_of_runs_told_is_the_smaller_one() -> None:
     table = by_depth({"a": lambda d: spread(3, 1.01, RUNS if d < 16 else 4)})
-    found = finding(ledger.RatioAcrossDepths(networks=["a"], column=C, within_factor=1.1), table)
+    found = finding(RatioAcrossDepths(networks=["a"], column=C, within_factor=1.1), table)
     assert [p.runs for p in found.points] == [8, 8, 4]
 
 
 def test_runs_and_depths_are_needed_of_every_network() -> None:
-    slower = ledger.GrowthDifference(network="a", other="b", column=C, at_most=0)
+    slower = GrowthDifference(network="a", other="b", column=C, at_most=0)
     table = by_depth({"a": lambda d: spread(d**0.5, 1.01), "b": lambda d: spread(d, 1.01)})
     assert verdict(slower, table) == "supported"
     asked = claim(slower, depths=(2, 16))
@@ -131,9 +135,9 @@ def test_runs_and_depths_are_needed_of_every_network() -> None:
 @pytest.mark.parametrize(
     "check",
     [
-        ledger.GrowthExponent(networks=["a", "b"], column=C, at_least=0.5),
-        ledger.GrowthExponent(networks=["b", "a"], column=C, at_least=0.5, span=Span.overall),
-        ledger.RatioAcrossDepths(networks=["a", "b"], column=C, at_least=1),
+        GrowthExponent(networks=["a", "b"], column=C, at_least=0.5),
+        GrowthExponent(networks=["b", "a"], column=C, at_least=0.5, span="overall"),
+        RatioAcrossDepths(networks=["a", "b"], column=C, at_least=1),
     ],
 )
 def test_a_network_all_unresolved_is_not_supported_by_the_others(check: Check) -> None:
@@ -146,7 +150,7 @@ def test_a_network_all_unresolved_is_not_supported_by_the_others(check: Check) -
 
 def test_a_slope_over_all_depths_is_that_of_least_squares() -> None:
     levels = {2: 1.0, 4: 6.0, 8: 6.0, 16: 7.0}
-    overall = ledger.GrowthExponent(networks=["a"], column=C, span=Span.overall, at_least=0)
+    overall = GrowthExponent(networks=["a"], column=C, span="overall", at_least=0)
     found = finding(overall, by_depth({"a": lambda d: spread(levels[d], 1.01)}))
     assert found.points[0].effect == pytest.approx(
         np.polyfit(np.log(list(levels)), np.log(list(levels.values())), 1)[0]
@@ -157,7 +161,7 @@ def test_a_value_that_is_missing_is_refused_where_nothing_says_why() -> None:
     table = sweep({"a": lambda *_: 0.1})
     table.loc[7, "excess_loss"] = np.nan
     with pytest.raises(ResauditError, match=r"column excess_loss has no number in line 9 \(1 such lines\)"):
-        verdict(ledger.FinalExcess(networks=["a"], at_most=1), table)
+        verdict(FinalExcess(networks=["a"], at_most=1), table)
 
 
 def test_the_line_told_is_that_of_the_file() -> None:
@@ -166,13 +170,13 @@ def test_the_line_told_is_that_of_the_file() -> None:
     both = pd.concat([earlier, table], ignore_index=True)
     both.loc[len(earlier) + 3, "excess_loss"] = np.nan
     with pytest.raises(ResauditError, match=f"column excess_loss has no number in line {len(earlier) + 5} "):
-        verdict(ledger.FinalExcess(networks=["a"], at_most=1), both)
+        verdict(FinalExcess(networks=["a"], at_most=1), both)
 
 
 def test_a_tenth_percentile_under_the_noise_floor_is_no_evidence() -> None:
     table = by_depth({"a": lambda _: spread(3, 1.01)}).rename(columns={C: "lambda_p10"})
     table.loc[(table["depth"] == 16) & (table["run"] == 0), "resolved"] = False
-    found = finding(ledger.RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
+    found = finding(RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
     assert found.measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
 
 
@@ -192,7 +196,7 @@ def test_the_losses_compared_are_those_that_enough_runs_of_all_networks_pass() -
         f"b, loss {loss:.3g}" for loss in (largest, np.sqrt(largest * smallest), smallest)
     ]
     assert [p.runs for p in found.points] == [3, 8, 8]
-    swapped = ledger.AtEveryLoss(network="b", others=["a"], column=C, at_least=1, losses=3)
+    swapped = AtEveryLoss(network="b", others=["a"], column=C, at_least=1, losses=3)
     assert [p.runs for p in finding(swapped, table).points] == [3, 8, 8]
 
 
@@ -206,7 +210,7 @@ def test_the_losses_compared_end_where_enough_runs_of_all_networks_do() -> None:
 
 def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() -> None:
     table = TRAINED.assign(loss=TRAINED["loss"] * 1.1 / 3)
-    found = finding(ledger.AtEveryLoss(**{**vars(EVERY), "losses": 20}), table)
+    found = finding(EVERY.model_copy(update={"losses": 20}), table)
     assert [p.runs for p in found.points] == [RUNS] * 20
     assert not found.measured.left_out
 
@@ -224,8 +228,8 @@ def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, netwo
             assert [p.runs for p in found.points] == ([known] if enough else [])
 
 
-@pytest.mark.parametrize("kind", [ledger.AtEveryLoss, ledger.LargeAgainstSmallLoss])
-def test_every_other_network_is_compared(kind: type[ledger.AtEveryLoss] | type[ledger.LargeAgainstSmallLoss]) -> None:
+@pytest.mark.parametrize("kind", [AtEveryLoss, LargeAgainstSmallLoss])
+def test_every_other_network_is_compared(kind: type[AtEveryLoss] | type[LargeAgainstSmallLoss]) -> None:
     table = along_training({"a": flat(0.5), "b": flat(1.0), "c": flat(0.2)})
     found = finding(kind(network="a", others=["b", "c"], column=C, at_most=1), table)
     assert {p.where.split(",")[0] for p in found.points} == {"b", "c"}
@@ -270,19 +274,19 @@ def index_of(values: dict[int, float]) -> pd.DataFrame:
 
 
 def test_the_whole_fall_is_to_the_least_value_from_the_first() -> None:
-    early = ledger.EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
+    early = EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
     found = finding(early, index_of({0: 0.5, 1: 0.3, 5: 0.1, 30: 0.45}))
     assert found.points[0].effect == pytest.approx(0.5)
 
 
 def test_the_steepest_fall_is_that_per_epoch() -> None:
     table = index_of({0: 0.5, 3: 0.4, 100: 0.1}).assign(gradient_norm=lambda t: np.where(t["epoch"] == 3, 9.0, 1.0))
-    check = ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=0)
+    check = PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=0)
     assert finding(check, table).points[0].effect == 0
 
 
 def test_an_index_without_a_fall_has_no_time_of_it() -> None:
-    check = ledger.PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
+    check = PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
     for table in (index_of({0: 0.2}), index_of({0: 0.2, 5: 0.4})):
         found = finding(check, table)
         assert found.points == []
@@ -290,7 +294,7 @@ def test_an_index_without_a_fall_has_no_time_of_it() -> None:
 
 
 def test_runs_that_diverged_do_not_count_when_things_happen() -> None:
-    far = ledger.EarlyFall(network="a", column="index", within=0.01, at_least=0.1)
+    far = EarlyFall(network="a", column="index", within=0.01, at_least=0.1)
     table = index_of({0: 0.5, 1: 0.3})
     for known, places in ((3, 1), (2, 0)):
         diverged = (table["run"] >= known) & (table["epoch"] > 0)
@@ -299,7 +303,7 @@ def test_runs_that_diverged_do_not_count_when_things_happen() -> None:
 
 
 def test_curves_are_compared_by_their_arithmetic_means_where_both_have_enough_runs() -> None:
-    check = ledger.CurveRatio(network="a", other="b", epochs=[1.0], within_factor=10)
+    check = CurveRatio(network="a", other="b", epochs=[1.0], within_factor=10)
     rows = [(n, 4, run, e, 1.0 if n == "b" or run else 5.0) for n in "ab" for run in range(4) for e in (0, 10)]
     table = pd.DataFrame(rows, columns=["network", "depth", "run", "epoch", "excess_loss"])
     assert finding(check, table).points[0].effect == pytest.approx(2)
@@ -316,25 +320,23 @@ def test_every_network_and_depth_of_a_sweep_is_looked_at() -> None:
         return [p.where for p in finding(check, THREE).points]
 
     depths = (4, 8, 16)
-    assert wheres(ledger.FinalExcess(networks=["a", "b"], at_most=1)) == [
-        f"{n}, depth {d}" for n in "ab" for d in depths
-    ]
+    assert wheres(FinalExcess(networks=["a", "b"], at_most=1)) == [f"{n}, depth {d}" for n in "ab" for d in depths]
     every_other = [f"{n}, depth {d}" for n in "bc" for d in depths]
-    assert wheres(ledger.FinalLossRatio(network="a", others=["b", "c"], at_least=1)) == every_other
-    assert wheres(ledger.BestRateRatio(network="a", others=["b", "c"], from_depth=4, at_least=1)) == every_other
-    assert wheres(ledger.BestRateKept(network="a", at_least=1)) == ["depth 16 over 4"]
+    assert wheres(FinalLossRatio(network="a", others=["b", "c"], at_least=1)) == every_other
+    assert wheres(BestRateRatio(network="a", others=["b", "c"], from_depth=4, at_least=1)) == every_other
+    assert wheres(BestRateKept(network="a", at_least=1)) == ["depth 16 over 4"]
 
 
 def test_the_best_rate_at_the_greatest_depth_is_held_against_that_at_the_least() -> None:
     best = {4: 1.0, 8: 0.1, 16: 0.01}
     table = sweep({"a": lambda d, r: 0.01 if r == best[d] else 1.0}, depths=(4, 8, 16))
-    assert finding(ledger.BestRateKept(network="a", at_least=1), table).points[0].effect == pytest.approx(0.01)
+    assert finding(BestRateKept(network="a", at_least=1), table).points[0].effect == pytest.approx(0.01)
 
 
 def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
     table = sweep({"a": lambda *_: 0.0, "b": lambda _, r: 2 * r}, factor=1.0, beyond=False)
     table = with_excess(table, table["depth"] == 4, 98.0)
-    check = ledger.SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05)
+    check = SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05)
     assert [(p.where, p.effect) for p in finding(check, table).points] == [("depth 16", pytest.approx(3))]
     of_a = table["network"] == "a"
     for few, left in (
@@ -348,7 +350,7 @@ def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
 
 
 def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
-    check = ledger.FinalExcess(networks=["a"], at_most=1)
+    check = FinalExcess(networks=["a"], at_most=1)
     assert [p.runs for p in finding(check, THREE[THREE["run"] < 3]).points] == [3, 3, 3]
     few = finding(check, THREE[THREE["run"] < 2])
     assert few.points == []
@@ -357,33 +359,33 @@ def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
 
 def test_networks_of_a_sweep_are_compared_run_by_run() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, rates=(0.1,), factor=5)
-    point = finding(ledger.FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
+    point = finding(FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
     assert point.effect == pytest.approx(1)
     assert point.low < 0.8
 
 
 def test_an_end_of_the_claims_side_for_each_end_of_the_values() -> None:
     table = measured().assign(value=lambda t: t["draw"] - 1.0)
-    both = finding(ledger.Magnitude(properties=["p"], at_least=-2, at_most=1), table)
+    both = finding(Magnitude(properties=["p"], at_least=-2, at_most=1), table)
     assert [(p.where, p.effect) for p in both.points] == [("p, least", -1), ("p, largest", 2)]
     assert both.verdict is Verdict.contradicted
 
 
 def test_every_network_that_a_check_speaks_of_is_named() -> None:
-    assert ledger.AtTheEnd(network="a", other="b").named == ["a", "b"]
-    assert ledger.AtEveryLoss(network="a", others=["b", "c"]).named == ["a", "b", "c"]
-    assert ledger.SpreadOverRates(networks=["a", "b"], depth=4).named == ["a", "b"]
+    assert AtTheEnd(network="a", other="b", column=C, at_most=1).named == ["a", "b"]
+    assert AtEveryLoss(network="a", others=["b", "c"], column=C, at_most=1).named == ["a", "b", "c"]
+    assert SpreadOverRates(networks=["a", "b"], depth=4, at_most=1).named == ["a", "b"]
     assert Check(within_factor=4).region == (0.25, 4)
 
 
 def test_differences_keep_their_sign() -> None:
-    check = ledger.AtEveryLoss(network="a", others=["b"], column=C, compare=Comparison.difference, at_most=0, losses=2)
+    check = AtEveryLoss(network="a", others=["b"], column=C, compare="difference", at_most=0, losses=2)
     assert finding(check, TRAINED).points[0].effect == pytest.approx(-0.5, rel=1e-3)
 
 
 def test_an_excess_is_a_share_of_the_optimum() -> None:
     doubled = THREE.assign(excess_loss=2 * THREE["excess_loss"], optimal_loss=2.0)
-    check = ledger.FinalExcess(networks=["a"], at_most=1)
+    check = FinalExcess(networks=["a"], at_most=1)
     effects = [[p.effect for p in finding(check, table).points] for table in (THREE, doubled)]
     assert effects[0] == pytest.approx(effects[1])
 
@@ -396,7 +398,7 @@ def test_curves_are_of_the_runs_that_have_one() -> None:
         for n in "ab" for rate, epoch in recorded for run in range(4)
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss", "shown"])
-    check = ledger.CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
+    check = CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
     assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
 
 

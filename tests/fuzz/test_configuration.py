@@ -15,13 +15,16 @@ import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
+from resaudit.claims.checks import depths, epochs, losses, rates, theory  # noqa: F401
+from resaudit.claims.checks.check import Check
+from resaudit.claims.claim import Claim, Needs
 from resaudit.composition import config_folder, load
 from resaudit.config import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
 from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import deviations, explain, fingerprint, ledger_sha256
 from resaudit.layout import Layout
-from resaudit.ledger import CHECKS, Claim, Needs
 from resaudit.plan import Plan, make_plan
 from tests.fuzz.inputs import fuzzed, unless_refused
 
@@ -43,15 +46,20 @@ def folder_with(figure: str, root: Path) -> Path:
     return root
 
 
+def inside(value: Any) -> dict[str, Any]:
+    """What a section holds."""
+    if isinstance(value, Check):
+        return value.model_dump()
+    if dataclasses.is_dataclass(value):
+        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
+    return dict(value) if isinstance(value, BaseModel | dict) else {}
+
+
 def keys_of(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
     """Every key of a configuration with its value, sections among them."""
     if where:
         yield where, value
-    if dataclasses.is_dataclass(value):
-        inner = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    else:
-        inner = value if isinstance(value, dict) else {}
-    for key, item in inner.items():
+    for key, item in inside(value).items():
         yield from keys_of(item, f"{where}.{key}".lstrip("."))
 
 
@@ -69,10 +77,8 @@ def keys(folders: dict[str, Path]) -> dict[str, dict[str, Any]]:
 
 def in_hydra(value: Any) -> str:
     """A value as one would type it."""
-    if dataclasses.is_dataclass(value):
-        value = {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    if isinstance(value, dict):
-        return "{" + ",".join(f"{key}:{in_hydra(item)}" for key, item in value.items()) + "}"
+    if dataclasses.is_dataclass(value) or isinstance(value, BaseModel | dict):
+        return "{" + ",".join(f"{key}:{in_hydra(item)}" for key, item in inside(value).items()) + "}"
     if isinstance(value, list):
         return f"[{','.join(map(in_hydra, value))}]"
     if isinstance(value, Enum):
@@ -107,8 +113,13 @@ TEXTS = st.one_of(
     ]),
 )  # fmt: skip
 SCALARS = st.one_of(NUMBERS, TEXTS)
-SCHEMAS = [Otherwise, RunsAt, Activations, Figure, Claim, Needs, Tolerance, Variant, *CHECKS.values()]
-FIELDS = sorted({f.name for schema in SCHEMAS for f in dataclasses.fields(schema)} | {"check", "foo", "laptop", "0"})
+SCHEMAS = [Otherwise, RunsAt, Activations, Figure, Tolerance, Variant]
+MODELS = [Claim, Needs, *Check.__subclasses__()]
+FIELDS = sorted(
+    {f.name for schema in SCHEMAS for f in dataclasses.fields(schema)}
+    | {name for model in MODELS for name in model.model_fields}
+    | {"check", "foo", "laptop", "0"}
+)
 
 
 def braced(value: st.SearchStrategy[str]) -> st.SearchStrategy[str]:

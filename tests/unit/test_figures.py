@@ -13,6 +13,7 @@ from matplotlib.figure import Figure
 from resaudit.config import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
+from resaudit.papers.by_loss import interpolate_by_loss
 from resaudit.papers.demystifying_resnet import (
     fig03,
     fig04,
@@ -22,7 +23,6 @@ from resaudit.papers.demystifying_resnet import (
     fig07,
     fig08,
 )
-from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss
 from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.papers.evidence import Evidence
 from resaudit.training.trajectory import Trajectory

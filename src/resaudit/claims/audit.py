@@ -2,11 +2,11 @@
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from enum import Enum
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
 from resaudit.claims.tables import Drawn, drawn, said_of
 from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
@@ -15,7 +15,6 @@ from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
 from resaudit.files import read_json
 from resaudit.layout import Layout
-from resaudit.ledger import CHECK_NAMES, Claim
 from resaudit.papers.formats import FORMATS
 from resaudit.plan.plan import FigurePlan, Plan, make_plan
 from resaudit.provenance import provenance
@@ -139,10 +138,10 @@ def _claim(
         "id": claim_id,
         "statement": claim.statement,
         "where": claim.where,
-        "kind": claim.kind.value,
+        "kind": claim.kind,
         "reading": claim.reading,
         "reason": claim.reason,
-        "needs": asdict(claim.needs),
+        "needs": claim.needs.model_dump(mode="json"),
         "verdict": judgement.verdict.value,
         "why": judgement.why,
         "findings": [_finding(finding) for finding in judgement.findings],
@@ -154,11 +153,12 @@ def _claim(
 
 def _finding(finding: Finding) -> Json:
     low, high = finding.check.region
-    parameters = {key: value for key, value in _plain(asdict(finding.check)).items() if value not in (None, [], {})}
+    given = finding.check.model_dump(mode="json")
+    parameters = {key: value for key, value in given.items() if value not in (None, [], {}) and key != "check"}
     return {
         "name": finding.name,
         "check": {
-            "name": CHECK_NAMES[type(finding.check)],
+            "name": finding.check.name,
             "parameters": parameters,
             "criterion": criterion(finding.check),
         },
@@ -278,11 +278,3 @@ def command_for(figure: str, overrides: Sequence[str]) -> str:
 def finite(number: float) -> float | None:
     """A number as JSON has it: None where it is not finite."""
     return number if math.isfinite(number) else None
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, dict):
-        return {str(key): _plain(item) for key, item in value.items()}
-    return [_plain(item) for item in value] if isinstance(value, list) else value

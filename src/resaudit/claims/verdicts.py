@@ -7,11 +7,11 @@ from enum import Enum
 
 import pandas as pd
 
-from resaudit.claims.checks import measure
+from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.claim import Claim
 from resaudit.claims.intervals import covered, interval
 from resaudit.errors import ResauditError
-from resaudit.ledger import Check, Claim
 
 ERROR_RATE = 0.05
 """Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of its intervals) (Bonferroni)."""
@@ -130,7 +130,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
     if table.empty:
         raise ResauditError("the table has no rows")
-    measured = {name: measure(check, table, claim.needs.runs) for name, check in claim.checks.items()}
+    measured = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     intervals = sum(point.replicates is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)
     findings = [_finding(name, claim.checks[name], part, level) for name, part in measured.items()]
@@ -267,9 +267,9 @@ def _interval_of(finding: Finding, point: Judged) -> str:
     if finding.measured.spread:
         return f"{low:.3g} to {high:.3g} {finding.measured.spread}"
     tied = ", at every tied learning rate" if point.tied else ""
-    said = f"{100 * finding.level:.4g} % interval {low:.3g} to {high:.3g}{tied}"
+    words = f"{100 * finding.level:.4g} % interval {low:.3g} to {high:.3g}{tied}"
     short = finding.coverage
-    return said if short is None else f"{said}, which covers {100 * short:.0f} % if runs are log-normal"
+    return words if short is None else f"{words}, which covers {100 * short:.0f} % if runs are log-normal"
 
 
 def _how_often(points: list[Judged]) -> str:

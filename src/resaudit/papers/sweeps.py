@@ -1,13 +1,15 @@
 """Sweeps of learning rates as tables: which rate is best, which are tied with it, and the runs at the one shown."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 
 from resaudit.training.rates import BestRate, choose_rate
+
+if TYPE_CHECKING:  # checks load this module, and need no plots
+    from matplotlib.axes import Axes
 
 Key = tuple[Any, ...]
 """Network name and depth."""
@@ -33,7 +35,7 @@ def at_shown_rate(table: pd.DataFrame, best: Mapping[Key, BestRate]) -> pd.DataF
     return table[pd.MultiIndex.from_frame(table[["network", "depth", "learning_rate"]]).isin(keys)]
 
 
-def plot_rates(axes: Axes, network: str, best: Mapping[Key, BestRate], style: Mapping[str, Any]) -> None:
+def plot_rates(axes: "Axes", network: str, best: Mapping[Key, BestRate], style: Mapping[str, Any]) -> None:
     """The rates shown against depth, a bar over those tied with each, an open marker where the grid's edge is tied."""
     choices = {depth: choice for (name, depth), choice in best.items() if name == network}
     shown = {depth: choice.shown for depth, choice in choices.items() if choice.shown is not None}

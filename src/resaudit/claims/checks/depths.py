@@ -2,40 +2,58 @@
 
 from collections.abc import Mapping
 from itertools import pairwise
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
+from resaudit.claims.checks.check import Check, Depth, Names, Share
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithms, of_network, take
 from resaudit.claims.intervals import replicate_means
-from resaudit.ledger import GrowthDifference, GrowthExponent, RatioAcrossDepths, Reference, Span
 
 Logs = Mapping[float, pd.Series]
 """By depth: natural logarithms of a quantity, by run."""
 
 
-def ratio_across_depths(check: RatioAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Ratio of geometric means over runs, of each depth to the first or the previous one."""
-    to = "at the least depth" if check.reference is Reference.first else "at the depth before"
-    measured = Measured(f"{_words(check.column)} over the same {to}", "a factor", logarithmic=True)
-    shares: list[float | None] = list(check.epochs) or [None]
-    for network in check.networks:
-        rows = of_network(take(table, "depth", "run", check.column), network)
-        rows = rows[rows["depth"].isin(check.depths)] if check.depths else rows
-        for share in shares if len(rows) else []:
-            epoch = None if share is None else epoch_at(rows, share)
-            place = network if epoch is None else f"{network}, epoch {epoch}"
-            logs = _tied_logs(rows, epoch, check.column, network, least_runs, measured)
-            depths = sorted(logs)
-            if len(depths) < 2:
-                measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
-            for before, depth in pairwise(depths):
-                reference = depths[0] if check.reference is Reference.first else before
-                where = f"{place}, depth {depth:g} over {reference:g}"
-                add_ratio(measured, where, logs[depth], logs[reference], least_runs, of_logarithms=True)
-    return measured
+class RatioAcrossDepths(Check, name="ratio_across_depths"):
+    """A quantity at each depth over the same at the first depth, or at the one before.
+
+    Attributes:
+        networks: each is measured by itself.
+        column: the quantity.
+        reference: the depth that a depth is compared with.
+        epochs: shares of the training at which the quantity is compared, for tables with an epoch.
+        depths: only these; empty: all.
+    """
+
+    networks: Names
+    column: str
+    reference: Literal["first", "previous"] = "first"
+    epochs: list[Share] = []
+    depths: list[Depth] = []
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Ratio of geometric means over runs, of each depth to the first or the previous one."""
+        to = "at the least depth" if self.reference == "first" else "at the depth before"
+        measured = Measured(f"{_words(self.column)} over the same {to}", "a factor", logarithmic=True)
+        shares: list[float | None] = list(self.epochs) or [None]
+        for network in self.networks:
+            rows = of_network(take(table, "depth", "run", self.column), network)
+            rows = rows[rows["depth"].isin(self.depths)] if self.depths else rows
+            for share in shares if len(rows) else []:
+                epoch = None if share is None else epoch_at(rows, share)
+                place = network if epoch is None else f"{network}, epoch {epoch}"
+                logs = _tied_logs(rows, epoch, self.column, network, least_runs, measured)
+                depths = sorted(logs)
+                if len(depths) < 2:
+                    measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
+                for before, depth in pairwise(depths):
+                    reference = depths[0] if self.reference == "first" else before
+                    where = f"{place}, depth {depth:g} over {reference:g}"
+                    add_ratio(measured, where, logs[depth], logs[reference], least_runs, of_logarithms=True)
+        return measured
 
 
 def _tied_logs(
@@ -50,70 +68,97 @@ def _tied_logs(
     return tied
 
 
-def growth_exponent(check: GrowthExponent, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
-    what = check.rows.get("property", _words(check.column))
-    measured = Measured(f"exponent of the growth with {_words(check.by)} of: {what}", "an exponent")
-    for name, rows in _parts(check, table):
-        logs = _logs(rows, check.column, check.by, name, least_runs, measured)
-        if len(logs) < 2:
-            where = f"{name}, {_words(check.by)}".lstrip(", ")
-            measured.left_out.append(f"{where}: {len(logs)} of the two that a growth needs")
-        for span in _spans(sorted(logs), check.span):
-            where = f"{name}, {_words(check.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
-            every = _of_common_runs([logs[place] for place in span], where, least_runs, measured)
-            if every is not None:
-                slope = _slope(span, every)
-                measured.add(where, slope[0], slope[1:] if len(every) > 1 else None, len(every))
-    return measured
+class GrowthExponent(Check, name="growth_exponent"):
+    """Exponent b of a quantity ~ depth^b, by least squares over a span of depths.
 
+    Attributes:
+        networks: each is measured by itself; empty: the table is not of networks.
+        column: the quantity.
+        by: the column that stands for the depth.
+        rows: only rows with these values.
+        per: columns each combination of whose values is measured by itself.
+        span: between each depth and the next, over all of them, or between the last two.
+    """
 
-def growth_difference(check: GrowthDifference, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Difference of two networks' overall exponents."""
-    measured = Measured(
-        f"exponent of growth of the {_words(check.column)} with depth, {check.network} minus {check.other}",
-        "a difference of exponents",
-    )
-    take(table, "depth", "run", check.column)
-    logs = {
-        name: _logs(of_network(table, name), check.column, "depth", name, least_runs, measured)
-        for name in (check.network, check.other)
-    }
-    common = sorted(set(logs[check.network]) & set(logs[check.other]))
-    if len(common) < 2:
-        measured.left_out.append(f"{len(common)} depths at which both are known, 2 are needed")
+    networks: list[str] = []
+    column: str
+    by: str = "depth"
+    rows: dict[str, str] = {}
+    per: list[str] = []
+    span: Literal["each", "overall", "last"] = "each"
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
+        what = self.rows.get("property", _words(self.column))
+        measured = Measured(f"exponent of the growth with {_words(self.by)} of: {what}", "an exponent")
+        for name, rows in self._pieces(table):
+            logs = _logs(rows, self.column, self.by, name, least_runs, measured)
+            if len(logs) < 2:
+                where = f"{name}, {_words(self.by)}".lstrip(", ")
+                measured.left_out.append(f"{where}: {len(logs)} of the two that a growth needs")
+            for span in _spans(sorted(logs), self.span):
+                where = f"{name}, {_words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
+                every = _of_common_runs([logs[place] for place in span], where, least_runs, measured)
+                if every is not None:
+                    slope = _slope(span, every)
+                    measured.add(where, slope[0], slope[1:] if len(every) > 1 else None, len(every))
         return measured
-    where = f"depth {common[0]:g} to {common[-1]:g}"
-    every = _of_common_runs([part[depth] for part in logs.values() for depth in common], where, least_runs, measured)
-    if every is not None:
-        with np.errstate(invalid="ignore"):
-            difference = _slope(common, every[:, : len(common)]) - _slope(common, every[:, len(common) :])
-        measured.add(where, difference[0], difference[1:], len(every))
-    return measured
+
+    def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+        """Rows that are measured by themselves, with a name: each network, or each combination of values."""
+        take(table, self.column, self.by, *self.rows, *self.per)
+        for column, wanted in self.rows.items():
+            table = table[table[column].astype(str) == wanted]
+        if self.networks:
+            return [(name, of_network(table, name)) for name in self.networks]
+        if not self.per:
+            return [("", table)]
+        if table.empty:
+            return [("", table)]
+        return [
+            (", ".join(f"{_words(column)} {value}" for column, value in zip(self.per, values, strict=True)), rows)
+            for values, rows in table.groupby(self.per, sort=False)
+        ]
 
 
-def _parts(check: GrowthExponent, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-    """What is measured by itself, with a name: each network, or each combination of values."""
-    take(table, check.column, check.by, *check.rows, *check.per)
-    for column, wanted in check.rows.items():
-        table = table[table[column].astype(str) == wanted]
-    if check.networks:
-        return [(name, of_network(table, name)) for name in check.networks]
-    if not check.per:
-        return [("", table)]
-    if table.empty:
-        return [("", table)]
-    return [
-        (", ".join(f"{_words(column)} {value}" for column, value in zip(check.per, values, strict=True)), rows)
-        for values, rows in table.groupby(check.per, sort=False)
-    ]
+class GrowthDifference(Check, name="growth_difference"):
+    """Exponent of one network's growth with depth minus another's, over the depths that both are known at."""
+
+    network: str
+    other: str
+    column: str
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Difference of two networks' overall exponents."""
+        measured = Measured(
+            f"exponent of growth of the {_words(self.column)} with depth, {self.network} minus {self.other}",
+            "a difference of exponents",
+        )
+        take(table, "depth", "run", self.column)
+        logs = {
+            name: _logs(of_network(table, name), self.column, "depth", name, least_runs, measured)
+            for name in (self.network, self.other)
+        }
+        common = sorted(set(logs[self.network]) & set(logs[self.other]))
+        if len(common) < 2:
+            measured.left_out.append(f"{len(common)} depths at which both are known, 2 are needed")
+            return measured
+        where = f"depth {common[0]:g} to {common[-1]:g}"
+        every = _of_common_runs(
+            [part[depth] for part in logs.values() for depth in common], where, least_runs, measured
+        )
+        if every is not None:
+            with np.errstate(invalid="ignore"):
+                difference = _slope(common, every[:, : len(common)]) - _slope(common, every[:, len(common) :])
+            measured.add(where, difference[0], difference[1:], len(every))
+        return measured
 
 
-def _spans(places: list[float], span: Span) -> list[list[float]]:
+def _spans(places: list[float], span: str) -> list[list[float]]:
     if len(places) < 2:
         return []
     steps = [list(pair) for pair in pairwise(places)]
-    return {Span.each: steps, Span.overall: [places], Span.last: steps[-1:]}[span]
+    return {"each": steps, "overall": [places], "last": steps[-1:]}[span]
 
 
 def _logs(

@@ -1,55 +1,85 @@
 """Checks of when things happen during training (Figure 6, and training curves)."""
 
 from collections.abc import Sequence
+from typing import Annotated
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
+from resaudit.claims.checks.check import Check, Share
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take
 from resaudit.claims.intervals import replicate_means
-from resaudit.ledger import CurveRatio, EarlyFall, PeakAtDrop
 
 
-def early_fall(check: EarlyFall, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Mean over runs of the fall from epoch 0 to a share of the training, as it is or of the whole fall."""
-    what = check.column.replace("_", " ")
-    epoch = epoch_at(table, check.within)
-    of_whole = "as a share of its whole fall" if check.of_whole else ""
-    measured = Measured(
-        f"fall of the {what} of {check.network} by epoch {epoch} {of_whole}".rstrip(),
-        "a share" if check.of_whole else f"a difference of the {what}",
-        arithmetic=True,
-    )
-    falls = []
-    for rows in _of_network(table, check.network, check.column):
-        curves = _curves(rows, check.column)
-        if epoch not in curves.index:
-            measured.left_out.append(f"epoch {epoch}: {check.network} has no row there")
-            return measured
-        start = curves.iloc[0]
-        fall = start - curves.loc[epoch]
-        if check.of_whole:
-            whole = start - curves.min()
-            fall = (fall / whole).where(whole > 0)
-        falls.append(fall.to_numpy())
-    _add_means(measured, f"epoch {epoch}", falls, least_runs)
-    return measured
+class EarlyFall(Check, name="early_fall"):
+    """How far a quantity has fallen from its start after a share of the training.
+
+    Attributes:
+        network: that is measured.
+        column: the quantity.
+        within: the share of the training.
+        of_whole: measure the fall as a share of the whole fall, to the least value.
+    """
+
+    network: str
+    column: str
+    within: Annotated[float, Field(gt=0, le=1)] = 0.01
+    of_whole: bool = False
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Mean over runs of the fall from epoch 0 to a share of the training, as it is or of the whole fall."""
+        what = self.column.replace("_", " ")
+        epoch = epoch_at(table, self.within)
+        of_whole = "as a share of its whole fall" if self.of_whole else ""
+        measured = Measured(
+            f"fall of the {what} of {self.network} by epoch {epoch} {of_whole}".rstrip(),
+            "a share" if self.of_whole else f"a difference of the {what}",
+            arithmetic=True,
+        )
+        falls = []
+        for rows in _of_network(table, self.network, self.column):
+            curves = _curves(rows, self.column)
+            if epoch not in curves.index:
+                measured.left_out.append(f"epoch {epoch}: {self.network} has no row there")
+                return measured
+            start = curves.iloc[0]
+            fall = start - curves.loc[epoch]
+            if self.of_whole:
+                whole = start - curves.min()
+                fall = (fall / whole).where(whole > 0)
+            falls.append(fall.to_numpy())
+        _add_means(measured, f"epoch {epoch}", falls, least_runs)
+        return measured
 
 
-def peak_at_drop(check: PeakAtDrop, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Mean over runs of the epochs from a peak to the two epochs between which another quantity falls most steeply."""
-    measured = Measured(
-        f"distance of the peak of the {check.peak.replace('_', ' ')} of {check.network} to the steepest fall of its "
-        f"{check.drop.replace('_', ' ')}",
-        "epochs",
-        arithmetic=True,
-    )
-    rows_at_rates = _of_network(table, check.network, check.peak, check.drop)
-    distances = [_distances(_curves(rows, check.peak), _curves(rows, check.drop)) for rows in rows_at_rates]
-    _add_means(measured, "all runs", distances, least_runs)
-    return measured
+class PeakAtDrop(Check, name="peak_at_drop"):
+    """Epochs between the peak of one quantity and the steepest fall of another, per epoch, in the same run.
+
+    Attributes:
+        network: that is measured.
+        peak: column of the quantity that peaks.
+        drop: column of the quantity that falls.
+    """
+
+    network: str
+    peak: str
+    drop: str
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Mean over runs of the epochs from a peak to the steepest fall of another quantity between two epochs."""
+        measured = Measured(
+            f"distance of the peak of the {self.peak.replace('_', ' ')} of {self.network} to the steepest fall of its "
+            f"{self.drop.replace('_', ' ')}",
+            "epochs",
+            arithmetic=True,
+        )
+        rows_at_rates = _of_network(table, self.network, self.peak, self.drop)
+        distances = [_distances(_curves(rows, self.peak), _curves(rows, self.drop)) for rows in rows_at_rates]
+        _add_means(measured, "all runs", distances, least_runs)
+        return measured
 
 
 def _distances(peaks: pd.DataFrame, drops: pd.DataFrame) -> np.ndarray:
@@ -67,29 +97,36 @@ def _distances(peaks: pd.DataFrame, drops: pd.DataFrame) -> np.ndarray:
     return np.array(distances)
 
 
-def curve_ratio(check: CurveRatio, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Ratio of mean excess losses at shares of the training, depth by depth."""
-    measured = Measured(
-        f"mean excess loss of {check.network} over that of {check.other}, each at its best rate, during training",
-        "a factor",
-        logarithmic=True,
-        arithmetic=True,
-    )
-    take(table, "network", "depth", "run", "epoch", "excess_loss")
-    not_negative(table, "excess_loss")
-    for share in check.epochs:
-        epoch = epoch_at(table, share)
-        for depth, of_depth in table.groupby("depth"):
-            where = f"depth {depth}, epoch {epoch}"
-            above, below = (
-                [
-                    by_run(part[part["epoch"] == epoch], "excess_loss", where)
-                    for part in at_tied_rates(of_network(of_depth, name))
-                ]
-                for name in (check.network, check.other)
-            )
-            add_ratio(measured, where, above, below, least_runs)
-    return measured
+class CurveRatio(Check, name="curve_ratio"):
+    """A network's mean excess loss over another's at shares of the training, both at their best rate."""
+
+    network: str
+    other: str
+    epochs: list[Share] = [0.01, 0.1, 1.0]
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Ratio of mean excess losses at shares of the training, depth by depth."""
+        measured = Measured(
+            f"mean excess loss of {self.network} over that of {self.other}, each at its best rate, during training",
+            "a factor",
+            logarithmic=True,
+            arithmetic=True,
+        )
+        take(table, "network", "depth", "run", "epoch", "excess_loss")
+        not_negative(table, "excess_loss")
+        for share in self.epochs:
+            epoch = epoch_at(table, share)
+            for depth, of_depth in table.groupby("depth"):
+                where = f"depth {depth}, epoch {epoch}"
+                above, below = (
+                    [
+                        by_run(part[part["epoch"] == epoch], "excess_loss", where)
+                        for part in at_tied_rates(of_network(of_depth, name))
+                    ]
+                    for name in (self.network, self.other)
+                )
+                add_ratio(measured, where, above, below, least_runs)
+        return measured
 
 
 def _of_network(table: pd.DataFrame, network: str, *columns: str) -> list[pd.DataFrame]:

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterator
 from itertools import product
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
+from resaudit.claims.checks.check import Check, Names
 from resaudit.claims.checks.measured import Effect, Measured
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
@@ -20,50 +23,83 @@ from resaudit.claims.checks.rows import (
 )
 from resaudit.claims.intervals import replicate_means
 from resaudit.errors import ResauditError
-from resaudit.ledger import AtEveryLoss, AtTheEnd, Comparison, LargeAgainstSmallLoss
-from resaudit.papers.demystifying_resnet.by_loss import descending, interpolate
+from resaudit.papers.by_loss import descending, interpolate
 
 
-def at_every_loss(check: AtEveryLoss, table: pd.DataFrame, least_runs: int) -> Measured:
-    """A network against each other one, loss by loss.
+class AtEveryLoss(Check, name="at_every_loss"):
+    """A network's quantity against each other's at losses on a grid, each run interpolated linearly in the loss.
 
-    Ratios are of geometric means over runs, differences of arithmetic ones; at each loss the runs count that have
-    been there.
+    Attributes:
+        network: that is compared.
+        others: with each of these.
+        column: the quantity.
+        compare: as a ratio, or, of shares, as a difference.
+        losses: how many, evenly spaced on a logarithmic axis.
     """
-    ratio = check.compare is Comparison.ratio
-    what = check.column.replace("_", " ")
-    measured = Measured(
-        f"{what} of {check.network} {'over' if ratio else 'minus'} the other network's, at the same loss",
-        "a factor" if ratio else f"a difference of the {what}",
-        logarithmic=ratio,
-        arithmetic=not ratio,
-    )
-    grid = _common_losses(check.network, check.others, table, least_runs, check.losses, measured)
-    _compare_at(grid, check, ratio, table, least_runs, measured)
-    return measured
+
+    network: str
+    others: Names
+    column: str
+    compare: Literal["ratio", "difference"] = "ratio"
+    losses: Annotated[int, Field(ge=2, le=1000)] = 20
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """A network against each other one, loss by loss.
+
+        Ratios are of geometric means over runs, differences of arithmetic ones; at each loss the runs count that have
+        been there.
+        """
+        ratio = self.compare == "ratio"
+        what = self.column.replace("_", " ")
+        measured = Measured(
+            f"{what} of {self.network} {'over' if ratio else 'minus'} the other network's, at the same loss",
+            "a factor" if ratio else f"a difference of the {what}",
+            logarithmic=ratio,
+            arithmetic=not ratio,
+        )
+        grid = _common_losses(self.network, self.others, table, least_runs, self.losses, measured)
+        for other in self.others if len(grid) else []:
+            pairs = _pairs(table, self.network, other, self.column, grid)
+            effects = [_effects_at(here, there, self.column, self.compare == "ratio") for here, there in pairs]
+            for position, loss in enumerate(grid):
+                at_loss = [every[position] for every in effects]
+                where, runs = f"{other}, loss {loss:.3g}", at_loss[0][1]
+                if runs < least_runs:
+                    measured.left_out.append(f"{where}: {runs} runs have a value, {least_runs} are needed")
+                else:
+                    measured.add_tied(where, at_loss)
+        return measured
 
 
-def large_against_small_loss(check: LargeAgainstSmallLoss, table: pd.DataFrame, least_runs: int) -> Measured:
-    """The ratio of geometric means at the largest common loss over that at the smallest.
+class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
+    """That ratio at the largest common loss over that at the smallest."""
 
-    At each end the runs count that both networks have there.
-    """
-    what = check.column.replace("_", " ")
-    measured = Measured(
-        f"{what} of {check.network} over the other network's: this ratio at the largest loss over that at the smallest",
-        "a factor",
-        logarithmic=True,
-    )
-    grid = _common_losses(check.network, check.others, table, least_runs, 2, measured)
-    for other in check.others if len(grid) else []:
-        pairs = _pairs(table, check.network, other, check.column, grid)
-        effects = [_change(here, there, check.column) for here, there in pairs]
-        runs = effects[0][1]
-        if runs < least_runs:
-            measured.left_out.append(f"{other}: {runs} runs have a value at both ends, {least_runs} are needed")
-        else:
-            measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
-    return measured
+    network: str
+    others: Names
+    column: str
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """The ratio of geometric means at the largest common loss over that at the smallest.
+
+        At each end the runs count that both networks have there.
+        """
+        what = self.column.replace("_", " ")
+        measured = Measured(
+            f"{what} of {self.network} over the other network's: "
+            "this ratio at the largest loss over that at the smallest",
+            "a factor",
+            logarithmic=True,
+        )
+        grid = _common_losses(self.network, self.others, table, least_runs, 2, measured)
+        for other in self.others if len(grid) else []:
+            pairs = _pairs(table, self.network, other, self.column, grid)
+            effects = [_change(here, there, self.column) for here, there in pairs]
+            runs = effects[0][1]
+            if runs < least_runs:
+                measured.left_out.append(f"{other}: {runs} runs have a value at both ends, {least_runs} are needed")
+            else:
+                measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
+        return measured
 
 
 def _change(here: np.ndarray, there: np.ndarray, column: str) -> Effect:
@@ -75,41 +111,33 @@ def _change(here: np.ndarray, there: np.ndarray, column: str) -> Effect:
     return change[np.append(True, counts.any(axis=1))], int(counts.sum(axis=0).min())
 
 
-def at_the_end(check: AtTheEnd, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Ratio of geometric means over runs at the last epoch."""
-    what = check.column.replace("_", " ")
-    measured = Measured(
-        f"{what} of {check.network} over that of {check.other} at the last epoch", "a factor", logarithmic=True
-    )
-    take(table, "network", "run", "epoch", check.column)
-    last = epoch_at(table, 1.0)
-    parts = [
-        [by_run(part[part["epoch"] == last], check.column, name) for part in at_tied_rates(of_network(table, name))]
-        for name in (check.network, check.other)
-    ]
-    shown = pd.concat([part[0] for part in parts], axis=1, join="inner").to_numpy(dtype=float)
-    known = int(np.isfinite(shown).all(axis=1).sum())
-    if known < least_runs or known < max(len(part[0]) for part in parts):
-        measured.left_out.append(f"last epoch: {known} runs of each have a value, all and {least_runs} are needed")
+class AtTheEnd(Check, name="at_the_end"):
+    """A network's quantity over another's at the last epoch."""
+
+    network: str
+    other: str
+    column: str
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Ratio of geometric means over runs at the last epoch."""
+        what = self.column.replace("_", " ")
+        measured = Measured(
+            f"{what} of {self.network} over that of {self.other} at the last epoch", "a factor", logarithmic=True
+        )
+        take(table, "network", "run", "epoch", self.column)
+        last = epoch_at(table, 1.0)
+        parts = [
+            [by_run(part[part["epoch"] == last], self.column, name) for part in at_tied_rates(of_network(table, name))]
+            for name in (self.network, self.other)
+        ]
+        shown = pd.concat([part[0] for part in parts], axis=1, join="inner").to_numpy(dtype=float)
+        known = int(np.isfinite(shown).all(axis=1).sum())
+        if known < least_runs or known < max(len(part[0]) for part in parts):
+            measured.left_out.append(f"last epoch: {known} runs of each have a value, all and {least_runs} are needed")
+            return measured
+        logs, other_logs = ([logarithms(values, self.column) for values in part] for part in parts)
+        add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
         return measured
-    logs, other_logs = ([logarithms(values, check.column) for values in part] for part in parts)
-    add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
-    return measured
-
-
-def _compare_at(
-    grid: np.ndarray, check: AtEveryLoss, ratio: bool, table: pd.DataFrame, least_runs: int, measured: Measured
-) -> None:
-    for other in check.others if len(grid) else []:
-        pairs = _pairs(table, check.network, other, check.column, grid)
-        effects = [_effects_at(here, there, check.column, ratio) for here, there in pairs]
-        for position, loss in enumerate(grid):
-            at_loss = [every[position] for every in effects]
-            where, runs = f"{other}, loss {loss:.3g}", at_loss[0][1]
-            if runs < least_runs:
-                measured.left_out.append(f"{where}: {runs} runs have a value, {least_runs} are needed")
-            else:
-                measured.add_tied(where, at_loss)
 
 
 def _effects_at(here: np.ndarray, there: np.ndarray, column: str, ratio: bool) -> list[Effect]:

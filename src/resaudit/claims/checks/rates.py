@@ -6,26 +6,22 @@ What rests on the best rate is measured at every rate that is tied for it; :mod:
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import Field
 
+from resaudit.claims.checks.check import Check, Depth, Names
 from resaudit.claims.checks.measured import Effect, Measured
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.claims.intervals import replicate_means
-from resaudit.ledger import (
-    BestRateKept,
-    BestRateRatio,
-    Depths,
-    FinalExcess,
-    FinalLossAcrossDepths,
-    FinalLossRatio,
-    SpreadOverRates,
-)
 from resaudit.papers.sweeps import sweep
 from resaudit.training.rates import LEVEL, BestRate, choose_rate
 
+Depths = Literal["all", "last"]
+"""Every depth, or the greatest."""
 COLUMNS = ("network", "depth", "learning_rate", "run")
 ERROR_RATE = 1 - LEVEL
 """Of the sets of tied rates of one check together (Bonferroni)."""
@@ -68,122 +64,181 @@ class Sweep:
         return [every[0], *(losses[np.isfinite(losses)] for losses in every[1:])]
 
 
-def final_excess(check: FinalExcess, table: pd.DataFrame, least_runs: int) -> Measured:
-    """How far the mean final loss lies above the optimal one, relative to it."""
-    measured = Measured(
-        "mean final loss at the best rate above the optimal loss, as a share of it",
-        "a share",
-        logarithmic=True,
-        arithmetic=True,
-    )
-    table = take(_finals(table, "excess_loss"), "optimal_loss")
-    for network in check.networks:
-        for depth, rows in _by_depth(of_network(table, network), check.depths):
-            optimum = float(rows["optimal_loss"].iloc[0])
-            found = _sweep(rows, network, depth, "excess_loss", least_runs, measured)
-            if optimum == 0.0:
-                measured.left_out.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
-            elif found:
-                effects = [(replicate_means(losses.to_numpy()) / optimum, len(losses)) for losses in found.finals()]
-                measured.add_tied(found.where, effects + _beyond_the_grid([found], measured))
-    return measured
+class FinalExcess(Check, name="final_excess"):
+    """Mean final loss at the best rate above the optimal one, as a share of the optimal loss."""
 
+    networks: Names
+    depths: Depths = "all"
 
-def final_loss_ratio(check: FinalLossRatio, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Others' mean final loss, or its distance to the optimum, over the network's."""
-    what = "distance of the mean final loss to the optimum" if check.excess else "mean final loss"
-    measured = Measured(
-        f"{what}, the other network's over that of {check.network}", "a factor", logarithmic=True, arithmetic=True
-    )
-    column = "excess_loss" if check.excess else "final_loss"
-    table = _finals(table, column)
-    for other in check.others:
-        for depth, rows in _by_depth(table, check.depths):
-            above, below = (
-                _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
-                for name in (other, check.network)
-            )
-            _add_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
-    return measured
-
-
-def final_loss_across_depths(check: FinalLossAcrossDepths, table: pd.DataFrame, least_runs: int) -> Measured:
-    """The network's mean final loss at each depth over that at the depth before."""
-    measured = Measured(
-        f"mean final loss of {check.network} over the same at the depth before",
-        "a factor",
-        logarithmic=True,
-        arithmetic=True,
-    )
-    table = of_network(_finals(table, "final_loss"), check.network)
-    sweeps = {
-        depth: _sweep(rows, check.network, depth, "final_loss", least_runs, measured)
-        for depth, rows in _by_depth(table, Depths.all)
-    }
-    if len(sweeps) < 2:
-        _say_depths(measured, len(sweeps))
-    for before, depth in pairwise(sweeps):
-        _add_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
-    return measured
-
-
-def best_rate_ratio(check: BestRateRatio, table: pd.DataFrame, least_runs: int) -> Measured:
-    """The network's best rate over the others', at each depth."""
-    measured = _of_rates(f"best learning rate of {check.network} over the other network's")
-    column = _ranked_by(table)
-    table = _finals(table, column)
-    deep = list(_by_depth(table[table["depth"] >= check.from_depth], Depths.all))
-    sweeps = {
-        (name, depth): _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
-        for name in (check.network, *check.others)
-        for depth, rows in deep
-    }
-    for other, (depth, _) in product(check.others, deep):
-        pair = sweeps[check.network, depth], sweeps[other, depth]
-        _add_rate_ratio(measured, f"{other}, depth {depth}", *pair, sweeps=len(sweeps))
-    return measured
-
-
-def best_rate_kept(check: BestRateKept, table: pd.DataFrame, least_runs: int) -> Measured:
-    """The network's best rate at the greatest depth over that at the least."""
-    measured = _of_rates(f"best learning rate of {check.network} at the greatest depth over that at the least")
-    column = _ranked_by(table)
-    parts = list(_by_depth(of_network(_finals(table, column), check.network), Depths.all))
-    if len(parts) < 2:
-        _say_depths(measured, len(parts))
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """How far the mean final loss lies above the optimal one, relative to it."""
+        measured = Measured(
+            "mean final loss at the best rate above the optimal loss, as a share of it",
+            "a share",
+            logarithmic=True,
+            arithmetic=True,
+        )
+        table = take(_finals(table, "excess_loss"), "optimal_loss")
+        for network in self.networks:
+            for depth, rows in _by_depth(of_network(table, network), self.depths):
+                optimum = float(rows["optimal_loss"].iloc[0])
+                found = _sweep(rows, network, depth, "excess_loss", least_runs, measured)
+                if optimum == 0.0:
+                    measured.left_out.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
+                elif found:
+                    effects = [(replicate_means(losses.to_numpy()) / optimum, len(losses)) for losses in found.finals()]
+                    measured.add_tied(found.where, effects + _beyond_the_grid([found], measured))
         return measured
-    most, least = (
-        _sweep(rows, check.network, depth, column, least_runs, measured) for depth, rows in (parts[-1], parts[0])
-    )
-    _add_rate_ratio(measured, f"depth {parts[-1][0]} over {parts[0][0]}", most, least, sweeps=2)
-    return measured
 
 
-def spread_over_rates(check: SpreadOverRates, table: pd.DataFrame, least_runs: int) -> Measured:
-    """Largest over least mean final loss of all networks and rates, at one depth."""
-    measured = Measured(
-        "largest over least mean final loss of all rates and networks", "a factor", logarithmic=True, arithmetic=True
-    )
-    finals = _finals(table, "final_loss")
-    largest = np.inf if check.rates_up_to is None else check.rates_up_to
-    at_depth = finals[(finals["depth"] == check.depth) & (finals["learning_rate"] <= largest)]
-    sweeps = [
-        _sweep(of_network(at_depth, network), network, check.depth, "final_loss", least_runs, measured)
-        for network in check.networks
-    ]
-    known = [found for found in sweeps if found]
-    if len(known) < len(sweeps):
+class FinalLossRatio(Check, name="final_loss_ratio"):
+    """Others' mean final loss at their best rate over a network's.
+
+    Attributes:
+        network: whose loss is the denominator.
+        others: whose losses are the numerators.
+        depths: at which they are compared.
+        excess: compare losses above the optimum.
+    """
+
+    network: str
+    others: Names
+    depths: Depths = "all"
+    excess: bool = True
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Others' mean final loss, or its distance to the optimum, over the network's."""
+        what = "distance of the mean final loss to the optimum" if self.excess else "mean final loss"
+        measured = Measured(
+            f"{what}, the other network's over that of {self.network}", "a factor", logarithmic=True, arithmetic=True
+        )
+        column = "excess_loss" if self.excess else "final_loss"
+        table = _finals(table, column)
+        for other in self.others:
+            for depth, rows in _by_depth(table, self.depths):
+                above, below = (
+                    _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
+                    for name in (other, self.network)
+                )
+                _add_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
         return measured
-    runs = sorted(set.intersection(*(set(found.runs) for found in known)))
-    if len(runs) < least_runs:
-        measured.left_out.append(f"depth {check.depth}: {len(runs)} runs that all have, {least_runs} are needed")
+
+
+class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
+    """A network's mean final loss at its best rate at each depth over that at the depth before."""
+
+    network: str
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """The network's mean final loss at each depth over that at the depth before."""
+        measured = Measured(
+            f"mean final loss of {self.network} over the same at the depth before",
+            "a factor",
+            logarithmic=True,
+            arithmetic=True,
+        )
+        table = of_network(_finals(table, "final_loss"), self.network)
+        sweeps = {
+            depth: _sweep(rows, self.network, depth, "final_loss", least_runs, measured)
+            for depth, rows in _by_depth(table, "all")
+        }
+        if len(sweeps) < 2:
+            _say_depths(measured, len(sweeps))
+        for before, depth in pairwise(sweeps):
+            _add_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
         return measured
-    losses = np.concatenate([found.losses[np.isin(found.runs, runs)] for found in known], axis=1)
-    means = replicate_means(losses)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        spread = means.max(axis=1) / means.min(axis=1)
-    measured.add(f"depth {check.depth}", spread[0], spread[1:], len(runs))
-    return measured
+
+
+class BestRateRatio(Check, name="best_rate_ratio"):
+    """A network's best learning rate over the others', from a depth on."""
+
+    network: str
+    others: Names
+    from_depth: Depth = 1
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """The network's best rate over the others', at each depth."""
+        measured = _of_rates(f"best learning rate of {self.network} over the other network's")
+        column = _ranked_by(table)
+        table = _finals(table, column)
+        deep = list(_by_depth(table[table["depth"] >= self.from_depth], "all"))
+        sweeps = {
+            (name, depth): _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
+            for name in (self.network, *self.others)
+            for depth, rows in deep
+        }
+        for other, (depth, _) in product(self.others, deep):
+            pair = sweeps[self.network, depth], sweeps[other, depth]
+            _add_rate_ratio(measured, f"{other}, depth {depth}", *pair, sweeps=len(sweeps))
+        return measured
+
+
+class BestRateKept(Check, name="best_rate_kept"):
+    """A network's best learning rate at the greatest depth over that at the least."""
+
+    network: str
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """The network's best rate at the greatest depth over that at the least."""
+        measured = _of_rates(f"best learning rate of {self.network} at the greatest depth over that at the least")
+        column = _ranked_by(table)
+        parts = list(_by_depth(of_network(_finals(table, column), self.network), "all"))
+        if len(parts) < 2:
+            _say_depths(measured, len(parts))
+            return measured
+        most, least = (
+            _sweep(rows, self.network, depth, column, least_runs, measured) for depth, rows in (parts[-1], parts[0])
+        )
+        _add_rate_ratio(measured, f"depth {parts[-1][0]} over {parts[0][0]}", most, least, sweeps=2)
+        return measured
+
+
+class SpreadOverRates(Check, name="spread_over_rates"):
+    """Largest over least mean final loss of the networks over every learning rate, at one depth.
+
+    Attributes:
+        networks: together one measurement.
+        depth: of all of them.
+        rates_up_to: larger rates are left out.
+    """
+
+    networks: Names
+    depth: Depth
+    rates_up_to: Annotated[float, Field(gt=0)] | None = None
+
+    @property
+    def parts(self) -> list[str]:
+        """None: all networks are one measurement."""
+        return []
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Largest over least mean final loss of all networks and rates, at one depth."""
+        measured = Measured(
+            "largest over least mean final loss of all rates and networks",
+            "a factor",
+            logarithmic=True,
+            arithmetic=True,
+        )
+        finals = _finals(table, "final_loss")
+        largest = np.inf if self.rates_up_to is None else self.rates_up_to
+        at_depth = finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)]
+        sweeps = [
+            _sweep(of_network(at_depth, network), network, self.depth, "final_loss", least_runs, measured)
+            for network in self.networks
+        ]
+        known = [found for found in sweeps if found]
+        if len(known) < len(sweeps):
+            return measured
+        runs = sorted(set.intersection(*(set(found.runs) for found in known)))
+        if len(runs) < least_runs:
+            measured.left_out.append(f"depth {self.depth}: {len(runs)} runs that all have, {least_runs} are needed")
+            return measured
+        losses = np.concatenate([found.losses[np.isin(found.runs, runs)] for found in known], axis=1)
+        means = replicate_means(losses)
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            spread = means.max(axis=1) / means.min(axis=1)
+        measured.add(f"depth {self.depth}", spread[0], spread[1:], len(runs))
+        return measured
 
 
 def _of_rates(meaning: str) -> Measured:
@@ -244,7 +299,7 @@ def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
 
 def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
     every = sorted(table["depth"].unique())
-    for depth in every if depths is Depths.all else every[-1:]:
+    for depth in every if depths == "all" else every[-1:]:
         yield int(depth), table[table["depth"] == depth]
 
 

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss, loss_axis
+from resaudit.papers.by_loss import interpolate_by_loss, loss_axis
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
 from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import look, panels

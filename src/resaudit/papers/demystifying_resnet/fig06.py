@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.papers.demystifying_resnet.by_loss import interpolate_by_loss, loss_axis
+from resaudit.papers.by_loss import interpolate_by_loss, loss_axis
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
 from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import label, look, panels

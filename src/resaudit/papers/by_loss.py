@@ -1,8 +1,12 @@
-"""Quantities as functions of the loss (Figures 5 and 6): "for each run ... linear interpolation"."""
+"""Quantities as functions of the loss, run by run, interpolated linearly."""
+
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
+
+if TYPE_CHECKING:  # checks load this module, and need no plots
+    from matplotlib.axes import Axes
 
 POINTS = 200
 
@@ -49,7 +53,7 @@ def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.
     return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
 
 
-def loss_axis(axes: Axes) -> None:
+def loss_axis(axes: "Axes") -> None:
     """Loss on a logarithmic axis, with ticks where curves are; training goes from right to left."""
     axes.set_xscale("log")
     lowest, highest = axes.get_xlim()
