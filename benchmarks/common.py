@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import torch
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import torch
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.curvature.linear import hessians
 from resaudit.datasets.moments import Moments
 from resaudit.layout import Layout

@@ -12,7 +12,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from resaudit.config import CONTROL
+from resaudit.config.models import CONTROL
 from resaudit.cost import DRAW_COST, JUDGE_COST, WHITEN_COST, curvature_cost, train_cost, verify_cost
 from resaudit.plan import Plan
 from resaudit.programme import Programme, evidence_figures

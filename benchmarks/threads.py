@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.curvature.spectrum import spectra_along
 from resaudit.curvature.structured import structured_spectra_along
 from resaudit.layout import Layout

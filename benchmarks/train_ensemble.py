@@ -13,7 +13,7 @@ import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
 from tests.oracle.sample_loss import sample_loss
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
 from resaudit.plan import Ensemble

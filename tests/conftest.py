@@ -17,8 +17,8 @@ import hypothesis
 import numpy as np
 import pytest
 
-from resaudit.composition import load
-from resaudit.config import Config
+from resaudit.config.composition import load
+from resaudit.config.models import Config
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten

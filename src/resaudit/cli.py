@@ -99,14 +99,14 @@ def _threads(command: Command) -> Command:
 
 
 def _plan(overrides: Overrides) -> "Plan":
-    from resaudit.composition import load
+    from resaudit.config.composition import load
     from resaudit.plan.plan import make_plan
 
     return make_plan(load(overrides))
 
 
 def _plan_of_figure(figure: str, overrides: Overrides) -> tuple["Plan", str]:
-    from resaudit.composition import config_folder, files_of_figures, load
+    from resaudit.config.composition import config_folder, files_of_figures, load
     from resaudit.plan.plan import make_plan
 
     # One named in full is composed alone; of a short name all have to be looked at.
@@ -181,7 +181,7 @@ def audit(wanted: str | None, strict: bool, overrides: Overrides) -> None:
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn."""
-    from resaudit.composition import load
+    from resaudit.config.composition import load
 
     for name, figure in load(overrides).every_figure():
         print(f"{name:32} {figure.title}")
@@ -192,7 +192,7 @@ def list_figures(overrides: Overrides) -> None:
 @_with_overrides
 def explain(figure: str, overrides: Overrides) -> None:
     """Say what FIGURE is drawn from: protocol, assumptions, ensembles, cost, files."""
-    from resaudit.composition import load
+    from resaudit.config.composition import load
     from resaudit.explanation import explain as lines_about
 
     plan, name = _plan_of_figure(figure, overrides)

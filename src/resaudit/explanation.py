@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any
 
-from resaudit.config import Assumption, Config, Experiment, Figure, Otherwise, Protocol
+from resaudit.config.models import Assumption, Config, Experiment, Figure, Otherwise, Protocol
 from resaudit.layout import Layout
 from resaudit.plan.job import content_id
 from resaudit.plan.plan import FigurePlan, Plan, execution_of

@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from resaudit.config import Paths
+from resaudit.config.models import Paths
 from resaudit.errors import ResauditError
 
 

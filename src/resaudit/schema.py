@@ -12,6 +12,8 @@ from pydantic_core import ErrorDetails
 from resaudit.errors import ResauditError
 
 LONGEST_TEXT = 10_000
+LONGEST_LIST = 8
+"""Of which every value is shown."""
 _LONGEST_SHOWN = 40
 # Line breaks, other control characters, and halves of characters, which no file can hold.
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
@@ -39,6 +41,7 @@ class Model(BaseModel):
 
 
 M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 def validated(kind: type[M], given: Any, where: str) -> M:
@@ -83,6 +86,34 @@ def shown(value: Any) -> str:
     """A value as Python writes it, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def in_words(value: Any) -> str:
+    """A setting in a few words, to be read.
+
+    >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None)
+    ('1, 2.5, yes', '0 … 8 (9 values)', 'all')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if len(value) > LONGEST_LIST:
+            return f"{in_words(value[0])} … {in_words(value[-1])} ({len(value)} values)"
+        return ", ".join(map(in_words, value)) or "none"
+    if value is None:
+        return "all"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def different(values: list[T]) -> list[T]:
+    """A list whose values are different.
+
+    Raises:
+        ValueError: two are the same; the message follows the name of its place.
+    """
+    if len(set(values)) < len(values):
+        raise ValueError(f"names a value twice: {shown(values)}")
+    return values
 
 
 def check_text(text: str) -> None:

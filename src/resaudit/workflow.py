@@ -10,7 +10,7 @@ from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
-from resaudit.config import Device, Kernel
+from resaudit.config.models import Device, Kernel
 from resaudit.errors import ResauditError
 from resaudit.jobs.train import Train
 from resaudit.locks import hold

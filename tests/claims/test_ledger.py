@@ -14,7 +14,7 @@ from resaudit.claims.checks.depths import GrowthDifference
 from resaudit.claims.checks.losses import AtTheEnd
 from resaudit.claims.claim import Claim
 from resaudit.claims.verdicts import Verdict, judge
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256
 from tests.conftest import CHECKOUT

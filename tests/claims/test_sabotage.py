@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
-from resaudit.composition import load
+from resaudit.config.composition import load
 from tests.conftest import CHECKOUT
 
 REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"

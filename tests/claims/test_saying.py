@@ -4,7 +4,7 @@ import pytest
 
 from resaudit.auditing import _chosen
 from resaudit.claims import robustness
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.plan import make_plan
 from resaudit.programme import Programme

@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.explanation import about
 from resaudit.files import write_json
 from resaudit.layout import Layout

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from tests.conftest import CHECKOUT, Completed, made_once, run_command, snakemake_command
 
 PAPER = "demystifying_resnet"

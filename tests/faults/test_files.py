@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.layout import Layout
 from resaudit.papers.evidence import gather

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from tests.conftest import CHECKOUT, Completed, run_command, smoke_command, snakemake_command
 from tests.faults.conftest import PAPER, drawn, nothing_half_written, started
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from resaudit.plan import make_plan
 from tests.conftest import CHECKOUT, run_command, snakemake_command
 

@@ -20,8 +20,8 @@ from pydantic import BaseModel
 from resaudit.claims.checks import depths, epochs, losses, rates, theory  # noqa: F401
 from resaudit.claims.checks.check import Check
 from resaudit.claims.claim import Claim, Needs
-from resaudit.composition import config_folder, load
-from resaudit.config import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
+from resaudit.config.composition import config_folder, load
+from resaudit.config.models import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
 from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import deviations, explain, fingerprint, ledger_sha256
 from resaudit.layout import Layout

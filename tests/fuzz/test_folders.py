@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.config import DataFile, Dataset, Source
+from resaudit.config.models import DataFile, Dataset, Source
 from resaudit.datasets.sources import fetch
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 

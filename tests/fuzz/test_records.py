@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from resaudit.claims.audit import _provenance, judge_paper, make_audit
 from resaudit.claims.robustness import read_robustness
 from resaudit.claims.tables import drawn
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.layout import Layout

@@ -10,8 +10,8 @@ import pandas as pd
 import pytest
 
 from resaudit import cli
-from resaudit.composition import load
-from resaudit.config import Figure, Tolerance
+from resaudit.config.composition import load
+from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError
 from resaudit.files import write_json
 from resaudit.layout import Layout

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.composition import config_folder, load
-from resaudit.config import Config, Protocol
+from resaudit.config.composition import config_folder, load
+from resaudit.config.models import Config, Protocol
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, value_of
 from resaudit.plan import make_plan

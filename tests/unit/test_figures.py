@@ -10,7 +10,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.config import NegativeEigenvalues, Protocol
+from resaudit.config.models import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.papers.by_loss import interpolate_by_loss

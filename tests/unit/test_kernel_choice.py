@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from resaudit import stages
-from resaudit.composition import load
-from resaudit.config import Config
+from resaudit.config.composition import load
+from resaudit.config.models import Config
 from resaudit.cost import train_cost
 from resaudit.curvature.kernels import library as counts_library
 from resaudit.datasets.whitening import Whitened

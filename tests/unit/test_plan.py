@@ -5,8 +5,8 @@ import json
 
 import pytest
 
-from resaudit.composition import load
-from resaudit.config import CONTROL
+from resaudit.config.composition import load
+from resaudit.config.models import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
 from resaudit.plan import Ensemble, Plan, content_id, make_plan, snapshot_epochs

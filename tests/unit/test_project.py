@@ -9,7 +9,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.papers.drawing import figure_module
 from tests.conftest import CHECKOUT
 

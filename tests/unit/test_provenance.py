@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.layout import Layout
 from resaudit.files import write_json
 from resaudit.machine import machine_class, processor

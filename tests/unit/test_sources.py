@@ -17,8 +17,8 @@ import pytest
 from click.testing import CliRunner
 
 from resaudit import cli
-from resaudit.composition import load
-from resaudit.config import Config, Dataset
+from resaudit.config.composition import load
+from resaudit.config.models import Config, Dataset
 from resaudit.datasets import sources
 from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.sources import fetch, read_verified

@@ -13,8 +13,8 @@ import pytest
 from resaudit import stages
 from resaudit.arrays import save_arrays
 from resaudit.checkpoints import Checkpoint
-from resaudit.composition import load
-from resaudit.config import Config, Device
+from resaudit.config.composition import load
+from resaudit.config.models import Config, Device
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
@@ -187,8 +187,8 @@ def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
 PICKING = """
 import sys, torch
 from resaudit import cost, stages
-from resaudit.composition import load
-from resaudit.config import Device
+from resaudit.config.composition import load
+from resaudit.config.models import Device
 from resaudit.plan import make_plan
 figure, device, usable = sys.argv[1:]
 cost.cuda_is_usable = lambda: usable == "usable"

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from resaudit import stages
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.cost import verify_cost
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, explain

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from resaudit.composition import load
-from resaudit.config import Config
+from resaudit.config.composition import load
+from resaudit.config.models import Config
 from resaudit.datasets.idx import parse_idx, to_idx
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes

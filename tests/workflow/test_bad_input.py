@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.composition import load
-from resaudit.config import Config
+from resaudit.config.composition import load
+from resaudit.config.models import Config
 from resaudit.plan import make_plan
 from tests.conftest import Command, run_command, snakemake_command
 

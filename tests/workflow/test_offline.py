@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from tests.cluster.slurm import ACCOUNTING, PROGRAMS
 from tests.conftest import CHECKOUT, OF_EACH_KIND, Completed, run_command, smoke_command
 

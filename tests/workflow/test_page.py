@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
 
 PAPER = "demystifying_resnet"

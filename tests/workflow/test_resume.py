@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.composition import load
+from resaudit.config.composition import load
 from resaudit.plan import make_plan
 from tests.conftest import CHECKOUT, run_command
 

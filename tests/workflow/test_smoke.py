@@ -12,8 +12,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit.composition import load
-from resaudit.config import Config
+from resaudit.config.composition import load
+from resaudit.config.models import Config
 from resaudit.papers.comparison import disagreements
 from tests.conftest import CHECKOUT, OF_EACH_KIND, Completed, run_command, smoke, snakemake_command
 
@@ -68,7 +68,7 @@ def test_a_misspelt_figure_file_has_no_rule(smoked: Path) -> None:
 def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
     text = run_command(
         sys.executable, "-c",
-        "from resaudit.plan import make_plan; from resaudit.composition import load;"
+        "from resaudit.plan import make_plan; from resaudit.config.composition import load;"
         "from resaudit.papers.drawing import footer;"
         "print(footer(make_plan(load(['scale=smoke'])), load(['scale=paper']), 'demystifying_resnet/fig07'))",
         cwd=smoked,

@@ -4,8 +4,8 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from resaudit.composition import dataset_files, load
-from resaudit.config import CONTROL
+from resaudit.config.composition import dataset_files, load
+from resaudit.config.models import CONTROL
 from resaudit.devices import visible_devices
 from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import sweep

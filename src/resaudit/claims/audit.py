@@ -10,7 +10,7 @@ from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
 from resaudit.claims.tables import Drawn, drawn, said_of
 from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
-from resaudit.config import Config, Paper
+from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.explanation import ledger_sha256, value_of
 from resaudit.files import read_json

@@ -10,8 +10,8 @@ import pandas as pd
 from resaudit.claims.heatmap import plot
 from resaudit.claims.tables import drawn, said_of
 from resaudit.claims.verdicts import Finding, Judgement, judge
-from resaudit.composition import load
-from resaudit.config import CONTROL
+from resaudit.config.composition import load
+from resaudit.config.models import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, ledger_sha256
 from resaudit.files import read_json, sha256_of, write_json

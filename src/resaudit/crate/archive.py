@@ -5,7 +5,7 @@ import zipfile
 from importlib.util import find_spec
 from pathlib import Path
 
-from resaudit.composition import config_folder
+from resaudit.config.composition import config_folder
 from resaudit.crate.contents import gather
 from resaudit.crate.description import METADATA_FILE, describe
 from resaudit.errors import ResauditError

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.layout import Layout

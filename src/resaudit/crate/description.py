@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from resaudit.crate.claims import add_claims, add_paper, claims_in_words
 from resaudit.crate.contents import Contents, figures_of
 from resaudit.crate.entities import add

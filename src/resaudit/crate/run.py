@@ -3,7 +3,7 @@
 from datetime import datetime, timedelta
 from typing import Any
 
-from resaudit.config import Config
+from resaudit.config.models import Config
 from resaudit.crate.contents import Contents, figures_of
 from resaudit.crate.entities import add
 from resaudit.datasets.dataset import Dataset

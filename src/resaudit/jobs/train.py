@@ -144,6 +144,10 @@ class Train(Job):
             "code version": code_sha256(__name__),
         }
 
+    def read(self, results: Path) -> "Trajectory":
+        """The trajectory without its weights; raises as :meth:`trajectory`."""
+        return self.trajectory(results)
+
     def trajectory(self, results: Path, with_snapshots: bool = False) -> "Trajectory":
         """What it recorded, its weights only where they are wanted.
 

@@ -58,6 +58,10 @@ class Whiten(Job):
         moments = moments_of(whitened.inputs, whitened.targets)
         return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
 
+    def read(self, results: Path) -> "Moments":
+        """The moments; raises as :meth:`moments`."""
+        return self.moments(results)
+
     def samples(self, results: Path) -> "Whitened":
         """Every sample, whitened; raises ResauditError as :func:`resaudit.results.read_result`."""
         from resaudit.datasets.whitening import Whitened

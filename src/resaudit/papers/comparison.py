@@ -6,8 +6,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from resaudit.composition import config_folder
-from resaudit.config import Figure, Tolerance
+from resaudit.config.composition import config_folder
+from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
 from resaudit.files import write_json
 from resaudit.layout import Layout

@@ -10,8 +10,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from resaudit.composition import load
-from resaudit.config import Config
+from resaudit.config.composition import load
+from resaudit.config.models import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, assumed, deviations
 from resaudit.files import read_json, sha256_of, write_json, written_whole

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from resaudit.config import Protocol
+from resaudit.config.models import Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.plan.plan import FOLLOWED, FigurePlan

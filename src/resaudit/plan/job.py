@@ -4,11 +4,12 @@ import hashlib
 import json
 from abc import ABC, abstractmethod
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
-from enum import Enum
 from functools import cached_property
 from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar
+
+from pydantic import BaseModel
 
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id: too many to find two settings with the same."""
@@ -156,6 +157,18 @@ class Job(ABC):
         """The files of its inputs that it reads."""
         return [file for job in self.inputs.values() for file in job.written(results)]
 
+    def read(self, results: Path) -> Any:
+        """What it wrote, for figures.
+
+        Raises:
+            ResauditError: it is missing, damaged, or of other settings.
+        """
+        raise NotImplementedError
+
+    def read_along(self, results: Path) -> list[Path]:
+        """Files of its inputs that figures read together with what it wrote."""
+        return []
+
     def written(self, results: Path, *names: str) -> list[Path]:
         """Its files of these names, or all, with those that say what they are of and what their SHA-256 is."""
         names = (*(names or self.files), "settings.json", "provenance.json")
@@ -178,10 +191,12 @@ def as_json(value: Any) -> Any:
     >>> as_json(((1, 2), None))
     [[1, 2], None]
     """
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
     if is_dataclass(value) and not isinstance(value, type):
         return as_json(asdict(value))
     if isinstance(value, dict):
         return {str(key): as_json(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [as_json(item) for item in value]
-    return value.value if isinstance(value, Enum) else value
+    return value

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from functools import cached_property
 from pathlib import Path
 
-from resaudit.composition import load
-from resaudit.config import CONTROL, Variant
+from resaudit.config.composition import load
+from resaudit.config.models import CONTROL, Variant
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
 from resaudit.plan.plan import Plan, make_plan

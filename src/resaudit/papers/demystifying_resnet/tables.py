@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from resaudit.config import NegativeEigenvalues
+from resaudit.config.models import NegativeEigenvalues
 from resaudit.papers.evidence import Evidence, Key
 from resaudit.training.trajectory import Trajectory
 

@@ -1,0 +1,268 @@
+"""From Hydra's files and overrides to a checked :class:`~resaudit.config.models.Config`, one figure at a time."""
+
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from hydra import compose, initialize_config_dir
+from hydra.errors import HydraException
+from omegaconf import DictConfig, OmegaConf
+from omegaconf.errors import OmegaConfBaseException
+from yaml import YAMLError
+
+from resaudit.claims.claim import Claim, read_claim
+from resaudit.config.models import CONTROL, Config, Figure, Run
+from resaudit.config.overrides import OF_FIGURES, Override, of_figure, parsed, powers_of_ten, set_in
+from resaudit.datasets.dataset import Dataset
+from resaudit.errors import ResauditError
+from resaudit.schema import validated
+
+NOT_FIGURES = ("paper", "claims")
+"""Files of a paper's folder that are no figures; nor are those whose names begin with an underscore."""
+SECTIONS = (*Run.model_fields, *OF_FIGURES, "figure", "claims")
+
+
+def config_folder() -> Path:
+    """The folder of configuration files: of the working directory, else of the checkout this module lies in.
+
+    Raises:
+        ResauditError: neither has one.
+    """
+    for checkout in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        # Other projects have a config/config.yaml too; only a checkout of this one has the package beside it.
+        if (checkout / "config" / "config.yaml").is_file() and (checkout / "src" / "resaudit").is_dir():
+            return checkout / "config"
+    raise ResauditError(
+        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
+    )
+
+
+def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None) -> Config:
+    """Compose the configuration and check it.
+
+    Args:
+        overrides: Hydra overrides, such as ``scale=paper``; what they say of a figure's protocol goes before what
+            the scale says of it.
+        folder: of the configuration files; default :func:`config_folder`.
+        only: the figures to compose, as ``paper/figure``, without the claims; default all.
+
+    Raises:
+        ResauditError: an unknown key, a wrong type or an impossible value, in one line.
+    """
+    folder = (folder or config_folder()).resolve()
+    given = parsed(overrides)
+    for override in given:
+        if override.key.split(".")[0] not in SECTIONS:
+            raise ResauditError(f"unknown configuration key {override.key!r}; allowed: {', '.join(sorted(SECTIONS))}")
+    run = _run(folder, given)
+    known = list(files_of_figures(folder))
+    _check_figures_named(given, known)
+    figures = {name: _figure(folder, name, given, run.variant) for name in known if only is None or name in only}
+    claims = {} if only is not None else _claims(folder, given, known)
+    config = Config(**dict(run), figure=figures, claims=claims)
+    _check_variants(config, whole=only is None)
+    for wanted in config.figures if only is None else ():
+        config.named(wanted)
+    return config if only is None else config.model_copy(update={"figures": list(only)})
+
+
+def files_of_figures(folder: Path) -> dict[str, Path]:
+    """The file of every figure, by ``paper/figure``."""
+    files = sorted(folder.glob("paper/*/[!_]*.yaml"))
+    return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
+
+
+def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
+    """Every data set that is configured, by name, with what overrides say of all data sets."""
+    given = [override for override in parsed(overrides) if override.key.startswith("dataset.")]
+    found = {}
+    for file in sorted(folder.glob("dataset/*.yaml")):
+        with _one_line_errors():
+            tree = OmegaConf.create({"dataset": OmegaConf.load(file)})
+            for override in given:
+                set_in(tree, override)
+            found[file.stem] = validated(Dataset, OmegaConf.to_container(tree, resolve=True)["dataset"], "dataset")
+    return found
+
+
+def _run(folder: Path, given: Sequence[Override]) -> Run:
+    """What holds for all figures."""
+    with _one_line_errors():
+        tree = _composed(folder, None, _choices(given))
+        for override in given:
+            if override.key.split(".")[0] in Run.model_fields and not override.chooses:
+                set_in(tree, override)
+        plain = OmegaConf.to_container(tree, resolve=True)
+    assert isinstance(plain, dict)
+    run = validated(Run, {str(key): value for key, value in plain.items() if key not in OF_FIGURES}, "")
+    if run.variant is None:
+        return run
+    under = run.paths.model_copy(update={"figures": str(Path(run.paths.results) / "variants" / run.variant)})
+    return run.model_copy(update={"paths": under})
+
+
+def _figure(folder: Path, name: str, given: Sequence[Override], variant: str | None) -> Figure:
+    overrides = of_figure(given, name)
+    with _one_line_errors():
+        tree = _figure_tree(folder, name, overrides, variant)
+        changes = [] if variant is None else _overrides_of_variant(tree, variant)
+        if changes:
+            tree = _figure_tree(folder, name, [*overrides, *parsed(changes)], variant)
+        plain = OmegaConf.to_container(tree, resolve=True)
+    assert isinstance(plain, dict)
+    where = f"figure.{name.replace('/', '.')}"
+    try:
+        return validated(Figure, plain | {"name": name}, where)
+    except ResauditError as error:
+        # What holds for all figures is named as it was set.
+        everywhere = "|".join(OF_FIGURES)
+        raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
+
+
+def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], variant: str | None) -> DictConfig:
+    """A figure's section with the data and the seed that it has, reduced as its scale says, and overridden."""
+    composed = _composed(folder, name, _choices(overrides))
+    tree = composed.figure
+    for section in OF_FIGURES:
+        tree.setdefault(section, composed[section])
+    scale = composed.scale.name
+    reductions = [tree.get("scales", {}).get(scale)]
+    reductions += [tree.get("variant_scales", {}).get(scale)] if variant is not None else []
+    # Beside the root, whose settings an interpolation may name.
+    composed.figure = tree = OmegaConf.merge(tree, *({"protocol": reduced} for reduced in reductions if reduced))
+    for override in overrides:
+        if not override.chooses:
+            set_in(tree, override, f"figure.{name.replace('/', '.')}.")
+            _set_for_all_networks(tree, override)
+    return tree
+
+
+def _set_for_all_networks(tree: DictConfig, override: Override) -> None:
+    """What a user sets holds for the networks too that a scale has other settings of."""
+    section, _, key = override.key.partition(".")
+    if section == "protocol" and key != "per_network":
+        for each in tree.protocol.get("per_network", []):
+            each.pop(key, None)
+
+
+def _overrides_of_variant(tree: DictConfig, variant: str) -> list[str]:
+    assumptions = tree.get("assumptions", {}).values()
+    found = (each.get("variants", {}).get(variant) for each in assumptions if isinstance(each, DictConfig))
+    return [str(override) for each in found if each is not None for override in each.get("overrides", [])]
+
+
+def _check_variants(config: Config, whole: bool) -> None:
+    """A variant that several figures of a paper have must be the same one, and the one asked for must exist."""
+    summaries: dict[tuple[str, str], str] = {}
+    for name, figure in config.figure.items():
+        for key, variant in figure.variants.items():
+            known = summaries.setdefault((name.split("/")[0], key), variant.summary)
+            if known != variant.summary or key == CONTROL:
+                raise ResauditError(
+                    f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
+                )
+    if whole and config.variant not in (None, CONTROL, *config.variants()):
+        allowed = ", ".join((CONTROL, *config.variants()))
+        raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
+
+
+def _check_figures_named(given: Sequence[Override], known: Sequence[str]) -> None:
+    for override in given:
+        section, *names = override.key.split(".")
+        if section == "figure" and "/".join(names[:2]) not in known:
+            raise ResauditError(f"unknown figure {'/'.join(names[:2])!r} in {override.text!r}; known: {', '.join(known)}")
+
+
+def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
+    scales = sorted(file.stem for file in folder.glob("scale/*.yaml"))
+    found: dict[str, dict[str, Claim]] = {}
+    for file in sorted(folder.glob("paper/*/claims.yaml")):
+        paper = file.parent.name
+        with _one_line_errors():
+            tree = OmegaConf.create({"claims": {paper: OmegaConf.load(file)}})
+            for override in given:
+                if override.key.startswith(f"claims.{paper}."):
+                    set_in(tree, override)
+            plain: Any = OmegaConf.to_container(tree, resolve=True)
+        found[paper] = {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
+        for name, claim in found[paper].items():
+            _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
+    return found
+
+
+def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], scales: Sequence[str]) -> None:
+    """See that a claim's evidence and scales are those of the configuration."""
+    known = f"{paper}/{claim.evidence}" in figures
+    if not known and not claim.not_yet:
+        allowed = ", ".join(name.split("/")[1] for name in figures if name.startswith(f"{paper}/"))
+        raise ResauditError(
+            f"{where}.evidence is {claim.evidence!r}, which is no figure; allowed: {allowed}; or say in not_yet why it "
+            "is not here"
+        )
+    if known and claim.not_yet:
+        raise ResauditError(f"{where}.not_yet says {claim.not_yet!r}, but {claim.evidence} is here; remove not_yet")
+    for scale in claim.needs.scales:
+        if scale not in scales:
+            raise ResauditError(f"{where}.needs.scales has {scale!r}; allowed: {', '.join(scales)}")
+
+
+def _choices(given: Sequence[Override]) -> tuple[str, ...]:
+    chosen = {override.key: override.value for override in given if override.chooses}
+    return tuple(f"{group}={option}" for group, option in chosen.items())
+
+
+def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
+    """The files: the root and, under ``figure``, one figure; keys may be added."""
+    state = tuple((str(file), file.stat().st_mtime_ns) for file in _files(folder, figure))
+    return deepcopy(_compose_once(folder, figure, choices, state))
+
+
+def _files(folder: Path, figure: str | None) -> list[Path]:
+    of_paper = sorted((folder / "paper" / figure.split("/")[0]).glob("*.yaml")) if figure else []
+    return [folder / "config.yaml", *sorted(folder.glob("dataset/*.yaml")), *sorted(folder.glob("scale/*.yaml")), *of_paper]
+
+
+# Variants compose the same again and again.
+@lru_cache(maxsize=256)
+def _compose_once(folder: Path, figure: str | None, choices: tuple[str, ...], _state: Any) -> DictConfig:
+    _register()
+    paper, _, name = (figure or "").partition("/")
+    mount = [f"+paper/{paper}@figure={name}"] if figure else []
+    with initialize_config_dir(str(folder), version_base="1.3"):
+        composed = compose("config", [*mount, *choices])
+    OmegaConf.set_struct(composed, False)
+    return composed
+
+
+@cache
+def _register() -> None:
+    OmegaConf.register_new_resolver("powers_of_ten", powers_of_ten, replace=True)
+
+
+@contextmanager
+def _one_line_errors() -> Iterator[None]:
+    try:
+        yield
+    except (HydraException, OmegaConfBaseException, YAMLError, ValueError, AttributeError) as error:
+        raise ResauditError(_in_one_line(error)) from error
+
+
+def _in_one_line(error: BaseException) -> str:
+    """What Hydra or OmegaConf says, with the cause, without their several lines of context."""
+    text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
+    options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
+    missing = re.search(r"Could not find '([^']+)'", text)
+    if missing and options:
+        return f"unknown {options[1]} {missing[1].split('/')[-1]!r}; allowed: {', '.join(options[2].split())}"
+    lines = [line.strip() for line in text.splitlines()]
+    kept = [
+        line
+        for line in lines
+        if line and not re.match(r"(full_key:|object_type|reference_type|See https|To append to your)", line)
+    ]
+    key = re.search(r"full_key: (\S+)", text)
+    return "; ".join(dict.fromkeys(kept)) + (f" (at {key[1]})" if key else "")

@@ -1,0 +1,268 @@
+"""The models of the configuration: each key, its type, its bounds and its default stand here or with an experiment."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator
+
+from resaudit.claims.claim import Claim
+from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset
+from resaudit.errors import ResauditError
+from resaudit.experiments.experiment import Experiment, experiments_of
+from resaudit.schema import Model
+
+CONTROL = "control"
+"""Not a variant: the reading configured, reduced as far as the variants are, to be compared with them."""
+LARGEST_SEED = 2**63 - 1
+"""What a signed integer of 64 bits holds."""
+
+Device = Literal["auto", "cpu", "cuda"]
+"""Where jobs run that want a GPU; ``auto``: CUDA where torch can use it."""
+Kernel = Literal["auto", "fused", "torch"]
+"""What computes activations: the ``fused`` kernel, ``torch``, or ``auto`` (on a CPU fused if possible)."""
+
+
+class Whitening(Model):
+    """Principal components kept and scaled to unit variance; whether the mean is subtracted first."""
+
+    components: Annotated[int, Field(ge=1, le=LARGEST_CLASSES)]
+    centered: bool
+
+
+class Scale(Model):
+    """How much of the protocol is run."""
+
+    name: str
+    summary: str
+
+
+class Variant(Model):
+    """Another plausible value of an assumption: in words, and as the overrides of a figure that set it.
+
+    Figures of a paper may share a variant under one id; together they are one other reading of the paper.
+    """
+
+    summary: str
+    overrides: Annotated[list[str], Field(min_length=1)]
+
+
+class Assumption(Model):
+    """A value that the paper does not state.
+
+    Attributes:
+        setting: the key of the figure's configuration that holds the value, as ``protocol.runs`` or ``dataset.name``.
+        value: the value in words where no key holds it.
+        reason: why this value.
+        variants: plausible others, by id.
+    """
+
+    setting: str | None = None
+    value: str | None = None
+    reason: str
+    variants: dict[str, Variant] = {}
+
+
+class Tolerance(Model):
+    """How far a column of a fresh table may lie from the reference, and for what share of the rows.
+
+    ``eigenvalues``: of a share of a Hessian's eigenvalues, how many of these, whose number the table has.
+    """
+
+    relative: Annotated[float, Field(ge=0)] = 0.0
+    absolute: Annotated[float, Field(ge=0)] = 0.0
+    eigenvalues: Annotated[int, Field(ge=0)] = 0
+    share: Annotated[float, Field(ge=0, le=1)] = 1.0
+
+
+class Paper(Model):
+    """The paper that a figure belongs to."""
+
+    title: str
+    short: str
+    arxiv: str
+
+
+class Figure(Model):
+    """A figure: the paper's protocol, and what the paper left unsaid.
+
+    Attributes:
+        name: ``paper/figure``.
+        dataset, whitening: the data that it is made from.
+        seed: of all its random draws.
+        paper, title, caption: what it shows.
+        marks: what its marks mean.
+        omitted: what of the paper's figure is left out.
+        experiment: what its evidence is of.
+        protocol: the settings of the experiment.
+        scales: by scale, the settings that it reduces.
+        variant_scales: by scale, those that it reduces further when the figure is drawn under a variant.
+        assumptions: by name.
+        keys: columns of its table that tell rows apart.
+        tolerances: by column of its table.
+    """
+
+    name: str
+    seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+    dataset: Dataset
+    whitening: Whitening
+    paper: Paper
+    title: str
+    caption: str
+    marks: str = ""
+    omitted: str | None = None
+    experiment: str
+    protocol: SerializeAsAny[Experiment]
+    scales: dict[str, dict[str, Any]] = {}
+    variant_scales: dict[str, dict[str, Any]] = {}
+    assumptions: dict[str, Assumption] = {}
+    keys: list[str] = []
+    tolerances: dict[str, Tolerance] = {}
+
+    @property
+    def full_caption(self) -> str:
+        """The caption, what the marks mean, and what of the paper's figure is left out."""
+        return " ".join(part for part in (self.caption, self.marks, self.omitted) if part)
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """The variants of all its assumptions, by id."""
+        return {key: variant for each in self.assumptions.values() for key, variant in each.variants.items()}
+
+    @field_validator("protocol", mode="before")
+    @classmethod
+    def _of_its_experiment(cls, given: Any, info: ValidationInfo) -> Any:
+        if isinstance(given, Experiment):
+            return given
+        known = experiments_of(info.data["name"].split("/")[0])
+        experiment = info.data.get("experiment")
+        if experiment not in known:
+            raise ValueError(f"has the unknown experiment {experiment!r}; allowed: {', '.join(sorted(known))}")
+        return known[experiment].model_validate(given)
+
+    @field_validator("whitening")
+    @classmethod
+    def _square_layers(cls, given: Whitening, info: ValidationInfo) -> Whitening:
+        dataset = info.data.get("dataset")
+        if dataset is not None and given.components != dataset.classes:
+            raise ValueError(
+                f"has components {given.components}; the networks' layers are square, so it must be {dataset.classes}, "
+                f"the number of classes of {dataset.title}"
+            )
+        return given
+
+    @field_validator("protocol")
+    @classmethod
+    def _fits_the_data(cls, given: Experiment, info: ValidationInfo) -> Experiment:
+        if "whitening" in info.data:
+            given.check_width(info.data["whitening"].components)
+        return given
+
+    @field_validator("assumptions")
+    @classmethod
+    def _settings_exist(cls, given: dict[str, Assumption], info: ValidationInfo) -> dict[str, Assumption]:
+        for name, assumption in given.items():
+            node: Any = {**info.data}
+            for part in assumption.setting.split(".") if assumption.setting else ():
+                fields = node if isinstance(node, dict) else {key: getattr(node, key) for key in _fields(node)}
+                if "protocol" in info.data and part not in fields:
+                    raise ValueError(
+                        f"has {name}.setting {assumption.setting!r}, which is no key; allowed: a key of the figure, as "
+                        "protocol.runs or dataset.name"
+                    )
+                node = fields.get(part)
+        return given
+
+
+def _fields(node: Any) -> list[str]:
+    return list(type(node).model_fields) if isinstance(node, Model) else []
+
+
+def _not_empty(folder: str) -> str:
+    if not folder:
+        raise ValueError("is empty; give a folder, . for the working directory")
+    return folder
+
+
+Folder = Annotated[str, AfterValidator(_not_empty)]
+
+
+class Paths(Model):
+    """Folders, relative to the working directory."""
+
+    data: Folder
+    results: Folder
+    figures: Folder
+
+
+class Run(Model):
+    """What holds for all figures of a run.
+
+    Attributes:
+        device: where jobs run that want a GPU.
+        kernel: what computes networks with activations.
+        checkpoint_seconds: of work between two checkpoints of a training, which resumes from the last one.
+        scale: how much of the protocol is run.
+        figures: those to draw, by short or full name; empty: all.
+        variant: another reading of what the papers leave unsaid, by its id; :data:`CONTROL` is the reading
+            configured, reduced as the variants are.
+        paths: folders.
+    """
+
+    device: Device
+    kernel: Kernel
+    checkpoint_seconds: Annotated[float, Field(ge=0)]
+    scale: Scale
+    figures: list[str]
+    variant: str | None = None
+    paths: Paths
+
+
+class Config(Run):
+    """Everything that a run depends on.
+
+    Attributes:
+        figure: every figure that was composed, by ``paper/figure``.
+        claims: every claim, by paper and id.
+    """
+
+    figure: dict[str, Figure]
+    claims: dict[str, dict[str, Claim]] = {}
+
+    def named(self, wanted: str) -> list[str]:
+        """Every ``paper/figure`` that a short or full name stands for.
+
+        Raises:
+            ResauditError: there is none.
+        """
+        matches = [name for name in self.figure if wanted in (name, name.split("/")[1])]
+        if not matches:
+            raise ResauditError(f"unknown figure {wanted!r}; known: {', '.join(self.figure)}")
+        return matches
+
+    def claims_of(self, paper: str) -> dict[str, Claim]:
+        """The claims of a paper by their ids, in the order of their file."""
+        return self.claims.get(paper, {})
+
+    def variants(self, paper: str | None = None) -> dict[str, Variant]:
+        """Every variant, or those of one paper, by id."""
+        return {
+            key: variant
+            for name, figure in self.figure.items()
+            if paper in (None, name.split("/")[0])
+            for key, variant in figure.variants.items()
+        }
+
+    def chosen_figures(self) -> dict[str, Figure]:
+        """The figures to draw, by ``paper/figure``."""
+        chosen = {name for wanted in self.figures for name in self.named(wanted)}
+        return {name: figure for name, figure in self.figure.items() if not self.figures or name in chosen}
+
+    def resolve_figure(self, wanted: str) -> str:
+        """The ``paper/figure`` that a short or full name stands for.
+
+        Raises:
+            ResauditError: there is none, or it is in several papers.
+        """
+        matches = self.named(wanted)
+        if len(matches) > 1:
+            raise ResauditError(f"ambiguous figure {wanted!r}; known: {', '.join(matches)}")
+        return matches[0]

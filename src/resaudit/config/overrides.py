@@ -1,0 +1,132 @@
+"""Overrides of the configuration, Hydra's ``key=value``: which are understood, and how they are set."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import inf
+from typing import Any
+
+from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.errors import HydraException
+from omegaconf import DictConfig
+
+from resaudit.errors import ResauditError
+
+GROUPS = ("dataset", "scale")
+OF_FIGURES = ("seed", "dataset", "whitening")
+"""Sections that hold for every figure, and that a figure may have other values of."""
+LARGEST_POWER = 300
+"""Of ten; double precision ends at 308."""
+MOST_POWERS = 1000
+
+# figures=fig04,fig05 is what one types; a list needs its brackets in Hydra.
+_FIGURES = re.compile(r"^figures=([^\[].*)$")
+
+
+@dataclass(frozen=True)
+class Override:
+    """One override, as parsed.
+
+    Attributes:
+        key: dotted.
+        value: of it.
+        text: as it was given.
+    """
+
+    key: str
+    value: Any
+    text: str
+
+    @property
+    def chooses(self) -> bool:
+        """Whether it chooses an option of a group."""
+        return self.key in GROUPS
+
+
+def parsed(overrides: Sequence[str]) -> list[Override]:
+    """Parse overrides.
+
+    Raises:
+        ResauditError: one is no ``key=value``, or sets what can only be chosen as a whole.
+    """
+    return [_parse(_FIGURES.sub(r"figures=[\1]", override)) for override in overrides]
+
+
+def _parse(text: str) -> Override:
+    try:
+        found = OverridesParser.create().parse_overrides([text])[0]
+        override = Override(found.key_or_group, found.value(), text)
+    except (HydraException, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise ResauditError(f"override {text!r} does not parse as key=value without spaces: {reason}") from error
+    if found.is_add() or found.is_delete() or found.is_sweep_override() or found.package is not None:
+        raise ResauditError(f"override {text!r}: keys can be set (key=value), not added, deleted or swept over")
+    _check_form(override)
+    return override
+
+
+def _check_form(override: Override) -> None:
+    section, *rest = override.key.split(".")
+    whole = {
+        "figure": (len(rest) < 3, "figure.<paper>.<figure>.protocol.runs=3, or choose with figures=[…]"),
+        "claims": (len(rest) < 3, "claims.<paper>.<claim>.needs.runs=3"),
+    }
+    if section in whole and whole[section][0]:
+        raise ResauditError(f"override {override.text!r}: name a setting, as in {whole[section][1]}")
+    if section == "scale" and rest:
+        raise ResauditError(f"override {override.text!r}: a scale is chosen as a whole, with scale=NAME")
+    if override.chooses and not isinstance(override.value, str):
+        raise ResauditError(f"override {override.text!r}: one is chosen by its name, as in {override.key}=NAME")
+    if override.key == "dataset.name" or override.key.startswith("dataset.files"):
+        raise ResauditError(f"override {override.text!r}: a data set is chosen as a whole, with dataset=NAME")
+
+
+def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
+    """Those that concern a figure, with their keys within it, in order.
+
+    Args:
+        overrides: all.
+        name: ``paper/figure``.
+    """
+    own = f"figure.{name.replace('/', '.')}."
+    return [
+        Override(each.key.removeprefix(own), each.value, each.text)
+        for each in overrides
+        if each.key.startswith(own) or each.key == "scale" or each.key.split(".")[0] in OF_FIGURES
+    ]
+
+
+def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
+    """Set a key of a section.
+
+    Args:
+        tree: the section, which is changed.
+        override: with its key within the section.
+        where: the section, for messages.
+
+    Raises:
+        ResauditError: there is no such section on the way.
+    """
+    *sections, last = override.key.split(".")
+    node: Any = tree
+    for part in sections:
+        node = node[part] if isinstance(node, DictConfig) and part in node else None
+        if not isinstance(node, DictConfig):
+            known = ", ".join(sorted(map(str, tree)))
+            raise ResauditError(f"unknown configuration key {where + override.key!r}: it has no section {part!r}; {known}")
+    node[last] = override.value
+
+
+def powers_of_ten(first: float, last: float, step: float) -> list[float]:
+    """10^first … 10^last, rounded to 12 digits so that they are the same numbers on every machine.
+
+    >>> powers_of_ten(-1, 0, 0.5)
+    [0.1, 0.316227766017, 1.0]
+    """
+    if not (0 < step < inf and -LARGEST_POWER <= first <= last <= LARGEST_POWER and last - first <= MOST_POWERS * step):
+        raise ValueError(
+            f"powers_of_ten:{first},{last},{step} takes first <= last within ±{LARGEST_POWER} and a step that gives at "
+            f"most {MOST_POWERS} of them"
+        )
+    count = round((last - first) / step) + 1
+    return [float(f"{10 ** (first + i * step):.12g}") for i in range(count)]

@@ -1,0 +1,64 @@
+"""Training at every learning rate, then at the best one with Hessians on the way."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import Field, model_validator
+
+from resaudit.experiments.experiment import Coordinates, at
+from resaudit.experiments.initial_spectra import HessianMethod, Precision, hessians_job
+from resaudit.experiments.networks import LARGEST_EPOCHS, LinearNetworks
+from resaudit.experiments.rate_sweep import FOLLOWED, RateSweep
+from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
+from resaudit.plan.job import Job
+from resaudit.training.snapshots import snapshot_epochs
+
+if TYPE_CHECKING:
+    from resaudit.experiments.results import TrainingResults
+
+NegativeEigenvalues = Literal["beyond_noise", "every", "sizeable"]
+"""Which eigenvalues the index counts: those below minus the noise floor, every one with a minus sign, or those below
+minus a hundredth of the largest absolute eigenvalue."""
+
+
+class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
+    """A sweep of learning rates, and Hessians along the training at those tied for the best.
+
+    Attributes:
+        hessian_epochs: epochs that have their Hessian computed, evenly on a logarithmic scale; null: all.
+        hessian_precision: of Hessians and eigenvalues.
+        hessian_method: how these are computed.
+        negative_eigenvalues: which eigenvalues count for the index.
+    """
+
+    of_table: ClassVar[tuple[str, ...]] = ("rate", "negative_eigenvalues")
+
+    hessian_epochs: Annotated[int, Field(ge=2, le=LARGEST_EPOCHS)] | None = None
+    hessian_precision: Precision = "float64"
+    hessian_method: HessianMethod = "counts"
+    negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
+
+    def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
+        """At ``network`` and ``depth`` each a ``sweep``, a ``followed`` training and its ``hessians`` (``part``)."""
+        epochs, jobs = snapshot_epochs(self.epochs, self.hessian_epochs), dict[Coordinates, Job]()
+        for (name, depth), sweep in self.sweeps(data, seed).items():
+            followed = Train(data, sweep.ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], epochs)
+            hessians = hessians_job(data, sweep.ensemble, self.hessian_precision, self.hessian_method, followed)
+            for part, job in (("sweep", sweep), ("followed", followed), ("hessians", hessians)):
+                jobs[at(part=part, network=name, depth=depth)] = job
+        return jobs
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+        """Trajectories, spectra, and which rates are the best."""
+        from resaudit.experiments.results import read_training
+
+        return read_training(jobs, results, FOLLOWED[self.rate], self.negative_eigenvalues)
+
+    @model_validator(mode="after")
+    def _one_depth(self) -> Self:
+        if len(self.depths) > 1 or self.per_network:
+            wrong = "per_network" if self.per_network else "depths"
+            raise ValueError(f"has {wrong} {getattr(self, wrong)}; allowed: one depth, the same for all networks")
+        return self

@@ -1,0 +1,105 @@
+"""What all experiments have in common."""
+
+import importlib
+import pkgutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from resaudit import experiments
+from resaudit.schema import Model
+
+if TYPE_CHECKING:
+    from resaudit.jobs.whiten import Whiten
+    from resaudit.plan.job import Job
+
+Coordinates = tuple[tuple[str, Any], ...]
+"""Where a job stands in an experiment: names and values, as ``(("network", "xavier"), ("depth", 16))``."""
+
+
+def at(**named: Any) -> Coordinates:
+    """Coordinates by name.
+
+    >>> at(network="xavier", depth=16)
+    (('network', 'xavier'), ('depth', 16))
+    """
+    return tuple(named.items())
+
+
+def in_words(coordinates: Coordinates) -> str:
+    """Coordinates to be read.
+
+    >>> in_words(at(network="xavier", depth=16))
+    'xavier, depth 16'
+    """
+    return ", ".join(str(value) if isinstance(value, str) else f"{name} {value}" for name, value in coordinates)
+
+
+class Experiment(Model):
+    """The settings of one kind of experiment: the keys that ``protocol`` has in a figure's configuration.
+
+    A subclass is an experiment: ``class RateSweep(Experiment, name="rate_sweep")`` is ``experiment: rate_sweep``.
+    """
+
+    name: ClassVar[str]
+    of_table: ClassVar[tuple[str, ...]] = ()
+    """Settings that no job depends on: what the table is made with."""
+
+    def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
+        """Give an experiment its name; a base of several has none."""
+        super().__init_subclass__(**options)
+        if name is not None:
+            cls.name = name
+
+    def jobs(self, data: "Whiten", seed: int) -> dict[Coordinates, "Job"]:
+        """The jobs whose results the figure's table is made from.
+
+        Args:
+            data: whitened.
+            seed: of all random draws.
+        """
+        raise NotImplementedError
+
+    def read(self, jobs: Mapping[Coordinates, "Job"], results: Path) -> Any:
+        """What the figure's ``table`` is given: by coordinates what each job wrote, unless the experiment says more.
+
+        Raises:
+            ResauditError: a result is missing, damaged or of other settings.
+        """
+        return {where: job.read(results) for where, job in jobs.items()}
+
+    def check_width(self, width: int) -> None:
+        """Check settings that depend on the data.
+
+        Args:
+            width: components that the whitened data have.
+
+        Raises:
+            ValueError: a setting does not go with it; the message follows the name of the protocol.
+        """
+
+    def in_words(self) -> dict[str, Any]:
+        """Settings that are shown in another form than their own, by name; None: not shown."""
+        return {}
+
+
+def experiments_of(paper: str) -> dict[str, type[Experiment]]:
+    """Every experiment that a paper's figures can name: the general ones, and those of its own module ``experiments``."""
+    for module in pkgutil.iter_modules(experiments.__path__, f"{experiments.__name__}."):
+        importlib.import_module(module.name)
+    own = f"resaudit.papers.{paper}.experiments"
+    try:
+        importlib.import_module(own)
+    except ModuleNotFoundError as error:
+        if error.name not in (own, own.rpartition(".")[0]):
+            raise
+    return {kind.name: kind for kind in _subclasses(Experiment) if _belongs(kind, paper)}
+
+
+def _subclasses(kind: type[Experiment]) -> list[type[Experiment]]:
+    below = [sub for child in kind.__subclasses__() for sub in _subclasses(child)]
+    return ([kind] if "name" in vars(kind) else []) + below
+
+
+def _belongs(kind: type[Experiment], paper: str) -> bool:
+    return kind.__module__.startswith((f"{experiments.__name__}.", f"resaudit.papers.{paper}."))

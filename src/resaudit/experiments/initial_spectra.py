@@ -1,0 +1,63 @@
+"""Hessians at the initial point of every network and depth."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from resaudit.experiments.experiment import Coordinates, at
+from resaudit.experiments.networks import LinearNetworks
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
+from resaudit.networks.ensemble import Ensemble
+from resaudit.plan.job import Job
+
+if TYPE_CHECKING:
+    from resaudit.experiments.results import TrainingResults
+
+DENSE_UP_TO = 200
+"""Parameters up to which all eigenvalues are computed: counting them would not be quicker."""
+
+Precision = Literal["float64", "float32"]
+"""Floating-point type that Hessians and their eigenvalues are computed in."""
+HessianMethod = Literal["counts", "dense"]
+"""How statistics of a Hessian's spectrum are computed; both are exact but for rounding.
+
+``counts``: numbers of eigenvalues below bounds, in time linear in the depth. ``dense``: all eigenvalues, in time cubic
+in the depth; single precision, and Hessians so small that nothing is gained, are always computed so.
+"""
+
+
+class InitialSpectra(LinearNetworks, name="initial_spectra"):
+    """Hessians at the initial point.
+
+    Attributes:
+        hessian_precision: of Hessians and eigenvalues.
+        hessian_method: how these are computed.
+    """
+
+    hessian_precision: Precision = "float64"
+    hessian_method: HessianMethod = "counts"
+
+    def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
+        """Hessians at ``network`` and ``depth``."""
+        return {
+            at(network=name, depth=depth): hessians_job(
+                data, self.ensemble(name, depth, data.components, seed), self.hessian_precision, self.hessian_method
+            )
+            for name, depth in self.places()
+        }
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+        """The spectra, and the moments of the data."""
+        from resaudit.experiments.results import read_training
+
+        return read_training(jobs, results)
+
+
+def hessians_job(
+    data: Whiten, ensemble: Ensemble, precision: str, method: str, training: Train | None = None
+) -> Hessians:
+    """The Hessians of linear networks, by the method configured where it can be used."""
+    countable = precision == "float64" and ensemble.network.parameters > DENSE_UP_TO
+    return Hessians(data, ensemble, precision, method if countable else "dense", training)

@@ -1,0 +1,132 @@
+"""What the experiments with trained or initialized networks have in common."""
+
+from collections.abc import Iterator
+from typing import Annotated, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from resaudit.experiments.experiment import Experiment
+from resaudit.networks.ensemble import Ensemble
+from resaudit.networks.network import Network, base_name, network_named, period_of, shortcut_depth_of
+from resaudit.schema import Model, different
+
+# Upper bounds keep a slip of the keyboard from planning what no machine can hold.
+LARGEST_DEPTH = 10_000
+"""Weight matrices: ten times the deepest network that is drawn."""
+LARGEST_RUNS = 10_000
+"""Seeds, or draws of a theorem's check: twenty times the most that are drawn."""
+LARGEST_EPOCHS = 100_000
+"""Steps of gradient descent: a hundred times the paper's. Every epoch that is kept is a number in the plan."""
+
+Depth = Annotated[int, Field(ge=1, le=LARGEST_DEPTH)]
+"""Number of weight matrices."""
+Runs = Annotated[int, Field(ge=1, le=LARGEST_RUNS)]
+"""Number of seeds."""
+Epochs = Annotated[int, Field(ge=1, le=LARGEST_EPOCHS)]
+"""Steps of full-batch gradient descent."""
+Rate = Annotated[float, Field(gt=0)]
+"""Learning rate."""
+Names = Annotated[list[str], Field(min_length=1), AfterValidator(different)]
+Depths = Annotated[list[Depth], Field(min_length=1), AfterValidator(different)]
+Rates = Annotated[list[Rate], Field(min_length=1), AfterValidator(different)]
+Key = tuple[str, int]
+"""Network name and depth."""
+
+
+class RunsAt(Model):
+    """Fewer runs at one depth, where a run is dear."""
+
+    depth: Depth
+    runs: Runs
+
+
+class Networks(Experiment):
+    """Networks of several depths, each from several seeds.
+
+    Attributes:
+        networks: names as in the figure's legend.
+        depths: numbers of weight matrices.
+        runs: seeds of each setting.
+        runs_at: fewer runs at the depths named.
+        zero_scale: what Xavier weights are multiplied by to start a shortcut network.
+        xavier: law of the Xavier initialization.
+    """
+
+    networks: Names
+    depths: Depths
+    runs: Runs
+    runs_at: list[RunsAt] = []
+    zero_scale: Annotated[float, Field(ge=0)] = 0.01
+    xavier: Literal["gaussian", "uniform"] = "gaussian"
+
+    def depths_of(self, network: str) -> list[int]:
+        """The depths of a network."""
+        return self.depths if network in self.networks else []
+
+    def runs_of(self, network: str, depth: int) -> int:
+        """How many runs a network has at a depth."""
+        return min([self.runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
+
+    def places(self) -> Iterator[Key]:
+        """Every network and depth."""
+        return ((name, depth) for name in self.networks for depth in self.depths_of(name))
+
+    def ensemble(self, name: str, depth: int, width: int, seed: int) -> Ensemble:
+        """The runs of a network at a depth."""
+        network = network_named(name, depth, width)
+        xavier = "xavier" if self.xavier == "gaussian" else "xavier_uniform"
+        return Ensemble(
+            network,
+            initialization="orthogonal" if base_name(name) == "orthogonal" else xavier,
+            scale=self.zero_scale if network.has_shortcuts else 1.0,
+            seed=seed,
+            runs=self.runs_of(name, depth),
+        )
+
+    def in_words(self) -> dict[str, str | None]:
+        """Runs together with the depths that have fewer."""
+        fewer = [f"{each.runs} at depth {each.depth}" for each in self.runs_at]
+        return {"runs": ", ".join([str(self.runs), *fewer]), "runs_at": None}
+
+    @model_validator(mode="after")
+    def _networks_exist(self) -> Self:
+        for name, depth in self.places():
+            checked_network(name, depth)
+        return self
+
+
+class LinearNetworks(Networks):
+    """Networks whose Hessians are wanted, which are known in closed form for linear ones only."""
+
+    @model_validator(mode="after")
+    def _networks_are_linear(self) -> Self:
+        for name, depth in self.places():
+            if not checked_network(name, depth).is_linear:
+                raise ValueError(f"networks has {name!r}; allowed where Hessians are wanted: linear networks")
+        return self
+
+
+def checked_network(name: str, depth: int) -> Network:
+    """A network by its name in figures.
+
+    Raises:
+        ValueError: there is none of that name or depth; the message says what is allowed.
+    """
+    try:
+        return network_named(name, depth, width=1)
+    except ValueError as error:
+        hint = "" if " network " in f" {error}" else f"; allowed for {name}: multiples of {period_of(name)}"
+        raise ValueError(f"is wrong: {error}{hint}") from None
+
+
+def checked_name(name: str) -> str:
+    """A network's name.
+
+    Raises:
+        ValueError: no network has it.
+    """
+    try:
+        shortcut_depth_of(name)
+    except ValueError as error:
+        raise ValueError(f"is wrong: {error}") from None
+    return name

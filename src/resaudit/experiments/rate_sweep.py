@@ -1,0 +1,106 @@
+"""Training at every learning rate."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, model_validator
+
+from resaudit.experiments.experiment import Coordinates, at
+from resaudit.experiments.networks import Depth, Epochs, Key, Networks, Rate, Rates, Runs, checked_name
+from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
+from resaudit.plan.job import Job
+from resaudit.schema import Model, different, in_words
+
+if TYPE_CHECKING:
+    from resaudit.experiments.results import TrainingResults
+
+RateChoice = Literal["best", "tenth_of_best"]
+"""Which of the learning rates of a sweep a network is shown at: the best by mean final loss, or the one nearest to a
+tenth of it, whose path is closer to the gradient flow."""
+FOLLOWED = {"best": "tied_for_best", "tenth_of_best": "tenth_of_best"}
+"""The learning rates that training is looked at with, by the one it is shown at."""
+
+
+class PerNetwork(Model):
+    """Settings of one network that differ from the others'; what is left empty does not."""
+
+    network: Annotated[str, AfterValidator(checked_name)]
+    depths: Annotated[list[Depth], AfterValidator(different)] = []
+    runs: Runs | None = None
+    learning_rates: Annotated[list[Rate], AfterValidator(different)] = []
+
+
+class RateSweep(Networks, name="rate_sweep"):
+    """Training at every learning rate.
+
+    Attributes:
+        per_network: settings of single networks; those that are not drawn do not count.
+        epochs: steps of full-batch gradient descent.
+        learning_rates: that are tried.
+        rate: which of these a network is shown at.
+    """
+
+    of_table: ClassVar[tuple[str, ...]] = ("rate",)
+
+    per_network: list[PerNetwork] = []
+    epochs: Epochs
+    learning_rates: Rates
+    rate: RateChoice = "best"
+
+    def depths_of(self, network: str) -> list[int]:
+        """The depths of a network."""
+        return self._of(network).depths or self.depths
+
+    def runs_of(self, network: str, depth: int) -> int:
+        """How many runs a network has at a depth."""
+        runs = self._of(network).runs or self.runs
+        return min([runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
+
+    def learning_rates_of(self, network: str) -> list[float]:
+        """The learning rates that a network is tried at."""
+        return self._of(network).learning_rates or self.learning_rates
+
+    def _of(self, network: str) -> PerNetwork:
+        others = (each for each in self.per_network if each.network == network)
+        return next(others, PerNetwork.model_construct(network=network))
+
+    def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
+        """A training at ``network`` and ``depth``."""
+        return {at(network=name, depth=depth): job for (name, depth), job in self.sweeps(data, seed).items()}
+
+    def sweeps(self, data: Whiten, seed: int) -> dict[Key, Train]:
+        """The trainings by network and depth."""
+        return {
+            (name, depth): Train(
+                data,
+                self.ensemble(name, depth, data.components, seed),
+                self.epochs,
+                tuple(self.learning_rates_of(name)),
+            )
+            for name, depth in self.places()
+        }
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+        """The trajectories, and which rates are the best."""
+        from resaudit.experiments.results import read_training
+
+        return read_training(jobs, results, FOLLOWED[self.rate])
+
+    def in_words(self) -> dict[str, str | None]:
+        """What differs for single networks, and runs together with the depths that have fewer."""
+        return super().in_words() | {"per_network": "; ".join(map(_in_words, self.per_network))}
+
+    @model_validator(mode="after")
+    def _each_network_once(self) -> Self:
+        names = [each.network for each in self.per_network]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ValueError(f"per_network names {twice!r} twice; give all its settings in one place")
+        return self
+
+
+def _in_words(settings: PerNetwork) -> str:
+    given = {key: value for key, value in settings.model_dump(exclude={"network"}).items() if value}
+    return f"{settings.network}: " + ", ".join(f"{key.replace('_', ' ')} {in_words(value)}" for key, value in given.items())

@@ -1,0 +1,75 @@
+"""The results that figures of trained or initialized networks are made from, by network name and depth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from resaudit.curvature.spectra import Spectra
+from resaudit.datasets.moments import Moments
+from resaudit.experiments.experiment import Coordinates
+from resaudit.experiments.networks import Key
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.train import Train
+from resaudit.plan.job import Job
+from resaudit.training.rates import BestRate, choice_of, followed_rates
+from resaudit.training.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class TrainingResults:
+    """What was computed for a figure.
+
+    Attributes:
+        sweeps: training at every learning rate.
+        followed: training at one of these rates, with snapshots.
+        spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
+        rates: those that each network's training is looked at with, the shown one first.
+        best: what each sweep says of its best rate.
+        eigenvalues: of each Hessian, as many as parameters.
+        moments: of the data, where Hessians were computed.
+        negative_eigenvalues: which eigenvalues count for the index.
+    """
+
+    sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)
+    followed: Mapping[Key, Trajectory] = field(default_factory=dict)
+    spectra: Mapping[Key, Spectra] = field(default_factory=dict)
+    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
+    best: Mapping[Key, BestRate] = field(default_factory=dict)
+    eigenvalues: Mapping[Key, int] = field(default_factory=dict)
+    moments: Moments | None = None
+    negative_eigenvalues: str = "beyond_noise"
+
+
+def read_training(
+    jobs: Mapping[Coordinates, Job], results: Path, followed: str = "tied_for_best", negative: str = "beyond_noise"
+) -> TrainingResults:
+    """Read the results of trainings and Hessians.
+
+    Args:
+        jobs: by coordinates with ``network`` and ``depth``.
+        results: folder of all results.
+        followed: rates, as :func:`resaudit.training.rates.followed_rates` knows them.
+        negative: which eigenvalues count for the index.
+
+    Raises:
+        ResauditError: one is missing, damaged or of other settings.
+    """
+    by_key = [(_key(dict(where)), job) for where, job in jobs.items()]
+    trainings = {key: job for key, job in by_key if isinstance(job, Train) and job.sweep is None}
+    sweeps = {key: job.trajectory(results) for key, job in trainings.items()}
+    hessians = {key: job for key, job in by_key if isinstance(job, Hessians)}
+    return TrainingResults(
+        sweeps=sweeps,
+        rates={key: followed_rates(sweep, followed) for key, sweep in sweeps.items()},
+        best={key: choice_of(sweep) for key, sweep in sweeps.items()},
+        eigenvalues={key: job.ensemble.network.parameters for key, job in hessians.items()},
+        followed={key: job.training.trajectory(results) for key, job in hessians.items() if job.training},
+        spectra={key: job.spectra(results) for key, job in hessians.items()},
+        moments=next((job.data.moments(results) for job in hessians.values()), None),
+        negative_eigenvalues=negative,
+    )
+
+
+def _key(where: Mapping[str, Any]) -> Key:
+    return where["network"], where["depth"]
