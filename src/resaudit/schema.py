@@ -17,18 +17,23 @@ _LONGEST_SHOWN = 40
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
-class Model(BaseModel):
-    """A section of the configuration: known keys only, no type converted, finite numbers, text in one line."""
+class Closed(BaseModel):
+    """Known keys only, no type converted, finite numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, given: Any) -> Any:
-        unknown = [key for key in given if key not in cls.model_fields] if isinstance(given, dict) else []
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        unknown = [key for key in given if key not in known] if isinstance(given, dict) else []
         if unknown:
-            raise ValueError(f"has an unknown key {shown(unknown[0])}; allowed: {', '.join(cls.model_fields)}")
+            raise ValueError(f"has an unknown key {shown(unknown[0])}; allowed: {', '.join(known)}")
         return given
+
+
+class Model(Closed):
+    """A section of the configuration, whose texts are of one line."""
 
     @field_validator("*")
     @classmethod
