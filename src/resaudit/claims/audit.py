@@ -8,7 +8,7 @@ from typing import Any
 
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
-from resaudit.claims.tables import Drawn, drawn, said_of
+from resaudit.claims.tables import Drawn, drawn, errors_naming
 from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
 from resaudit.config import Config, Paper
 from resaudit.errors import ResauditError
@@ -63,14 +63,14 @@ def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn
     return figures, excuses
 
 
-def judge_by(claim: Claim, evidence: Drawn | None, scale: str) -> Judgement:
+def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
     """The judgement on one claim.
 
     Raises:
         ResauditError: its table lacks something.
     """
-    with said_of(f"table of {claim.evidence}"):
-        return judge(claim, evidence.table if evidence else None, scale)
+    with errors_naming(f"table of {claim.evidence}"):
+        return judge(claim, figure.table if figure else None, scale)
 
 
 def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
@@ -265,7 +265,7 @@ def _robustness(robustness: Robustness, ledger: str, figures: Mapping[str, Drawn
         "drawings": robustness.drawings,
         "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
         "finished": robustness.finished,
-        "variants": robustness.variants,
+        "variants": [variant.model_dump() for variant in robustness.variants],
     }
 
 

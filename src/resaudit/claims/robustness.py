@@ -1,14 +1,13 @@
-"""The same claims under other readings of what the paper leaves unsaid: the matrix claim x variant."""
+"""The same claims under other readings of what the paper does not state: the matrix claim x variant."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
-from resaudit.claims.tables import drawn, said_of
+from resaudit.claims.tables import drawn, errors_naming
 from resaudit.claims.verdicts import Finding, Judgement, judge
 from resaudit.composition import load
 from resaudit.config import CONTROL
@@ -20,20 +19,21 @@ from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
 from resaudit.programme import Programme
 from resaudit.provenance import provenance
+from resaudit.report.models import VariantRun, VerdictUnderVariant
+from resaudit.schema import Closed, validated
 
 CONFIGURED = "as-configured"
 
 
-@dataclass(frozen=True)
-class Robustness:
+class Robustness(Closed):
     """What ``robustness.json`` holds.
 
     Attributes:
         paper: its id.
         finished: when it was made.
-        ledger: SHA-256 of the ledger then.
+        ledger: SHA-256 of the claims then.
         tables: SHA-256 of each figure's table then, as configured.
-        variants: id, summary, overrides, scale and deviations of each.
+        variants: that were run.
         verdicts: by claim, then variant.
         sha256: of the matrix as a table.
         drawings: SHA-256 of the drawn matrix, by suffix.
@@ -43,17 +43,17 @@ class Robustness:
     finished: str
     ledger: str
     tables: dict[str, str]
-    variants: list[dict[str, Any]]
-    verdicts: dict[str, dict[str, dict[str, Any]]]
+    variants: list[VariantRun]
+    verdicts: dict[str, dict[str, VerdictUnderVariant]]
     sha256: str = ""
-    drawings: dict[str, str] = field(default_factory=dict)
+    drawings: dict[str, str] = {}
 
     def of_claim(self, name: str) -> list[dict[str, Any]]:
         """A claim's verdict under each variant."""
-        return [{"id": variant, **said} for variant, said in self.verdicts.get(name, {}).items()]
+        return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
 
     def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
-        """Why this is not of the ledger and tables given, if it is not."""
+        """Why this is not of the claims and tables given, if it is not."""
         if ledger != self.ledger:
             return "the ledger has changed since"
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
@@ -70,26 +70,9 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        found = Robustness(**read_sealed(path))
-        _check_kinds(found)
-        return found
-    except (OSError, ValueError, TypeError) as error:
+        return validated(Robustness, read_sealed(path), "$")
+    except (OSError, ValueError, ResauditError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
-
-
-def _check_kinds(found: Robustness) -> None:
-    said = [verdict for verdicts in _values(found.verdicts) for verdict in _values(verdicts)]
-    texts = [found.paper, found.finished, found.ledger, *_values(found.tables)]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(found.variants, list):
-        raise TypeError("it holds values of other kinds than it should")
-    if not all(isinstance(one, dict) and {"verdict", "why"} <= one.keys() for one in said):
-        raise TypeError("a verdict in it is none")
-
-
-def _values(found: Any) -> list[Any]:
-    if not isinstance(found, dict):
-        raise TypeError("it holds something else where names with values should stand")
-    return list(found.values())
 
 
 def run_vary(programme: Programme, paper: str) -> None:
@@ -112,7 +95,7 @@ def run_vary(programme: Programme, paper: str) -> None:
     apply_style()
     drawings = save_drawing(plot(table, _titles(programme)), layout, name, _footer(programme, paper))
     made = {"sha256": sha256_of(csv), "drawings": drawings}
-    write_sealed(record, asdict(_record(programme, paper, table)) | made)
+    write_sealed(record, _record(programme, paper, table).model_dump() | made)
 
 
 def matrix(programme: Programme, paper: str) -> pd.DataFrame:
@@ -154,7 +137,7 @@ def _judge(programme: Programme, variant: str | None, paper: str, name: str) -> 
     evidence, csv = drawn(home, figure), Layout(home.config.paths).figure(figure, "csv")
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
-    with said_of(str(csv)):
+    with errors_naming(str(csv)):
         return judge(claim, evidence.table, home.config.scale.name)
 
 
@@ -234,27 +217,28 @@ def _record(programme: Programme, paper: str, table: pd.DataFrame) -> Robustness
     )
 
 
-def _variant(programme: Programme, variant: str, figures: list[str], protocol: Any) -> dict[str, Any]:
+def _variant(programme: Programme, variant: str, figures: list[str], protocol: Any) -> VariantRun:
     config, known = programme.under(variant).config, programme.variants.get(variant)
     changed = {d: None for name in figures for d in deviations(config, protocol, name)}
-    return {
-        "id": variant,
-        "summary": known.summary if known else "the reading configured, reduced as far as the variants are",
-        "overrides": list(known.overrides) if known else [],
-        "scale": config.scale.name,
-        "deviations": list(changed),
-    }
+    return VariantRun(
+        id=variant,
+        summary=known.summary if known else "the reading configured, reduced as far as the variants are",
+        overrides=list(known.overrides) if known else [],
+        scale=config.scale.name,
+        deviations=list(changed),
+    )
 
 
-def _verdicts(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _verdicts(rows: pd.DataFrame) -> dict[str, VerdictUnderVariant]:
     """By variant, the verdict with the effect of the check that decides it; no verdict where nothing depends on it."""
-    said = {}
+    verdicts = {}
     for variant, part in rows[rows["variant"] != CONFIGURED].groupby("variant", sort=False):
         deciding = part[part["check_verdict"] == part["verdict"]]
         row = (deciding if len(deciding) else part).iloc[0]
         numbers = {key: float(row[key]) if np.isfinite(row[key]) else None for key in ("effect", "low", "high")}
-        if row["depends"]:
-            said[str(variant)] = {"verdict": row["verdict"], "why": row["why"], **numbers}
-        else:
-            said[str(variant)] = {"verdict": None, "why": None, "effect": None, "low": None, "high": None}
-    return said
+        verdicts[str(variant)] = (
+            VerdictUnderVariant(verdict=row["verdict"], why=row["why"], **numbers)
+            if row["depends"]
+            else VerdictUnderVariant(verdict=None, why=None, effect=None, low=None, high=None)
+        )
+    return verdicts

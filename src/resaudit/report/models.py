@@ -133,11 +133,9 @@ class Finding(Part):
     """What was not counted, and why."""
 
 
-class ClaimUnderVariant(Part):
+class VerdictUnderVariant(Part):
     """A claim's verdict under one variant."""
 
-    id: Id
-    """Of the variant."""
     verdict: Verdict | None
     """The verdict; null where the claim's evidence does not depend on the variant."""
     why: str | None
@@ -148,6 +146,13 @@ class ClaimUnderVariant(Part):
     """Lower end of its interval."""
     high: float | None
     """Upper end of its interval."""
+
+
+class ClaimUnderVariant(VerdictUnderVariant):
+    """A claim's verdict under the variant of an id."""
+
+    id: Id
+    """Of the variant."""
 
 
 class Needs(Part):
@@ -194,7 +199,7 @@ class Claim(Part):
 
 
 class Variant(Part):
-    """Another plausible value of what a paper leaves unsaid."""
+    """Another plausible value of what a paper does not state."""
 
     id: Id
     """Its name."""
@@ -214,7 +219,7 @@ class VariantRun(Variant):
 
 
 class Assumption(Part):
-    """A value that the paper leaves unsaid."""
+    """A value that the paper does not state."""
 
     name: str
     """What is assumed."""
@@ -272,7 +277,7 @@ class Figure(Part):
     deviations: list[str]
     """Where the settings differ from the paper's protocol, as: setting value (protocol: value)."""
     assumptions: list[Assumption]
-    """What the paper leaves unsaid."""
+    """What the paper does not state."""
     provenance: FigureProvenance
     """What made it."""
     ensembles: list[Annotated[str, Field(pattern="^[a-z0-9_-]+$")]]
