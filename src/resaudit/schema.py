@@ -55,17 +55,14 @@ def validated(kind: type[M], given: Any, where: str) -> M:
         where: the place of ``given``, as a dotted path.
 
     Raises:
-        ResauditError: the first error: where, what was given, and what is allowed.
+        ResauditError: the first error (where, what was given, what is allowed), and how many others there are.
     """
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise ResauditError(error_lines(error, where)[0]) from error
-
-
-def error_lines(error: ValidationError, where: str) -> list[str]:
-    """Every error of a validation in a line."""
-    return [_line(each, where) for each in error.errors(include_url=False)]
+        first, *others = error.errors(include_url=False)
+        more = f" (and {len(others)} more)" if others else ""
+        raise ResauditError(f"{_line(first, where)}{more}") from error
 
 
 def _line(error: ErrorDetails, where: str) -> str:

@@ -36,6 +36,13 @@ def test_planning_loads_no_heavy_library(module: str) -> None:
     run_code(f"import sys, {module}; loaded = {heavy} & set(sys.modules); assert not loaded, loaded")
 
 
+def test_reading_claims_loads_neither_torch_nor_plots() -> None:
+    """Checks measure tables, so claims need pandas; Snakemake loads it too."""
+    heavy = {"torch", "matplotlib", "seaborn"}
+    code = f"import sys; from resaudit.composition import load; load(); loaded = {heavy} & set(sys.modules)"
+    run_code(f"{code}; assert not loaded, loaded")
+
+
 def test_drawing_loads_no_torch() -> None:
     run_code("import sys, resaudit.papers.drawing; assert 'torch' not in sys.modules")
 
