@@ -1,4 +1,4 @@
-"""The audit as files and in a terminal."""
+"""The audit in a terminal."""
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
@@ -7,25 +7,9 @@ from typing import Any
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError
-from resaudit.files import write_json
-from resaudit.layout import Layout
 from resaudit.plan.plan import Plan
-from resaudit.report.page import write_page
-from resaudit.report.schema import check_audit
 
 WIDTH = 100
-
-
-def run_report(plan: Plan, overrides: Sequence[str]) -> None:
-    """Write ``figures/audit.json`` and the page ``figures/audit.html``.
-
-    Raises:
-        ResauditError: nothing has been drawn, or a table is not what it should be.
-    """
-    figures, made = Layout(plan.config.paths).figures, make_audit(plan, overrides)
-    check_audit(made)
-    write_json(figures / "audit.json", made)
-    write_page(figures / "audit.json", figures / "audit.html")
 
 
 def run_audit(

@@ -72,11 +72,6 @@ def _with_overrides(command: Command) -> Command:
     return click.argument("overrides", nargs=-1)(command)
 
 
-def _stage(command: Command) -> Command:
-    """Overrides, and a bound on threads."""
-    return _threads(_with_overrides(command))
-
-
 def _threads(command: Command) -> Command:
     """A bound on every numerical library's threads, set before any of them is imported."""
 
@@ -112,8 +107,7 @@ def _plan_of_figure(figure: str, overrides: Overrides) -> tuple["Plan", str]:
     # One named in full is composed alone; of a short name all have to be looked at.
     config = load(overrides, only=[figure] if figure in files_of_figures(config_folder()) else None)
     name = config.resolve_figure(figure)
-    config.figures = [name]
-    return make_plan(config), name
+    return make_plan(config.model_copy(update={"figures": [name]})), name
 
 
 @cli.command()
@@ -134,38 +128,6 @@ def run(job: str, results: Path) -> None:
 
 
 @cli.command()
-@click.argument("figure")
-@_stage
-def draw(figure: str, overrides: Overrides) -> None:
-    """Make one FIGURE's table and draw it."""
-    plan, name = _plan_of_figure(figure, overrides)
-    from resaudit.papers.drawing import run_draw
-
-    run_draw(plan, name)
-
-
-@cli.command()
-@click.argument("paper")
-@_stage
-def vary(paper: str, overrides: Overrides) -> None:
-    """Judge a PAPER's claims under every variant of what it leaves unsaid, and draw the matrix."""
-    from resaudit.claims.robustness import run_vary
-    from resaudit.plan.plans import Plans
-
-    run_vary(Plans(overrides), paper)
-
-
-@cli.command()
-@_stage
-def report(overrides: Overrides) -> None:
-    """Write the audit of all that has been drawn: figures/audit.json and the page figures/audit.html."""
-    plan = _plan(overrides)
-    from resaudit.auditing import run_report
-
-    run_report(plan, overrides)
-
-
-@cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
 @_with_overrides
@@ -183,7 +145,7 @@ def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn."""
     from resaudit.config.composition import load
 
-    for name, figure in load(overrides).every_figure():
+    for name, figure in load(overrides).figure.items():
         print(f"{name:32} {figure.title}")
 
 
@@ -196,7 +158,7 @@ def explain(figure: str, overrides: Overrides) -> None:
     from resaudit.explanation import explain as lines_about
 
     plan, name = _plan_of_figure(figure, overrides)
-    for line in lines_about(plan, load(["scale=paper"], only=[name]), name):
+    for line in lines_about(plan, load(["scale=paper"], only=[name]).figure[name], name):
         click.echo(line)
 
 

@@ -1,40 +1,23 @@
 """What a figure is drawn from, in words: deviations from the paper, assumptions, jobs and their cost."""
 
-import dataclasses
 import hashlib
 import json
 from collections.abc import Iterator
-from enum import Enum
 from typing import Any
 
-from resaudit.config.models import Assumption, Config, Experiment, Figure, Otherwise, Protocol
+from resaudit.config.models import Assumption, Config, Figure
 from resaudit.layout import Layout
-from resaudit.plan.job import content_id
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
-
-_INITIAL = {"networks", "depths", "runs", "otherwise", "zero_scale", "xavier"}
-_TRAINED = _INITIAL | {"epochs", "learning_rates", "rate"}
-_ON_SPHERE = {"widths", "steps", "samples_per_class", "min_distance", "label_noise", "runs"}
-_SETTINGS_OF = {
-    Experiment.initial_spectra: _INITIAL | {"hessian_precision", "hessian_method"},
-    Experiment.rate_sweep: _TRAINED,
-    Experiment.best_rate_spectra: _TRAINED
-    | {"hessian_epochs", "hessian_precision", "hessian_method", "negative_eigenvalues"},
-    Experiment.theorem_1: _ON_SPHERE,
-    Experiment.theorem_2: {"networks", "depths", "widths", "units", "activations", "samples_per_class", "runs"},
-    Experiment.sphere_path: _ON_SPHERE,
-    Experiment.zero_hessians: {"networks", "units"},
-}
-"""The keys of the protocol that each experiment depends on."""
+from resaudit.schema import in_words
 
 
-def deviations(config: Config, paper: Config, name: str) -> list[str]:
+def deviations(figure: Figure, of_paper: Figure) -> list[str]:
     """Where a figure's settings differ in value from the paper's protocol, as ``key value (protocol: value)``."""
-    here, there = settings_of(config, name), settings_of(paper, name)
-    said, protocol = settings_in_words(config, name), settings_in_words(paper, name)
+    here, there = settings_of(figure), settings_of(of_paper)
+    words, protocol = settings_in_words(figure), settings_in_words(of_paper)
     return [
-        f"{key} {said.get(key, 'none')} (protocol: {protocol.get(key, 'as the others')})"
-        if said.get(key) != protocol.get(key)
+        f"{key} {words.get(key, 'none')} (protocol: {protocol.get(key, 'as the others')})"
+        if words.get(key) != protocol.get(key)
         # Two long lists may be shortened to the same words.
         else f"{key} {here[key]} (protocol: {there[key]})"
         for key in here
@@ -42,85 +25,40 @@ def deviations(config: Config, paper: Config, name: str) -> list[str]:
     ]
 
 
-def about(config: Config, paper: Config, name: str) -> dict[str, Any]:
-    """What a drawn figure is of, to stand in a file beside it."""
-    return {
-        "figure": name,
-        "scale": config.scale.name,
-        "variant": config.variant,
-        "settings": settings_in_words(config, name),
-        "values": settings_of(config, name),
-        "differs from the protocol in": deviations(config, paper, name),
-    }
-
-
-def settings_of(config: Config, name: str) -> dict[str, Any]:
+def settings_of(figure: Figure) -> dict[str, Any]:
     """Every setting that a figure depends on, by its name in words, exactly and as JSON has it: to be compared."""
-    figure = config.by_name(name)
-    values = {"data": config.dataset.title, "seed": config.seed}
-    values |= dataclasses.asdict(config.whitening) | dataclasses.asdict(figure.protocol)
-    values["runs"] = {"everywhere": figure.protocol.runs, "at": values.pop("runs_at")}
-    used = {key: value for key, value in values.items() if key not in _unused(figure.experiment)}
-    plain: dict[str, Any] = json.loads(json.dumps(used, default=_words))
-    return {key.replace("_", " "): value for key, value in plain.items()}
+    values = {"data": figure.dataset.title, "seed": figure.seed}
+    values |= figure.whitening.model_dump() | figure.protocol.model_dump()
+    if "runs_at" in values:
+        values["runs"] = {"everywhere": values["runs"], "at": values.pop("runs_at")}
+    return {key.replace("_", " "): value for key, value in values.items()}
 
 
-def _unused(experiment: Experiment) -> set[str]:
-    return {f.name for f in dataclasses.fields(Protocol)} - _SETTINGS_OF[experiment]
-
-
-def settings_in_words(config: Config, name: str) -> dict[str, str]:
+def settings_in_words(figure: Figure) -> dict[str, str]:
     """The same in a few words each, without what is empty: to be read."""
-    figure = config.by_name(name)
-    protocol = figure.protocol
-    values = {"data": config.dataset.title, "seed": str(config.seed)}
-    for section in (config.whitening, protocol):
-        values |= {f.name.replace("_", " "): _words(getattr(section, f.name)) for f in dataclasses.fields(section)}
-    fewer = [f"{thinned.runs} at depth {thinned.depth}" for thinned in protocol.runs_at]
-    values["runs"] = ", ".join([values["runs"], *fewer])
-    values["otherwise"] = "; ".join(map(_otherwise, protocol.otherwise))
-    unused = _unused(figure.experiment)
-    return {key: value for key, value in values.items() if value and key.replace(" ", "_") not in unused}
+    values: dict[str, str | None] = {"data": figure.dataset.title, "seed": str(figure.seed)}
+    for section in (figure.whitening, figure.protocol):
+        values |= {key: in_words(getattr(section, key)) for key in type(section).model_fields}
+    values |= figure.protocol.in_words()
+    return {key.replace("_", " "): value for key, value in values.items() if value}
 
 
-def _otherwise(otherwise: Otherwise) -> str:
-    given = {f.name: getattr(otherwise, f.name) for f in dataclasses.fields(otherwise)}
-    network = given.pop("network")
-    return f"{network}: " + ", ".join(
-        f"{key.replace('_', ' ')} {_words(value)}" for key, value in given.items() if value
-    )
-
-
-def assumed(config: Config, figure: Figure) -> list[str]:
+def assumed(figure: Figure) -> list[str]:
     """Every assumption with its value, in a few words each."""
-    return [f"{name.replace('_', ' ')} {value_of(a, config, figure)}" for name, a in figure.assumptions.items()]
+    return [f"{name.replace('_', ' ')} {value_of(a, figure)}" for name, a in figure.assumptions.items()]
 
 
-def value_of(assumption: Assumption, config: Config, figure: Figure) -> str:
+def value_of(assumption: Assumption, figure: Figure) -> str:
     """The value that an assumption has here."""
     if assumption.setting is None:
         return str(assumption.value)
-    node: Any = figure if assumption.setting.startswith("protocol.") else config
+    node: Any = figure
     for part in assumption.setting.split("."):
         node = getattr(node, part)
-    return _words(node)
+    return in_words(node)
 
 
-def _words(value: Any) -> str:
-    if isinstance(value, Enum):
-        return str(value.value)
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        if len(value) > 8:
-            return f"{_words(value[0])} … {_words(value[-1])} ({len(value)} values)"
-        return ", ".join(map(_words, value)) or "none"
-    if value is None:
-        return "all"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
-def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
+def explain(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     """Lines that say all about a figure: protocol, assumptions, ensembles, cost and files."""
     part, layout = plan.figures[name], Layout(plan.config.paths)
     figure = part.figure
@@ -128,16 +66,13 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
     yield f"  {figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})"
     yield f"  {figure.full_caption}"
     yield f"\nprotocol at scale {plan.config.scale.name} ({plan.config.scale.summary})"
-    for key, value in settings_in_words(plan.config, name).items():
+    for key, value in settings_in_words(figure).items():
         yield f"  {key}: {value}"
-    changed = deviations(plan.config, paper, name)
+    changed = deviations(figure, of_paper)
     yield "  differs from the paper's protocol in: " + ("; ".join(changed) or "nothing")
     yield "\nassumptions"
     for key, assumption in figure.assumptions.items():
-        assumed_value, here = (
-            value_of(assumption, paper, paper.by_name(name)),
-            value_of(assumption, plan.config, figure),
-        )
+        assumed_value, here = value_of(assumption, of_paper), value_of(assumption, figure)
         yield f"  {key}: {assumed_value}" + (f" (here: {here})" if here != assumed_value else "")
         yield f"    why: {assumption.reason}"
         for variant_id, variant in assumption.variants.items():
@@ -150,7 +85,7 @@ def explain(plan: Plan, paper: Config, name: str) -> Iterator[str]:
 def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
     yield "\njobs (results/KIND/ID; what each is stands in results/plan/KIND/ID.json)"
     execution, seconds = execution_of(config), 0.0
-    for job in {job.key: job for job in part.jobs}.values():
+    for job in {job.key: job for job in part.jobs.values()}.values():
         cost = job.cost(execution)
         seconds += cost.seconds
         where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else f"on {cost.threads} of the CPU's cores"
@@ -162,15 +97,3 @@ def ledger_sha256(config: Config, paper: str) -> str:
     """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
     claims = {name: claim.model_dump(mode="json") for name, claim in config.claims_of(paper).items()}
     return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()
-
-
-def fingerprint(plan: Plan, name: str) -> str:
-    """Changes with whatever a figure's words or settings are, so that it is drawn again then."""
-    figure = plan.figures[name].figure
-    settings = {
-        "figure": json.loads(json.dumps(dataclasses.asdict(figure), default=_words)),
-        "scale": dataclasses.asdict(plan.config.scale),
-        "data": plan.data.id,
-        "seed": plan.config.seed,
-    }
-    return content_id(name, settings)

@@ -19,18 +19,23 @@ _LONGEST_SHOWN = 40
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
-class Model(BaseModel):
-    """A section of the configuration: known keys only, no type converted, finite numbers, text in one line."""
+class Closed(BaseModel):
+    """Known keys only, no type converted, finite numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, given: Any) -> Any:
-        unknown = [key for key in given if key not in cls.model_fields] if isinstance(given, dict) else []
+        known = [field.alias or name for name, field in cls.model_fields.items()]
+        unknown = [key for key in given if key not in known] if isinstance(given, dict) else []
         if unknown:
-            raise ValueError(f"has an unknown key {shown(unknown[0])}; allowed: {', '.join(cls.model_fields)}")
+            raise ValueError(f"has an unknown key {shown(unknown[0])}; allowed: {', '.join(known)}")
         return given
+
+
+class Model(Closed):
+    """A section of the configuration, whose texts are of one line."""
 
     @field_validator("*")
     @classmethod
@@ -53,17 +58,14 @@ def validated(kind: type[M], given: Any, where: str) -> M:
         where: the place of ``given``, as a dotted path.
 
     Raises:
-        ResauditError: the first error: where, what was given, and what is allowed.
+        ResauditError: the first error (where, what was given, what is allowed), and how many others there are.
     """
     try:
         return kind.model_validate(given)
     except ValidationError as error:
-        raise ResauditError(error_lines(error, where)[0]) from error
-
-
-def error_lines(error: ValidationError, where: str) -> list[str]:
-    """Every error of a validation in a line."""
-    return [_line(each, where) for each in error.errors(include_url=False)]
+        first, *others = error.errors(include_url=False)
+        more = f" (and {len(others)} more)" if others else ""
+        raise ResauditError(f"{_line(first, where)}{more}") from error
 
 
 def _line(error: ErrorDetails, where: str) -> str:

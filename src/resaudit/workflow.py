@@ -10,7 +10,6 @@ from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
-from resaudit.config.models import Device, Kernel
 from resaudit.errors import ResauditError
 from resaudit.jobs.train import Train
 from resaudit.locks import hold
@@ -95,9 +94,9 @@ def check_kernels(plan: Plan) -> None:
     config = plan.config
     networks = [job.ensemble.network for job in plan.jobs.values() if isinstance(job, Train)]
     networks = [network for network in networks if not network.is_linear]
-    if not networks or config.device is Device.cuda or config.kernel is Kernel.torch:
+    if not networks or config.device == "cuda" or config.kernel == "torch":
         return
-    wanted = config.kernel.value if config.device is Device.cpu else Kernel.auto.value
+    wanted = config.kernel if config.device == "cpu" else "auto"
     reasons = {words for chosen, words in (kernel_of(network, wanted) for network in networks) if chosen == "torch"}
     for reason in sorted(reasons):
         slow = "on a CPU networks with ReLUs train some five times slower here"

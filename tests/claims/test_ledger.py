@@ -69,6 +69,7 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "constant: 3", "checks.constant is 3; allowed: a section"),
         ("within_factor: 1.1", "within_factor: 1", "within_factor is 1; allowed: greater than 1"),
         ("networks: [2-shortcut], column", "network: 2-shortcut, column", "constant has an unknown key 'network'; allowed: at_least, at_most"),
+        ("within_factor: 1.1", "within_factor: 1, at_least: x", "constant.at_least is 'x'; allowed: a valid number (and 1 more)"),
         ("evidence: fig04", "evidence: fig99", "evidence is 'fig99', which is no figure; allowed: fig03, fig04"),
         ("evidence: fig04", "evidence: fig04\n  not_yet: later", "not_yet says 'later', but fig04 is here; remove"),
         ("kind: empirical", "kind: anecdotal", "kind is 'anecdotal'; allowed: 'theorem', 'empirical' or 'count'"),

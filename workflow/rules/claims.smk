@@ -3,8 +3,8 @@
 
 rule report:
     input:
+        inputs_of("report"),
         [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
-        ledgers=[ledger_of(paper) for paper in PLAN.config.claims],
         matrices=matrices,
         others=other_tables(),
     output:
@@ -19,21 +19,21 @@ rule report:
         LOGS / "report" / "report.log",
     benchmark:
         BENCHMARKS / "report" / "report.tsv"
-    threads: 1
+    threads: threads_of("report")
     resources:
-        mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
-        runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
+        mem_mb=mem_mb_of("report"),
+        runtime=runtime_of("report"),
     params:
-        code=code("auditing"),
-        ledgers=[ledger_sha256(PLAN.config, paper) for paper in PLAN.config.claims],
+        code=code_of_claims("jobs.report"),
+        job=REPORT.key,
     shell:
-        "{RESAUDIT} report --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
+        RUN
 
 
 rule vary:
     input:
+        inputs_of("vary"),
         tables_under_variants,
-        ledger=lambda wildcards: ledger_of(wildcards.paper),
     output:
         csv=FILES.figure("{paper}/robustness", "csv"),
         pdf=FILES.figure("{paper}/robustness", "pdf"),
@@ -49,15 +49,15 @@ rule vary:
         LOGS / "vary" / "{paper}.log",
     benchmark:
         BENCHMARKS / "vary" / "{paper}.tsv"
-    threads: 1
+    threads: threads_of("vary")
     resources:
-        mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
-        runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
+        mem_mb=mem_mb_of("vary"),
+        runtime=runtime_of("vary"),
     params:
-        code=code("claims.robustness"),
-        ledger=lambda wildcards: ledger_sha256(PLAN.config, wildcards.paper),
+        code=code_of_claims("jobs.vary"),
+        job=key_of("vary"),
     shell:
-        "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
+        RUN
 
 
 # Asked for, the matrices are made before the page that shows them: see matrices() in common.smk.

@@ -4,16 +4,17 @@ import sys
 from functools import cache
 from pathlib import Path
 
-from resaudit.config.composition import dataset_files, load
+from resaudit.config.composition import datasets, load
 from resaudit.config.models import CONTROL
 from resaudit.devices import visible_devices
-from resaudit.explanation import fingerprint, ledger_sha256
 from resaudit.files import sweep
 from resaudit.layout import Layout
 from resaudit.papers.formats import FORMATS
+from resaudit.jobs.draw import draw_job
+from resaudit.jobs.report import Report
+from resaudit.jobs.vary import vary_job
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import kind_named, plan_file, write_job
-from resaudit.plan.job import Cost
 from resaudit.plan.plan import execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.workflow import (
@@ -28,30 +29,26 @@ with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
     OVERRIDES = overrides_from(config)
     CONFIG = Path(workflow.basedir) / "config"
-    PLANS = Plans(OVERRIDES, CONFIG)
+    PLANS = Plans.composed(OVERRIDES, CONFIG)
     PLAN = PLANS.base
     FILES = Layout(PLAN.config.paths)
     FILES.check_writable()
     check_kernels(PLAN)
-    DATASETS = {name: fetch_of(load([*OVERRIDES, f"dataset={name}"], CONFIG, [])) for name in dataset_files(CONFIG)}
+    DATASETS = {name: fetch_of(found, PLAN.config.paths.data) for name, found in datasets(CONFIG, OVERRIDES).items()}
     # The device is decided once, here, and stands in each job's file.
+    OF_PAPER = load(["scale=paper"], CONFIG, [*PLAN.figures])
     EXECUTION = execution_of(PLAN.config)
     PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 
 # A job that waits for its GPU would keep a processor from jobs that want none.
-if PLAN.config.device.value == "auto" and EXECUTION.device == "cuda" and "gpu" not in workflow.global_resources:
+if PLAN.config.device == "auto" and EXECUTION.device == "cuda" and "gpu" not in workflow.global_resources:
     workflow.register_resource("gpu", len(visible_devices()))
 
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
-RUN = (
-    f"{RESAUDIT} run {{rule}}/{{wildcards.id}} --results {shlex.quote(str(RESULTS))} --threads {{threads}} 2> {{log:q}}"
-)
-# Overrides reach the jobs that draw and judge as a global and not as params: what they change is in other params.
-WITH_OVERRIDES = shlex.join(OVERRIDES)
-DRAW_COST, JUDGE_COST = Cost(6.0, 220.0), Cost(10.0, 300.0)
+RUN = f"{RESAUDIT} run {{params.job}} --results {shlex.quote(str(RESULTS))} --threads {{threads}} 2> {{log:q}}"
 
 
 wildcard_constraints:
@@ -69,26 +66,55 @@ onstart:
 
 @cache
 def planned(kind, id):
-    """A job, which now stands in the plan."""
+    """A job by its id, which now stands in the plan."""
     with errors_in_one_line():
-        job = PLANS.job(f"{kind}/{id}")
-        if workflow.is_main_process:
-            write_job(job, EXECUTION, RESULTS)
-        return job
+        return in_plan(PLANS.job(f"{kind}/{id}"))
 
 
-for job in PLAN.jobs.values():
-    planned(job.kind, job.id)
-if workflow.is_main_process:
-    for fetch in DATASETS.values():
-        write_job(fetch, EXECUTION, RESULTS)
+def in_plan(job):
+    if workflow.is_main_process:
+        write_job(job, EXECUTION, RESULTS)
+    return job
+
+
+for job in [*PLAN.jobs.values(), *DATASETS.values()]:
+    in_plan(job)
+
+
+@cache
+def drawing(paper, figure, variant=None):
+    """The job that draws a figure."""
+    name = f"{paper}/{figure}"
+    config = PLANS.under(variant).config
+    return in_plan(draw_job(config.figure[name], OF_PAPER.figure[name], config))
+
+
+@cache
+def varying(paper):
+    """The job that judges a paper's claims under every variant."""
+    with errors_in_one_line():
+        return in_plan(vary_job(PLANS, paper, OF_PAPER))
+
+
+REPORT = in_plan(Report(PLAN.config, tuple(OVERRIDES)))
+
+
+def job_of(kind):
+    """The job of a rule's wildcards."""
+    of_kind = {
+        "draw": lambda wildcards: drawing(wildcards.paper, wildcards.figure),
+        "draw_variant": lambda wildcards: drawing(wildcards.paper, wildcards.figure, wildcards.variant),
+        "vary": lambda wildcards: varying(wildcards.paper),
+        "report": lambda wildcards: REPORT,
+    }
+    return of_kind.get(kind, lambda wildcards: planned(kind, wildcards.id))
 
 
 def inputs_of(kind):
     """What a kind's jobs read; the plan only says what they are, so that its date is of no account."""
 
     def of(wildcards):
-        job = planned(kind, wildcards.id)
+        job = job_of(kind)(wildcards)
         return [ancient(plan_file(RESULTS, job.key)), *job.reads(RESULTS)]
 
     return of
@@ -99,7 +125,12 @@ def outputs_of(kind):
 
 
 def cost_of(kind, wildcards):
-    return planned(kind, wildcards.id).cost(EXECUTION)
+    return job_of(kind)(wildcards).cost(EXECUTION)
+
+
+def key_of(kind):
+    """Changes with whatever a job's result depends on but its inputs' bytes and the code."""
+    return lambda wildcards: job_of(kind)(wildcards).key
 
 
 def threads_of(kind):
@@ -127,26 +158,15 @@ def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
 
 
-def plan_of(wildcards):
-    """The plan of a figure, as configured or under a variant, by the wildcards of its files."""
-    return PLANS.under(getattr(wildcards, "variant", None))
-
-
-def figure_of(wildcards):
-    return plan_of(wildcards).figures[f"{wildcards.paper}/{wildcards.figure}"]
-
-
-def results_of(wildcards):
-    return figure_of(wildcards).reads(RESULTS)
-
-
 def code_of_figure(wildcards):
-    return code("papers.drawing", f"papers.{wildcards.paper}.{wildcards.figure}")
+    experiment = type(PLAN.config.figure[f"{wildcards.paper}/{wildcards.figure}"].protocol).__module__
+    return code("jobs.draw", f"papers.{wildcards.paper}.{wildcards.figure}", experiment.removeprefix("resaudit."))
 
 
-def ledger_of(paper):
-    """The file of a paper's claims: whatever judges them reads it."""
-    return CONFIG / "claims" / f"{paper}.yaml"
+def code_of_claims(module):
+    claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
+    checks = {type(check).__module__ for claim in claims for check in claim.checks.values()}
+    return code(module, *(check.removeprefix("resaudit.") for check in checks))
 
 
 def matrices(_wildcards):
@@ -163,7 +183,7 @@ def matrices(_wildcards):
 
 def other_tables():
     """Those of figures that are not asked for: the page shows what was drawn of them earlier."""
-    names = [name for name, _ in PLAN.config.every_figure() if name not in PLAN.figures]
+    names = [name for name in PLAN.config.figure if name not in PLAN.figures]
     return as_they_are(FILES.figure(name, suffix) for name in names for suffix in ("csv", "json", "svg"))
 
 
@@ -171,15 +191,11 @@ def as_they_are(files):
     return [before_update(str(file)) for file in files if file.is_file()]
 
 
-def fingerprint_of(wildcards):
-    return fingerprint(plan_of(wildcards), f"{wildcards.paper}/{wildcards.figure}")
-
-
 def tables_under_variants(wildcards):
     """The tables of a paper's figures under every variant, where they are not the same as without it."""
     return [
         Layout(PLANS.home(variant, name).config.paths).figure(name, suffix)
-        for variant in (None, CONTROL, *PLANS.variants)
+        for variant in (None, CONTROL, *PLANS.variants(wildcards.paper))
         for name in evidence_figures(PLAN, wildcards.paper)
         for suffix in ("csv", "json")
     ]

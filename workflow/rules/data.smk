@@ -19,6 +19,6 @@ for dataset, fetch in DATASETS.items():
             mem_mb=1000,
             runtime=30,
         params:
-            key=fetch.key,
+            job=fetch.key,
         shell:
-            "{RESAUDIT} run {params.key} --results {RESULTS:q} 2>&1 | tee {log:q} >&2"
+            "{RESAUDIT} run {params.job} --results {RESULTS:q} 2>&1 | tee {log:q} >&2"

@@ -3,7 +3,7 @@
 
 rule draw:
     input:
-        results_of,
+        inputs_of("draw"),
     output:
         csv=FILES.figure("{paper}/{figure}", "csv"),
         pdf=FILES.figure("{paper}/{figure}", "pdf"),
@@ -19,36 +19,35 @@ rule draw:
         LOGS / "draw" / "{paper}" / "{figure}.log",
     benchmark:
         BENCHMARKS / "draw" / "{paper}" / "{figure}.tsv"
-    threads: 1
+    threads: threads_of("draw")
     resources:
-        mem_mb=lambda wildcards, attempt: DRAW_COST.megabytes_asked(attempt),
-        runtime=lambda wildcards, attempt: DRAW_COST.minutes_asked(attempt),
+        mem_mb=mem_mb_of("draw"),
+        runtime=runtime_of("draw"),
     params:
         code=code_of_figure,
-        figure=fingerprint_of,
-        title=lambda wildcards: figure_of(wildcards).figure.title,
-        caption=lambda wildcards: figure_of(wildcards).figure.full_caption,
+        job=key_of("draw"),
+        title=lambda wildcards: drawing(wildcards.paper, wildcards.figure).figure.title,
+        caption=lambda wildcards: drawing(wildcards.paper, wildcards.figure).figure.full_caption,
     shell:
-        "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
+        RUN
 
 
 # The same under a variant of what the paper leaves unsaid.
 rule draw_variant:
     input:
-        results_of,
+        inputs_of("draw_variant"),
     output:
         multiext(str(FILES.variant("{variant}") / "{paper}" / "{figure}"), ".csv", ".json", ".pdf", ".svg", ".png"),
     log:
         LOGS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.log",
     benchmark:
         BENCHMARKS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.tsv"
-    threads: 1
+    threads: threads_of("draw_variant")
     resources:
-        mem_mb=lambda wildcards, attempt: DRAW_COST.megabytes_asked(attempt),
-        runtime=lambda wildcards, attempt: DRAW_COST.minutes_asked(attempt),
+        mem_mb=mem_mb_of("draw_variant"),
+        runtime=runtime_of("draw_variant"),
     params:
         code=code_of_figure,
-        figure=fingerprint_of,
+        job=key_of("draw_variant"),
     shell:
-        "{RESAUDIT} draw {wildcards.paper}/{wildcards.figure} --threads {threads} {WITH_OVERRIDES}"
-        " variant={wildcards.variant} 2> {log:q}"
+        RUN

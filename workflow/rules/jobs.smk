@@ -17,6 +17,7 @@ rule whiten:
         gpu=gpus_of("whiten"),
     params:
         code=code("jobs.whiten"),
+        job=key_of("whiten"),
     shell:
         RUN
 
@@ -37,6 +38,7 @@ rule train:
         gpu=gpus_of("train"),
     params:
         code=code("jobs.train"),
+        job=key_of("train"),
     shell:
         RUN
 
@@ -57,6 +59,7 @@ rule hessians:
         gpu=gpus_of("hessians"),
     params:
         code=code("jobs.hessians"),
+        job=key_of("hessians"),
     shell:
         RUN
 
@@ -77,5 +80,6 @@ rule theorem:
         gpu=gpus_of("theorem"),
     params:
         code=code("jobs.theorem"),
+        job=key_of("theorem"),
     shell:
         RUN

@@ -8,7 +8,7 @@ from typing import Any
 
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
-from resaudit.claims.tables import Drawn, drawn, said_of
+from resaudit.claims.tables import Drawn, drawn, errors_naming
 from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
@@ -16,7 +16,7 @@ from resaudit.explanation import ledger_sha256, value_of
 from resaudit.files import read_json
 from resaudit.layout import Layout
 from resaudit.papers.formats import FORMATS
-from resaudit.plan.plan import FigurePlan, Plan, make_plan
+from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.provenance import provenance
 
 VERSION = 1
@@ -62,14 +62,14 @@ def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn
     return figures, excuses
 
 
-def judge_by(claim: Claim, evidence: Drawn | None, scale: str) -> Judgement:
+def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
     """The judgement on one claim.
 
     Raises:
         ResauditError: its table lacks something.
     """
-    with said_of(f"table of {claim.evidence}"):
-        return judge(claim, evidence.table if evidence else None, scale)
+    with errors_naming(f"table of {claim.evidence}"):
+        return judge(claim, figure.table if figure else None, scale)
 
 
 def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
@@ -82,7 +82,7 @@ def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
     Raises:
         ResauditError: a table is not what it should be, or nothing has been drawn.
     """
-    every = make_plan(replace(plan.config, figures=[]))
+    every = make_plan(plan.config.model_copy(update={"figures": []}))
     papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
     if not any(paper["figures"] for paper in papers):
         folder = Layout(plan.config.paths).figures
@@ -124,7 +124,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
 
 def _about_paper(config: Config, paper: str) -> Paper:
     """Title and authors, which every figure of the paper states."""
-    about = next((figure.paper for name, figure in config.every_figure() if name.startswith(f"{paper}/")), None)
+    about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
     if about is None:
         raise ResauditError(f"config/claims/{paper}.yaml is of a paper without figures; add config/figure/{paper}/")
     return about
@@ -193,12 +193,12 @@ def _point(point: Judged) -> Json:
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
     layout, part = Layout(plan.config.paths), plan.figures[figure.name]
-    keys = sorted({job.key for job in part.jobs})
+    keys = sorted(key for key, job in with_inputs(part.jobs.values()).items() if job.files)
     return {
         "id": figure.name,
         "title": part.figure.title,
         "caption": part.figure.full_caption,
-        "experiment": part.figure.experiment.value,
+        "experiment": part.figure.experiment,
         "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": figure.sha256,
         "drawings": figure.about.get("drawings", {}),
@@ -206,18 +206,18 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "scale": figure.about["scale"],
         "settings": figure.about["settings"],
         "deviations": figure.about["differs from the protocol in"],
-        "assumptions": _assumptions(plan.config, part),
+        "assumptions": _assumptions(part),
         "provenance": _provenance(figure, [layout.results / key for key in keys]),
         "jobs": keys,
         "command": command_for(figure.name.split("/")[1], overrides),
     }
 
 
-def _assumptions(config: Config, part: FigurePlan) -> list[Json]:
+def _assumptions(part: FigurePlan) -> list[Json]:
     return [
         {
             "name": name,
-            "value": value_of(assumption, config, part.figure),
+            "value": value_of(assumption, part.figure),
             "reason": assumption.reason,
             "variants": [
                 {"id": key, "summary": variant.summary, "overrides": variant.overrides}
@@ -264,7 +264,7 @@ def _robustness(robustness: Robustness, ledger: str, figures: Mapping[str, Drawn
         "drawings": robustness.drawings,
         "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
         "finished": robustness.finished,
-        "variants": robustness.variants,
+        "variants": [variant.model_dump() for variant in robustness.variants],
     }
 
 

@@ -72,11 +72,11 @@ def read_claim(paper: str, name: str, given: Any) -> Claim:
     Raises:
         ResauditError: a key, a type or a value is wrong, in one line.
     """
-    _import_checks(paper)
+    import_checks(paper)
     return validated(Claim, given, f"claims.{paper}.{name}")
 
 
-def _import_checks(paper: str) -> None:
+def import_checks(paper: str) -> None:
     """Import the general checks and, if there is one, ``resaudit/papers/<paper>/checks.py``."""
     for module in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
         importlib.import_module(module.name)

@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from resaudit.claims.verdicts import Verdict
 
-_MARKS = {
+_LOOKS = {
     Verdict.supported.value: ("#009E73", "holds"),
     Verdict.contradicted.value: ("#D55E00", "fails"),
     Verdict.inconclusive.value: ("#E9C46A", "open"),
@@ -39,15 +39,15 @@ def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
     for spine in axes.spines.values():
         spine.set_visible(False)
     axes.axvline(1, color="0.25", linewidth=1.2)
-    seen = [verdict for verdict in _MARKS if verdict in set(table["verdict"])]
-    handles = [Patch(facecolor=_MARKS[verdict][0], label=f"{_MARKS[verdict][1]}: {verdict}") for verdict in seen]
+    seen = [verdict for verdict in _LOOKS if verdict in set(table["verdict"])]
+    handles = [Patch(facecolor=_LOOKS[verdict][0], label=f"{_LOOKS[verdict][1]}: {verdict}") for verdict in seen]
     handles.append(Patch(facecolor="white", edgecolor="0.7", label="pale, with a dot: does not depend on it"))
     axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.01), ncols=len(handles), frameon=False)
     return figure
 
 
 def _cell(axes: Axes, column: int, row: int, cell: pd.Series) -> None:
-    colour, word = _MARKS[cell["verdict"]]
+    colour, word = _LOOKS[cell["verdict"]]
     depends = bool(cell["depends"])
     axes.add_patch(Rectangle((column, row), 1, 1, facecolor=colour, alpha=1.0 if depends else 0.25, edgecolor="white"))
     axes.text(column + 0.5, row + 0.5, word if depends else "·", ha="center", va="center", fontsize=6.5)

@@ -1,39 +1,38 @@
-"""The same claims under other readings of what the paper leaves unsaid: the matrix claim x variant."""
+"""The same claims under other readings of what the paper does not state: the matrix claim x variant."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
-from resaudit.claims.tables import drawn, said_of
+from resaudit.claims.tables import drawn, errors_naming
 from resaudit.claims.verdicts import Finding, Judgement, judge
-from resaudit.config.composition import load
 from resaudit.config.models import CONTROL
 from resaudit.errors import ResauditError
-from resaudit.explanation import deviations, ledger_sha256
+from resaudit.explanation import ledger_sha256
 from resaudit.files import read_json, sha256_of, write_json
 from resaudit.layout import Layout
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
 from resaudit.plan.plans import Plans
 from resaudit.provenance import provenance
+from resaudit.report.models import VariantRun, VerdictUnderVariant
+from resaudit.schema import Closed, validated
 
 CONFIGURED = "as-configured"
 
 
-@dataclass(frozen=True)
-class Robustness:
+class Robustness(Closed):
     """What ``robustness.json`` holds.
 
     Attributes:
         paper: its id.
         finished: when it was made.
-        ledger: SHA-256 of the ledger then.
+        ledger: SHA-256 of the claims then.
         tables: SHA-256 of each figure's table then, as configured.
-        variants: id, summary, overrides, scale and deviations of each.
+        variants: that were run.
         verdicts: by claim, then variant.
         sha256: of the matrix as a table.
         drawings: SHA-256 of the drawn matrix, by suffix.
@@ -43,17 +42,17 @@ class Robustness:
     finished: str
     ledger: str
     tables: dict[str, str]
-    variants: list[dict[str, Any]]
-    verdicts: dict[str, dict[str, dict[str, Any]]]
+    variants: list[VariantRun]
+    verdicts: dict[str, dict[str, VerdictUnderVariant]]
     sha256: str = ""
-    drawings: dict[str, str] = field(default_factory=dict)
+    drawings: dict[str, str] = {}
 
     def of_claim(self, name: str) -> list[dict[str, Any]]:
         """A claim's verdict under each variant."""
-        return [{"id": variant, **said} for variant, said in self.verdicts.get(name, {}).items()]
+        return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
 
     def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
-        """Why this is not of the ledger and tables given, if it is not."""
+        """Why this is not of the claims and tables given, if it is not."""
         if ledger != self.ledger:
             return "the ledger has changed since"
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
@@ -70,49 +69,33 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        found = Robustness(**read_json(path))
-        _check_kinds(found)
-        return found
-    except (OSError, ValueError, TypeError) as error:
+        return validated(Robustness, read_json(path), "$")
+    except (OSError, ValueError, ResauditError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
 
 
-def _check_kinds(found: Robustness) -> None:
-    said = [verdict for verdicts in _values(found.verdicts) for verdict in _values(verdicts)]
-    texts = [found.paper, found.finished, found.ledger, *_values(found.tables)]
-    if not all(isinstance(text, str) for text in texts) or not isinstance(found.variants, list):
-        raise TypeError("it holds values of other kinds than it should")
-    if not all(isinstance(one, dict) and {"verdict", "why"} <= one.keys() for one in said):
-        raise TypeError("a verdict in it is none")
-
-
-def _values(found: Any) -> list[Any]:
-    if not isinstance(found, dict):
-        raise TypeError("it holds something else where names with values should stand")
-    return list(found.values())
-
-
-def run_vary(plans: Plans, paper: str) -> None:
+def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]]) -> None:
     """Judge a paper's claims under every variant: ``figures/<paper>/robustness.{csv,json,pdf,svg,png}``.
 
+    Args:
+        plans: as configured, and under every variant of the paper.
+        paper: whose claims.
+        deviations: of each variant, and of the control, from the paper's protocol, in words.
+
     Raises:
-        ResauditError: a table is missing or not what it should be, or there is no such paper.
+        ResauditError: a table is missing or not what it should be.
     """
-    plan = plans.base
-    if plan.config.variant is not None:
-        raise ResauditError(f"variant is {plan.config.variant}; leave it out: robustness goes through all of them")
-    if paper not in plan.config.claims:
-        raise ResauditError(f"unknown paper {paper!r}; allowed: {', '.join(plan.config.claims)}")
-    layout, name = Layout(plan.config.paths), f"{paper}/robustness"
+    layout, name = Layout(plans.base.config.paths), f"{paper}/robustness"
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     table = matrix(plans, paper)
     # What it says of the files does not hold while they are made anew.
     record.unlink(missing_ok=True)
     write_csv(csv, table)
     apply_style()
-    drawings = save_drawing(plot(table, _titles(plans)), layout, name, _footer(plans, paper))
+    drawing = plot(table, _titles(plans, paper))
+    drawings = save_drawing(drawing, layout.figures, name, _footer(plans, paper, deviations[CONTROL]))
     made = {"sha256": sha256_of(csv), "drawings": drawings}
-    write_json(record, asdict(_record(plans, paper, table)) | made)
+    write_json(record, _record(plans, paper, table, deviations).model_dump() | made)
 
 
 def matrix(plans: Plans, paper: str) -> pd.DataFrame:
@@ -128,7 +111,7 @@ def matrix(plans: Plans, paper: str) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     claims = {n: c for n, c in plans.base.config.claims_of(paper).items() if not c.not_yet}
     judged: dict[tuple[str | None, str], Judgement] = {}
-    for variant in (None, CONTROL, *plans.variants):
+    for variant in (None, CONTROL, *plans.variants(paper)):
         for name in claims:
             if _chosen(plans, paper, name):
                 other_evidence = depends(plans, variant, paper, name)
@@ -154,7 +137,7 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str) -> Judgemen
     evidence, csv = drawn(home, figure), Layout(home.config.paths).figure(figure, "csv")
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
-    with said_of(str(csv)):
+    with errors_naming(str(csv)):
         return judge(claim, evidence.table, home.config.scale.name)
 
 
@@ -197,62 +180,57 @@ def _of_check(finding: Finding) -> dict[str, Any]:
     }
 
 
-def _titles(plans: Plans) -> dict[str, str]:
-    return {CONFIGURED: "as configured", CONTROL: "control"} | {v: v.replace("-", " ") for v in plans.variants}
+def _titles(plans: Plans, paper: str) -> dict[str, str]:
+    variants = {variant: variant.replace("-", " ") for variant in plans.variants(paper)}
+    return {CONFIGURED: "as configured", CONTROL: "control"} | variants
 
 
-def _footer(plans: Plans, paper: str) -> str:
-    config, protocol = plans.base.config, load(["scale=paper"])
-    control = plans.under(CONTROL).config
-    reduced = [
-        f"{name.split('/')[1]} {change}"
-        for name in plans.base.figures
-        if name.startswith(f"{paper}/")
-        for change in deviations(control, protocol, name)
-    ]
-    summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in plans.variants.items())
+def _footer(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
+    variants = plans.variants(paper).items()
+    summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in variants)
     return (
-        f"Each claim's verdict as configured (scale {config.scale.name}), and under one other reading at a time of "
-        "what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants are: "
-        f"{'; '.join(reduced) or 'not at all'}. {summaries}."
+        f"Each claim's verdict as configured (scale {plans.base.config.scale.name}), and under one other reading at a "
+        "time of what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants "
+        f"are: {'; '.join(reduced) or 'not at all'}. {summaries}."
     )
 
 
-def _record(plans: Plans, paper: str, table: pd.DataFrame) -> Robustness:
-    plan, protocol = plans.base, load(["scale=paper"])
+def _record(plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]]) -> Robustness:
+    plan = plans.base
     figures = [name for name in plan.figures if name.startswith(f"{paper}/")]
     digests = {name: figure.sha256 for name in figures if (figure := drawn(plan, name)) is not None}
+    variants = (CONTROL, *plans.variants(paper))
     return Robustness(
         paper=paper,
         finished=provenance()["finished"],
         ledger=ledger_sha256(plan.config, paper),
         tables=digests,
-        variants=[_variant(plans, variant, figures, protocol) for variant in (CONTROL, *plans.variants)],
+        variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
         verdicts={str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)},
     )
 
 
-def _variant(plans: Plans, variant: str, figures: list[str], protocol: Any) -> dict[str, Any]:
-    config, known = plans.under(variant).config, plans.variants.get(variant)
-    changed = {d: None for name in figures for d in deviations(config, protocol, name)}
-    return {
-        "id": variant,
-        "summary": known.summary if known else "the reading configured, reduced as far as the variants are",
-        "overrides": list(known.overrides) if known else [],
-        "scale": config.scale.name,
-        "deviations": list(changed),
-    }
+def _variant(plans: Plans, paper: str, variant: str, deviations: Sequence[str]) -> VariantRun:
+    known = plans.variants(paper).get(variant)
+    return VariantRun(
+        id=variant,
+        summary=known.summary if known else "the reading configured, reduced as far as the variants are",
+        overrides=list(known.overrides) if known else [],
+        scale=plans.under(variant).config.scale.name,
+        deviations=list(deviations),
+    )
 
 
-def _verdicts(rows: pd.DataFrame) -> dict[str, dict[str, Any]]:
+def _verdicts(rows: pd.DataFrame) -> dict[str, VerdictUnderVariant]:
     """By variant, the verdict with the effect of the check that decides it; no verdict where nothing depends on it."""
-    said = {}
+    verdicts = {}
     for variant, part in rows[rows["variant"] != CONFIGURED].groupby("variant", sort=False):
         deciding = part[part["check_verdict"] == part["verdict"]]
         row = (deciding if len(deciding) else part).iloc[0]
         numbers = {key: float(row[key]) if np.isfinite(row[key]) else None for key in ("effect", "low", "high")}
-        if row["depends"]:
-            said[str(variant)] = {"verdict": row["verdict"], "why": row["why"], **numbers}
-        else:
-            said[str(variant)] = {"verdict": None, "why": None, "effect": None, "low": None, "high": None}
-    return said
+        verdicts[str(variant)] = (
+            VerdictUnderVariant(verdict=row["verdict"], why=row["why"], **numbers)
+            if row["depends"]
+            else VerdictUnderVariant(verdict=None, why=None, effect=None, low=None, high=None)
+        )
+    return verdicts

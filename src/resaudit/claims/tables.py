@@ -47,7 +47,7 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
     lacking = [key for key in SAID if key not in said]
     if lacking:
         raise ResauditError(f"the .json of {csv} does not say {', '.join(lacking)}; {again}")
-    for key, value in settings_of(plan.config, name).items():
+    for key, value in settings_of(plan.figures[name].figure).items():
         found = said["values"].get(key)
         if found != value:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
@@ -60,8 +60,8 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
 
 
 @contextmanager
-def said_of(table: str) -> Iterator[None]:
-    """Whatever goes wrong with a table's content is said of the table.
+def errors_naming(table: str) -> Iterator[None]:
+    """Name the table in errors about its content.
 
     Raises:
         ResauditError: it lacks something, or holds values of a kind that its figure does not have.
@@ -71,5 +71,7 @@ def said_of(table: str) -> Iterator[None]:
     except ResauditError as error:
         raise ResauditError(f"{table}: {error}; draw the figure again") from error
     except ODD_CONTENT as error:
-        told = f"{type(error).__name__}: {error}"
-        raise ResauditError(f"{table}: it holds what it should not ({told}); draw the figure again") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ResauditError(
+            f"{table}: the table does not have the expected columns or types ({reason}); redraw the figure"
+        ) from error

@@ -85,7 +85,8 @@ def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
             tree = OmegaConf.create({"dataset": OmegaConf.load(file)})
             for override in given:
                 set_in(tree, override)
-            found[file.stem] = validated(Dataset, OmegaConf.to_container(tree, resolve=True)["dataset"], "dataset")
+            plain: Any = OmegaConf.to_container(tree, resolve=True)
+            found[file.stem] = validated(Dataset, plain["dataset"], "dataset")
     return found
 
 
@@ -126,14 +127,14 @@ def _figure(folder: Path, name: str, given: Sequence[Override], variant: str | N
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], variant: str | None) -> DictConfig:
     """A figure's section with the data and the seed that it has, reduced as its scale says, and overridden."""
     composed = _composed(folder, name, _choices(overrides))
-    tree = composed.figure
+    given, scale = composed.figure, composed.scale.name
     for section in OF_FIGURES:
-        tree.setdefault(section, composed[section])
-    scale = composed.scale.name
-    reductions = [tree.get("scales", {}).get(scale)]
-    reductions += [tree.get("variant_scales", {}).get(scale)] if variant is not None else []
+        given.setdefault(section, composed[section])
+    reductions = [given.get("scales", {}).get(scale)]
+    reductions += [given.get("variant_scales", {}).get(scale)] if variant is not None else []
     # Beside the root, whose settings an interpolation may name.
-    composed.figure = tree = OmegaConf.merge(tree, *({"protocol": reduced} for reduced in reductions if reduced))
+    composed.figure = OmegaConf.merge(given, *({"protocol": reduced} for reduced in reductions if reduced))
+    tree: DictConfig = composed.figure
     for override in overrides:
         if not override.chooses:
             set_in(tree, override, f"figure.{name.replace('/', '.')}.")
@@ -174,7 +175,9 @@ def _check_figures_named(given: Sequence[Override], known: Sequence[str]) -> Non
     for override in given:
         section, *names = override.key.split(".")
         if section == "figure" and "/".join(names[:2]) not in known:
-            raise ResauditError(f"unknown figure {'/'.join(names[:2])!r} in {override.text!r}; known: {', '.join(known)}")
+            raise ResauditError(
+                f"unknown figure {'/'.join(names[:2])!r} in {override.text!r}; known: {', '.join(known)}"
+            )
 
 
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
@@ -223,7 +226,12 @@ def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Dic
 
 def _files(folder: Path, figure: str | None) -> list[Path]:
     of_paper = sorted((folder / "paper" / figure.split("/")[0]).glob("*.yaml")) if figure else []
-    return [folder / "config.yaml", *sorted(folder.glob("dataset/*.yaml")), *sorted(folder.glob("scale/*.yaml")), *of_paper]
+    return [
+        folder / "config.yaml",
+        *sorted(folder.glob("dataset/*.yaml")),
+        *sorted(folder.glob("scale/*.yaml")),
+        *of_paper,
+    ]
 
 
 # Variants compose the same again and again.

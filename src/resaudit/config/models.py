@@ -2,9 +2,9 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator
+from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
-from resaudit.claims.claim import Claim
+from resaudit.claims.claim import Claim, import_checks
 from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset
 from resaudit.errors import ResauditError
 from resaudit.experiments.experiment import Experiment, experiments_of
@@ -227,6 +227,13 @@ class Config(Run):
     figure: dict[str, Figure]
     claims: dict[str, dict[str, Claim]] = {}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _import_checks(cls, given: Any) -> Any:
+        for paper in given.get("claims", {}):
+            import_checks(paper)
+        return given
+
     def named(self, wanted: str) -> list[str]:
         """Every ``paper/figure`` that a short or full name stands for.
 
@@ -255,6 +262,10 @@ class Config(Run):
         """The figures to draw, by ``paper/figure``."""
         chosen = {name for wanted in self.figures for name in self.named(wanted)}
         return {name: figure for name, figure in self.figure.items() if not self.figures or name in chosen}
+
+    def datasets(self) -> list[Dataset]:
+        """The data sets of the figures to draw."""
+        return list({figure.dataset.name: figure.dataset for figure in self.chosen_figures().values()}.values())
 
     def resolve_figure(self, wanted: str) -> str:
         """The ``paper/figure`` that a short or full name stands for.

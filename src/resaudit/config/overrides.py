@@ -113,7 +113,9 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
         node = node[part] if isinstance(node, DictConfig) and part in node else None
         if not isinstance(node, DictConfig):
             known = ", ".join(sorted(map(str, tree)))
-            raise ResauditError(f"unknown configuration key {where + override.key!r}: it has no section {part!r}; {known}")
+            raise ResauditError(
+                f"unknown configuration key {where + override.key!r}: it has no section {part!r}; {known}"
+            )
     node[last] = override.value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.explanation import about
+from resaudit.explanation import settings_in_words
 from resaudit.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.report.schema import read_audit
@@ -71,7 +71,7 @@ def _check_settings(config: Config, audit: dict[str, Any]) -> None:
     _check_same("the audit's scale", audit["scale"], config.scale.name)
     for figure in figures_of(audit):
         config.named(figure["id"])
-        asked = about(config, config, figure["id"])["settings"]
+        asked = settings_in_words(config.figure[figure["id"]])
         for key in ("data", "seed"):
             _check_same(f"{key} of {figure['id']}", figure["settings"].get(key, asked[key]), asked[key])
 

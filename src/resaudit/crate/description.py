@@ -61,7 +61,9 @@ def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any]
         _say_what_it_is(crate, contents.audit, figure)
     run = add_run(crate, workflow, config, contents)
     reviews = add_claims(crate, contents.audit)
-    _describe_root(crate, contents.audit, workflow, [run, add_data(crate, config.dataset), *reviews])
+    _describe_root(
+        crate, contents.audit, workflow, [run, *(add_data(crate, data) for data in config.datasets()), *reviews]
+    )
     metadata: dict[str, Any] = crate.metadata.generate()
     return metadata | {"@graph": [_compacted(entity) for entity in metadata["@graph"]]}
 

@@ -10,8 +10,8 @@ from resaudit.datasets.dataset import Dataset
 
 _INPUTS = {
     "scale": ("Text", "how much of the papers' protocols is run: smoke, laptop or paper"),
-    "seed": ("Integer", "seed of every ensemble"),
-    "dataset": ("Text", "the data set, by its name in config/dataset"),
+    "seed": ("Text", "seed of every ensemble"),
+    "dataset": ("Text", "the data sets, by their names in config/dataset"),
     "figures": ("Text", "the figures that were drawn"),
     "overrides": ("Text", "Hydra overrides beside the defaults"),
 }
@@ -137,8 +137,8 @@ def _inputs(crate: Any, config: Config, audit: dict[str, Any]) -> list[tuple[Any
     """Each formal parameter with the value that it had."""
     values = {
         "scale": audit["scale"],
-        "seed": config.seed,
-        "dataset": config.dataset.name,
+        "seed": ", ".join(sorted({str(figure.seed) for figure in config.chosen_figures().values()})),
+        "dataset": ", ".join(data.name for data in config.datasets()),
         "figures": ", ".join(figure["id"] for figure in figures_of(audit)) or "none",
         "overrides": " ".join(audit["overrides"]) or "none",
     }
@@ -146,8 +146,11 @@ def _inputs(crate: Any, config: Config, audit: dict[str, Any]) -> list[tuple[Any
     for name, (kind, meaning) in _INPUTS.items():
         value = add(crate, f"#input/{name}", "PropertyValue", name=name, value=values[name])
         pairs.append((_parameter(crate, name, kind, meaning), value))
-    data = add_data(crate, config.dataset)
-    pairs.append((_parameter(crate, "data", "Collection", "the data set's files, known by SHA-256"), data))
+    for data in config.datasets():
+        collection = add_data(crate, data)
+        pairs.append(
+            (_parameter(crate, f"data/{data.name}", "Collection", "a data set's files, by SHA-256"), collection)
+        )
     for parameter, value in pairs:
         value["exampleOfWork"], parameter["workExample"] = parameter, value
     return pairs

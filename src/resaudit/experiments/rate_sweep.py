@@ -103,4 +103,6 @@ class RateSweep(Networks, name="rate_sweep"):
 
 def _in_words(settings: PerNetwork) -> str:
     given = {key: value for key, value in settings.model_dump(exclude={"network"}).items() if value}
-    return f"{settings.network}: " + ", ".join(f"{key.replace('_', ' ')} {in_words(value)}" for key, value in given.items())
+    return f"{settings.network}: " + ", ".join(
+        f"{key.replace('_', ' ')} {in_words(value)}" for key, value in given.items()
+    )

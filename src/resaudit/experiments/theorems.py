@@ -1,5 +1,7 @@
 """What a theorem states, or a part of its proof, checked by construction."""
 
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
@@ -72,6 +74,11 @@ class TheoremExperiment(Experiment):
     def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
         """The check at every size and draw."""
         return {at(theorem=self.name): Theorem(data, self.name, Cases(seed=seed, draws=self.runs, **self.sizes()))}
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+        """What the one job measured."""
+        (job,) = jobs.values()
+        return job.read(results)
 
     def sizes(self) -> dict[str, Any]:
         """The other fields of :class:`~resaudit.theory.cases.Cases`."""

@@ -12,11 +12,12 @@ from resaudit.errors import ResauditError, in_one_line
 from resaudit.files import write_json
 from resaudit.layout import Layout
 from resaudit.papers.drawing import ODD_CONTENT, read_about, read_csv, write_csv
-from resaudit.plan.plan import Plan, snapshot_epochs
+from resaudit.plan.plan import Plan
+from resaudit.training.snapshots import snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
-MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "otherwise", "hessian epochs"})
+MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "hessian epochs"})
 
 
 def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:

@@ -2,7 +2,8 @@
 
 import importlib
 import textwrap
-from dataclasses import asdict
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType, NoneType
 from typing import Any
@@ -10,20 +11,39 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure as Drawing
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
+from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
-from resaudit.explanation import about, assumed, deviations
+from resaudit.experiments.networks import Key
+from resaudit.experiments.results import TrainingResults
+from resaudit.explanation import settings_in_words, settings_of
 from resaudit.files import read_json, sha256_of, write_json, written_whole
-from resaudit.layout import Layout
-from resaudit.papers.evidence import Evidence, gather
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
-from resaudit.plan.plan import Plan
+from resaudit.plan.plan import FigurePlan
 from resaudit.provenance import provenance
 from resaudit.results import machine_classes
+from resaudit.training.rates import BestRate
 
 _FOOTER_POINTS = 5.0
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What a figure is drawn under.
+
+    Attributes:
+        scale: its name.
+        variant: its id, if there is one.
+        deviations: from the paper's protocol, in words.
+        assumptions: of the paper's protocol, in words.
+    """
+
+    scale: str
+    variant: str | None
+    deviations: tuple[str, ...]
+    assumptions: tuple[str, ...]
+
+
 SAID: dict[str, type | tuple[type, ...]] = {
     "figure": str, "scale": str, "settings": dict, "values": dict, "differs from the protocol in": list, "sha256": str,
     "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
@@ -34,42 +54,48 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 """What computing with a table raises that holds what its figure does not."""
 
 
-def run_draw(plan: Plan, name: str) -> None:
-    """Write ``figures/<paper>/<figure>.{csv,pdf,svg,png}``, and ``.json``: what they are of.
+def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> None:
+    """Write ``<paper>/<figure>.{csv,pdf,svg,png}`` into a folder, and ``.json``: what they are of.
 
     Raises:
         ResauditError: a result is missing, or the figure has no module.
     """
-    layout, module, paper = Layout(plan.config.paths), figure_module(name), load(["scale=paper"], only=[name])
-    csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
+    name = part.figure.name
+    module, csv, record = figure_module(name), figures / f"{name}.csv", figures / f"{name}.json"
     # What it says of the files does not hold while they are made anew.
     record.unlink(missing_ok=True)
-    evidence = gather(plan.figures[name], layout.results)
-    write_csv(csv, module.table(evidence))
+    found = part.figure.protocol.read(part.jobs, results)
+    write_csv(csv, module.table(found))
     apply_style()
-    words = " ".join(part for part in (footer(plan, paper, name), at_edges(evidence)) if part)
-    drawings = save_drawing(module.plot(read_csv(csv)), layout, name, words)
-    made = {
+    words = " ".join(text for text in (footer(part.figure, setting), at_edges(found)) if text)
+    drawings = save_drawing(module.plot(read_csv(csv)), figures, name, words)
+    content = {
+        "figure": name,
+        "scale": setting.scale,
+        "variant": setting.variant,
+        "settings": settings_in_words(part.figure),
+        "values": settings_of(part.figure),
+        "differs from the protocol in": list(setting.deviations),
         "sha256": sha256_of(csv),
         "drawings": drawings,
-        "evidence": plan.figures[name].evidence,
-        "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in evidence.best.items()},
-        "machine classes": machine_classes(plan.figures[name].jobs, layout.results),
+        "evidence": part.evidence,
+        "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
+        "machine classes": machine_classes(list(part.jobs.values()), results),
     }
-    write_json(record, about(plan.config, paper, name) | made | provenance())
+    write_json(record, content | provenance())
 
 
-def save_drawing(drawing: Drawing, layout: Layout, name: str, footer: str) -> dict[str, str]:
-    """Write ``figures/<name>.{pdf,svg,png}`` with a footer, the same bytes every time.
+def save_drawing(drawing: Drawing, figures: Path, name: str, footer: str) -> dict[str, str]:
+    """Write ``<name>.{pdf,svg,png}`` into a folder with a footer, the same bytes every time.
 
     Returns:
         The SHA-256 of each, by suffix.
     """
     _add_footer(drawing, footer)
     for suffix in FORMATS:
-        with written_whole(layout.figure(name, suffix)) as temporary:
+        with written_whole(figures / f"{name}.{suffix}") as temporary:
             drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
-    return {suffix: sha256_of(layout.figure(name, suffix)) for suffix in FORMATS}
+    return {suffix: sha256_of(figures / f"{name}.{suffix}") for suffix in FORMATS}
 
 
 def figure_module(name: str) -> ModuleType:
@@ -124,18 +150,21 @@ def read_about(csv: Path) -> dict[str, Any]:
     return said
 
 
-def footer(plan: Plan, paper: Config, name: str) -> str:
+def footer(figure: Figure, setting: Setting) -> str:
     """What the marks mean, the scale and what it reduces, and what is assumed at the ``paper`` scale."""
-    figure = plan.figures[name].figure
-    changed = deviations(plan.config, paper, name)
-    scale = f"Scale {plan.config.scale.name}: {'; '.join(changed) if changed else 'nothing reduced'}."
-    protocol = f"Assumed in the protocol: {'; '.join(assumed(paper, paper.by_name(name)))}."
+    scale = f"Scale {setting.scale}: {'; '.join(setting.deviations) or 'nothing reduced'}."
+    protocol = f"Assumed in the protocol: {'; '.join(setting.assumptions)}."
     return " ".join(part for part in (figure.marks, figure.omitted, scale, protocol) if part)
 
 
-def at_edges(evidence: Evidence) -> str:
+def best_rates_of(found: Any) -> Mapping[Key, BestRate]:
+    """The best learning rates, where results of trainings are drawn."""
+    return found.best if isinstance(found, TrainingResults) else {}
+
+
+def at_edges(found: Any) -> str:
     """The networks for which rates outside the grid may be as good as the best of it."""
-    edges = [f"{network} at depth {depth}" for (network, depth), best in evidence.best.items() if best.at_edge]
+    edges = [f"{network} at depth {depth}" for (network, depth), best in best_rates_of(found).items() if best.at_edge]
     return f"A best rate may lie beyond the grid's edge for {', '.join(edges)}." if edges else ""
 
 

@@ -165,7 +165,7 @@ class Job(ABC):
         """
         raise NotImplementedError
 
-    def read_along(self, results: Path) -> list[Path]:
+    def read_along(self, results: Path) -> list[Path]:  # noqa: ARG002
         """Files of its inputs that figures read together with what it wrote."""
         return []
 

@@ -1,6 +1,6 @@
 """From a configuration to the jobs of every figure. Loads neither torch nor pandas."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -52,37 +52,42 @@ class Plan:
     @cached_property
     def jobs(self) -> dict[str, Job]:
         """All jobs by ``kind/id``, each once however many others want its result."""
-        found: dict[str, Job] = {}
-
-        def add(job: Job) -> None:
-            if job.key not in found:
-                for needed in job.inputs.values():
-                    add(needed)
-                found[job.key] = job
-
-        for figure in self.figures.values():
-            for job in figure.jobs.values():
-                add(job)
-        return found
+        return with_inputs(job for figure in self.figures.values() for job in figure.jobs.values())
 
     def jobs_of(self, kind: str) -> dict[str, Job]:
         """All jobs of a kind, by id."""
         return {job.id: job for job in self.jobs.values() if job.kind == kind}
 
 
+def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
+    """Jobs, and all whose results they need, however indirectly, by ``kind/id``; inputs come first."""
+    found: dict[str, Job] = {}
+    for job in jobs:
+        if job.key not in found:
+            found |= with_inputs(job.inputs.values()) | {job.key: job}
+    return found
+
+
 def make_plan(config: Config) -> Plan:
     """The jobs of every figure of the configuration that is to be drawn."""
-    return Plan(config, {name: _plan_figure(figure, config) for name, figure in config.chosen_figures().items()})
+    figures = config.chosen_figures().items()
+    return Plan(config, {name: plan_figure(figure, config.paths.data) for name, figure in figures})
 
 
-def _plan_figure(figure: Figure, config: Config) -> FigurePlan:
-    data = Whiten(fetch_of(figure.dataset, config), figure.whitening.components, figure.whitening.centered)
-    return FigurePlan(figure, figure.protocol.jobs(data, figure.seed))
+def plan_figure(figure: Figure, data: str) -> FigurePlan:
+    """The jobs of one figure.
+
+    Args:
+        figure: its configuration.
+        data: folder of all data sets' raw files.
+    """
+    whitened = Whiten(fetch_of(figure.dataset, data), figure.whitening.components, figure.whitening.centered)
+    return FigurePlan(figure, figure.protocol.jobs(whitened, figure.seed))
 
 
-def fetch_of(dataset: Dataset, run: Run) -> Fetch:
-    """The fetching of a data set into the folder that is configured."""
-    return Fetch(dataset, str(Path(run.paths.data) / dataset.name))
+def fetch_of(dataset: Dataset, data: str) -> Fetch:
+    """The fetching of a data set into its folder below that of all data."""
+    return Fetch(dataset, str(Path(data) / dataset.name))
 
 
 def execution_of(run: Run) -> Execution:

@@ -1,47 +1,53 @@
 """All that can be run: the plan of a configuration, and of every variant of it. Loads neither torch nor pandas."""
 
-from collections.abc import Iterator, Sequence
-from functools import cached_property
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
 from resaudit.config.composition import load
-from resaudit.config.models import CONTROL, Variant
+from resaudit.config.models import CONTROL, Config, Variant
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
 from resaudit.plan.plan import Plan, make_plan
 
 
 class Plans:
-    """The plan that is configured, and the plans under its variants, each composed when it is first asked for.
+    """The plan that is configured, and the plans under its variants, each made when it is first asked for.
 
     Args:
-        overrides: Hydra overrides, as of :func:`resaudit.composition.load`.
-        folder: of the configuration files.
-        only: figures, as of :func:`resaudit.composition.load`.
-
-    Raises:
-        ResauditError: as :func:`resaudit.composition.load`.
+        config_of: gives the configuration under a variant's id, or (None) as it is without.
     """
 
-    def __init__(
-        self, overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None
-    ) -> None:
-        self._overrides, self._folder = tuple(overrides), folder
-        self.base = make_plan(load(self._overrides, folder, only))
-        self._plans: dict[str, Plan] = {}
+    def __init__(self, config_of: Callable[[str | None], Config]) -> None:
+        self._made = cache(lambda variant: make_plan(config_of(variant)))
+        self.base = self.under(None)
 
-    @cached_property
-    def variants(self) -> dict[str, Variant]:
-        """Every variant by id; empty if the configuration is of a variant itself."""
-        return {} if self.base.config.variant else self.base.config.variants()
+    @classmethod
+    def composed(cls, overrides: Sequence[str] = (), folder: Path | None = None) -> "Plans":
+        """Of the configuration's files.
+
+        Args:
+            overrides: as of :func:`resaudit.config.composition.load`.
+            folder: likewise.
+
+        Raises:
+            ResauditError: likewise.
+        """
+        return cls(lambda variant: load([*overrides, *([f"variant={variant}"] if variant else [])], folder))
+
+    @classmethod
+    def of(cls, config: Config, variants: Mapping[str, Config]) -> "Plans":
+        """Of a configuration, and those under variants by their ids."""
+        return cls(lambda variant: config if variant is None else variants[variant])
+
+    def variants(self, paper: str | None = None) -> dict[str, Variant]:
+        """Every variant, or those of a paper, by id; none if the configuration is of a variant itself."""
+        return {} if self.base.config.variant else self.base.config.variants(paper)
 
     def under(self, variant: str | None) -> Plan:
-        """The plan under a variant, under :data:`~resaudit.config.CONTROL`, or (None) as configured."""
-        if variant is None:
-            return self.base
-        if variant not in self._plans:
-            self._plans[variant] = make_plan(load([*self._overrides, f"variant={variant}"], self._folder))
-        return self._plans[variant]
+        """The plan under a variant, under :data:`~resaudit.config.models.CONTROL`, or (None) as configured."""
+        plan: Plan = self._made(variant)
+        return plan
 
     def home(self, variant: str | None, figure: str) -> Plan:
         """The first plan that a figure has the same evidence in: as configured, the control, or the variant itself."""
@@ -64,7 +70,7 @@ class Plans:
 
     def _all(self) -> Iterator[Plan]:
         yield self.base
-        for variant in (CONTROL, *self.variants) if self.variants else ():
+        for variant in (CONTROL, *self.variants()) if self.variants() else ():
             yield self.under(variant)
 
 

@@ -1,25 +1,29 @@
-"""audit.json and the published JSON Schema that it keeps to."""
+"""Reading and checking audit.json, and its published JSON Schema.
+
+``python -m resaudit.report.schema`` prints what ``audit.schema.json`` must hold.
+"""
 
 import json
-from functools import cache
-from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from jsonschema import Draft202012Validator
-from jsonschema.exceptions import best_match
+from pydantic.json_schema import GenerateJsonSchema
 
 from resaudit.errors import ResauditError
+from resaudit.report.models import Audit
+from resaudit.schema import validated
 
-LONGEST_REASON = 200
+
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002
+        return False
 
 
-@cache
 def audit_schema() -> dict[str, Any]:
-    """The JSON Schema of audit.json."""
-    text = files("resaudit.report").joinpath("audit.schema.json").read_text(encoding="utf-8")
-    schema: dict[str, Any] = json.loads(text)
-    return schema
+    """The JSON Schema of audit.json, made from the models."""
+    made = Audit.model_json_schema(schema_generator=_Untitled)
+    head = {"$schema": _Untitled.schema_dialect, "$id": "urn:resaudit:audit:1"}
+    return head | made | {"title": "resaudit's audit, version 1"}
 
 
 def read_audit(file: Path) -> dict[str, Any]:
@@ -49,13 +53,12 @@ def check_audit(audit: Any, name: str = "audit.json") -> None:
     Raises:
         ResauditError: it is not; the line names the place and what is wrong there.
     """
-    error = best_match(Draft202012Validator(audit_schema()).iter_errors(audit))
-    if error is not None:
-        reason = " ".join(error.message.split())
-        if len(reason) > LONGEST_REASON:
-            reason = f"{reason[:LONGEST_REASON]} …"
-        raise ResauditError(f"{name} breaks the schema of an audit at {error.json_path}: {reason}")
+    validated(Audit, audit, f"{name} breaks the schema of an audit: $")
 
 
 def _refuse(constant: str) -> None:
     raise ValueError(f"{constant} is no number that JSON has")
+
+
+if __name__ == "__main__":
+    print(json.dumps(audit_schema(), indent=1, ensure_ascii=False))

@@ -182,7 +182,7 @@ def _logs(
 
 
 def _of_common_runs(parts: list[pd.Series], where: str, least_runs: int, measured: Measured) -> np.ndarray | None:
-    """The runs that all parts have, shape (runs, parts); None, and said so, where they are too few."""
+    """The runs that all parts have, shape (runs, parts); None, and left out, where they are too few."""
     common = pd.concat(parts, axis=1, join="inner").to_numpy()
     if len(common) < least_runs:
         measured.left_out.append(f"{where}: {len(common)} runs are in all of them, {least_runs} are needed")

@@ -8,24 +8,25 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.experiments.networks import Key
+from resaudit.experiments.results import TrainingResults
 from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
-from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import colours_of, label, panels
 from resaudit.training.trajectory import Trajectory
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, shown, run, epoch, mean_frobenius_norm.
 
     Every learning rate that is tied for the best of a depth; ``shown`` marks the one that is drawn.
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory, rates = evidence.sweeps[key], evidence.rates[key]
+        trajectory, rates = results.sweeps[key], results.rates[key]
         return pd.concat([_norms(trajectory, rate).assign(shown=rate == rates[0]) for rate in rates])[COLUMNS]
 
-    return long_table(evidence.sweeps, rows)
+    return long_table(results.sweeps, rows)
 
 
 COLUMNS = ["learning_rate", "shown", "run", "epoch", "mean_frobenius_norm"]

@@ -4,16 +4,17 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.experiments.networks import Key
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import depth_axis, look, panels
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, run, lambda_max, lambda_p10, condition_number, noise_floor, resolved."""
 
     def rows(key: Key) -> pd.DataFrame:
-        spectra = evidence.spectra[key]
+        spectra = results.spectra[key]
         return pd.DataFrame(
             {
                 "run": np.arange(spectra.lambda_max.shape[1]),
@@ -25,7 +26,7 @@ def table(evidence: Evidence) -> pd.DataFrame:
             }
         )
 
-    return long_table(evidence.spectra, rows)
+    return long_table(results.spectra, rows)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -5,14 +5,14 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.datasets.moments import Moments
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet import fig04
-from resaudit.papers.evidence import Evidence
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(results: TrainingResults) -> pd.DataFrame:
     """Figure 4's columns, and ``theory``: a 2-shortcut network's condition number at zero weights, else missing."""
-    rows = fig04.table(evidence)
-    at_zero = condition_number_at_zero(evidence.moments) if evidence.moments else np.nan
+    rows = fig04.table(results)
+    at_zero = condition_number_at_zero(results.moments) if results.moments else np.nan
     return rows.assign(theory=np.where(rows["network"] == "2-shortcut", at_zero, np.nan))
 
 

@@ -4,15 +4,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.by_loss import interpolate_by_loss, loss_axis
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
-from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import label, look, panels
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(results: TrainingResults) -> pd.DataFrame:
     """The columns of :func:`~resaudit.papers.demystifying_resnet.tables.spectra_along_training`."""
-    return spectra_along_training(evidence)
+    return spectra_along_training(results)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -3,13 +3,13 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.final_losses import final_losses, plot_by_depth
-from resaudit.papers.evidence import Evidence
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, run, final_loss, optimal_loss, excess_loss; inf where a run diverged."""
-    return final_losses(evidence)
+    return final_losses(results)
 
 
 def plot(table: pd.DataFrame) -> Figure:

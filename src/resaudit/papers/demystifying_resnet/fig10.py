@@ -5,17 +5,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import panels
 from resaudit.theory.records import SpherePath
 
 COLOURS = {"path": "#0072B2", "direct": "#D55E00", "obstacle": "0.35"}
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(found: SpherePath) -> pd.DataFrame:
     """Columns: kind (path, direct or obstacle), step, x, y, z, nearest (distance to the nearest obstacle), rho."""
-    found = evidence.measured
-    assert isinstance(found, SpherePath)
     parts = []
     for kind, points in (("path", found.path), ("direct", found.direct), ("obstacle", found.obstacles)):
         apart = np.linalg.norm(points[:, None] - found.obstacles[None], axis=2)

@@ -8,20 +8,17 @@ from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
 
 from resaudit.networks.network import shortcut_depth_of
-from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import label, panels
 from resaudit.theory.records import ZeroHessians
 
 LEAST_COLOURED = 1e-3
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(found: ZeroHessians) -> pd.DataFrame:
     """Columns: network, units, width, row, column, value: every entry that rounding can tell from zero.
 
     Rows and columns count from 0 in the order of Definition 5: by unit, layer, column and row of the weights.
     """
-    found = evidence.measured
-    assert isinstance(found, ZeroHessians)
     return pd.DataFrame(
         {
             "network": [f"{n}-shortcut" for n in found.shortcut_depth],

@@ -4,14 +4,15 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.experiments.networks import Key
+from resaudit.experiments.results import TrainingResults
 from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import depth_axis, look, panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates, plot_rates
 
 
-def final_losses(evidence: Evidence) -> pd.DataFrame:
+def final_losses(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where it diverged.
 
     Of linear networks also optimal_loss and excess_loss, the distance to it as training computed it: the difference of
@@ -19,14 +20,14 @@ def final_losses(evidence: Evidence) -> pd.DataFrame:
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory = evidence.sweeps[key]
+        trajectory = results.sweeps[key]
         rates = pd.DataFrame({"learning_rate": trajectory.learning_rate})
         finals = rates.assign(run=rates.groupby("learning_rate").cumcount(), final_loss=trajectory.loss[-1])
         if base_name(key[0]) != key[0]:
             return finals
         return finals.assign(optimal_loss=float(trajectory.baseline_loss), excess_loss=trajectory.excess_loss[-1])
 
-    return long_table(evidence.sweeps, rows)
+    return long_table(results.sweeps, rows)
 
 
 def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:

@@ -5,19 +5,20 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.experiments.networks import Key
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.evidence import Evidence, Key
 from resaudit.papers.style import depth_axis, look, panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates, plot_rates
-from resaudit.plan.plan import snapshot_epochs
 from resaudit.training.rates import choice_of
+from resaudit.training.snapshots import snapshot_epochs
 from resaudit.training.trajectory import Trajectory
 
 CURVE_EPOCHS = 40
 """Epochs of a training curve that are kept, evenly on a logarithmic scale."""
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
 
     The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; of the runs at the rates
@@ -26,7 +27,7 @@ def table(evidence: Evidence) -> pd.DataFrame:
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory = evidence.sweeps[key]
+        trajectory = results.sweeps[key]
         last = len(trajectory.excess_loss) - 1
         final = np.array([last])
         curve = np.array(snapshot_epochs(last, CURVE_EPOCHS))
@@ -36,7 +37,7 @@ def table(evidence: Evidence) -> pd.DataFrame:
             for rate in np.unique(trajectory.learning_rate)
         )
 
-    return long_table(evidence.sweeps, rows)
+    return long_table(results.sweeps, rows)
 
 
 def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.DataFrame:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from resaudit.config.models import NegativeEigenvalues
-from resaudit.papers.evidence import Evidence, Key
+from resaudit.experiments.networks import Key
+from resaudit.experiments.results import TrainingResults
 from resaudit.training.trajectory import Trajectory
 
 _INDEX = {
-    NegativeEigenvalues.beyond_noise: "index",
-    NegativeEigenvalues.every: "raw_index",
-    NegativeEigenvalues.sizeable: "sizeable_index",
+    "beyond_noise": "index",
+    "every": "raw_index",
+    "sizeable": "sizeable_index",
 }
 
 
@@ -37,17 +37,17 @@ def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> p
     return pd.concat(parts, ignore_index=True)
 
 
-def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
+def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
     """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
 
     Columns: network, learning_rate, shown, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number,
     index, eigenvalues, noise_floor, resolved. A network has rows for each rate that is tied for its best one; ``shown``
     marks the one that is drawn. Epochs after a run diverged have an infinite loss and no spectrum.
     """
-    counted = _INDEX[evidence.protocol.negative_eigenvalues]
+    counted = _INDEX[results.negative_eigenvalues]
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory, spectra = evidence.followed[key], evidence.spectra[key]
+        trajectory, spectra = results.followed[key], results.spectra[key]
         epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
         position, epoch = np.meshgrid(np.arange(len(rates)), epochs)
         return pd.DataFrame(
@@ -62,10 +62,10 @@ def spectra_along_training(evidence: Evidence) -> pd.DataFrame:
                 "lambda_p10": spectra.lambda_p10.ravel(),
                 "condition_number": spectra.condition_number.ravel(),
                 "index": getattr(spectra, counted).ravel(),
-                "eigenvalues": evidence.eigenvalues[key],
+                "eigenvalues": results.eigenvalues[key],
                 "noise_floor": spectra.noise_floor.ravel(),
                 "resolved": spectra.resolved.ravel(),
             }
         ).sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
 
-    return long_table(evidence.spectra, rows).drop(columns="depth")
+    return long_table(results.spectra, rows).drop(columns="depth")

@@ -6,16 +6,16 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.papers.demystifying_resnet.theorems import error_panel, measurements_table, two_panels
-from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import colours_of
+from resaudit.theory.records import Measurements
 
 NORMS = "theorem 1, eq. 7: largest Frobenius norm by units"
 BOUND = "theorem 1, eq. 6: every norm is below the bound"
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(measured: Measurements) -> pd.DataFrame:
     """The columns of :func:`~resaudit.papers.demystifying_resnet.theorems.measurements_table`."""
-    return measurements_table(evidence)
+    return measurements_table(measured)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -6,19 +6,19 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.papers.demystifying_resnet.theorems import error_panel, measurements_table, two_panels, with_depth
-from resaudit.papers.evidence import Evidence
 from resaudit.papers.style import depth_axis, look
+from resaudit.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
 
 
-def table(evidence: Evidence) -> pd.DataFrame:
+def table(measured: Measurements) -> pd.DataFrame:
     """The columns of :func:`~resaudit.papers.demystifying_resnet.theorems.measurements_table`.
 
     Of the condition numbers by depth, the error is the noise floor relative to the eigenvalue in the denominator: a
     value is resolved where the error is below the tolerance.
     """
-    return measurements_table(evidence)
+    return measurements_table(measured)
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -8,20 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.evidence import Evidence
 from resaudit.theory.records import Measurements
 
 LEAST_DRAWN = 1e-6
 """Share of the tolerance below which an error is drawn as this, exact zeros among them."""
 
 
-def measured(evidence: Evidence) -> Measurements:
-    """The measurements that a theorem's figure is made from."""
-    assert isinstance(evidence.measured, Measurements)
-    return evidence.measured
-
-
-def measurements_table(evidence: Evidence) -> pd.DataFrame:
+def measurements_table(measured: Measurements) -> pd.DataFrame:
     """One row a property, case and draw.
 
     Columns: property, shortcut_depth, activations (pre/mid/post), width, units, samples, data, draw, value (what was
@@ -29,7 +22,7 @@ def measurements_table(evidence: Evidence) -> pd.DataFrame:
     0; its scale is said by the function in :mod:`resaudit.theory` that measures it), tolerance (the error that
     double precision allows, derived there). A value with no expectation has its own uncertainty as its error.
     """
-    return pd.DataFrame(dataclasses.asdict(measured(evidence)))
+    return pd.DataFrame(dataclasses.asdict(measured))
 
 
 def with_depth(table: pd.DataFrame) -> pd.DataFrame:

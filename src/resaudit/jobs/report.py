@@ -1,0 +1,51 @@
+"""Judging every claim: the audit, for machines and as a page."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.config.models import Config
+from resaudit.plan.job import Cost, Execution, Job, Work
+
+
+@dataclass(frozen=True)
+class Report(Job):
+    """The audit of all that has been drawn. Its files lie among the figures.
+
+    Attributes:
+        config: with all figures and claims.
+        overrides: as they were given.
+    """
+
+    kind: ClassVar[str] = "report"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    config: Config
+    overrides: tuple[str, ...]
+
+    @property
+    def stem(self) -> str:
+        """Of all papers there is one."""
+        return "audit"
+
+    def cost(self, execution: Execution) -> Cost:
+        """At most, as measured."""
+        return Cost(10.0, 300.0)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Write ``audit.json`` and ``audit.html`` into the folder of figures.
+
+        Raises:
+            ResauditError: nothing has been drawn, or a table is not what it should be.
+        """
+        from resaudit.claims.audit import make_audit
+        from resaudit.files import write_json
+        from resaudit.plan.plan import make_plan
+        from resaudit.report.page import write_page
+        from resaudit.report.schema import check_audit
+
+        figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
+        check_audit(audit)
+        write_json(figures / "audit.json", audit)
+        write_page(figures / "audit.json", figures / "audit.html")
+        return {}

@@ -1,0 +1,81 @@
+"""Judging a paper's claims under every other reading of what it leaves unsaid."""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from resaudit.config.models import CONTROL, Config
+from resaudit.errors import ResauditError
+from resaudit.explanation import deviations
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.plan.plans import Plans
+
+
+@dataclass(frozen=True)
+class Vary(Job):
+    """The matrix of a paper's claims and variants. Its files lie among the figures.
+
+    Attributes:
+        paper: whose claims.
+        config: without a variant.
+        variants: the configuration under each variant, and under the control, by id.
+        deviations: of each from the paper's protocol, in words.
+    """
+
+    kind: ClassVar[str] = "vary"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    paper: str
+    config: Config
+    variants: dict[str, Config]
+    deviations: dict[str, tuple[str, ...]]
+
+    @property
+    def stem(self) -> str:
+        """The paper."""
+        return self.paper
+
+    def cost(self, execution: Execution) -> Cost:
+        """At most, as measured."""
+        return Cost(10.0, 300.0)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Write ``<paper>/robustness.{csv,json,pdf,svg,png}`` into the folder of figures.
+
+        Raises:
+            ResauditError: a table is missing or not what it should be.
+        """
+        from resaudit.claims.robustness import write_matrix
+
+        write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations)
+        return {}
+
+
+def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
+    """The matrix of a paper.
+
+    Args:
+        plans: as configured, and under every variant.
+        paper: one that has claims.
+        of_paper: the configuration at scale paper.
+
+    Raises:
+        ResauditError: the configuration is of a variant itself.
+    """
+    if plans.base.config.variant is not None:
+        chosen = plans.base.config.variant
+        raise ResauditError(f"variant is {chosen}; leave it out: robustness goes through all of them")
+    variants = {variant: plans.under(variant).config for variant in (CONTROL, *plans.variants(paper))}
+    names = [name for name in plans.base.figures if name.startswith(f"{paper}/")]
+    return Vary(
+        paper,
+        plans.base.config,
+        variants,
+        {
+            variant: tuple(
+                f"{name.split('/')[1]} {change}"
+                for name in names
+                for change in deviations(config.figure[name], of_paper.figure[name])
+            )
+            for variant, config in variants.items()
+        },
+    )

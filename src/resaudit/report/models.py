@@ -1,0 +1,368 @@
+"""What audit.json holds, as models; the published JSON Schema is made from them."""
+
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field
+
+from resaudit.schema import Closed
+
+_ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
+_PART = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
+
+Verdict = Literal["supported", "contradicted", "inconclusive", "not run"]
+Time = Annotated[
+    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$")
+]
+"""ISO 8601 with seconds and an offset."""
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Id = Annotated[str, Field(pattern=f"^{_ID}$")]
+PairId = Annotated[str, Field(pattern=f"^{_ID}/{_ID}$")]
+"""paper/claim or paper/figure."""
+File = Annotated[str, Field(pattern=f"^{_PART}(/{_PART})*$")]
+"""Relative to the folder of audit.json, with forward slashes; never leads out of it."""
+Count = Annotated[int, Field(ge=0)]
+Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
+
+
+class Part(Closed):
+    """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Commit(Part):
+    """A commit."""
+
+    id: Annotated[str, Field(pattern="^[0-9a-f]{40}$|^[0-9a-f]{64}$")]
+    """Its hash."""
+    clean: bool
+    """Whether the tree had no uncommitted change."""
+
+
+class Provenance(Part):
+    """What made the audit."""
+
+    commit: Commit | None
+    """The checkout's commit; null outside a checkout."""
+    finished: Time
+    """When it was finished."""
+    machine: str
+    """The processor's architecture."""
+    system: str
+    """The operating system."""
+    python: str
+    """Python's version."""
+    packages: dict[str, str | None]
+    """Versions of the packages that matter; null where one is not installed."""
+    constraints_sha256: Sha256 | None = None
+    """Of constraints.txt, the versions to install; null outside a checkout."""
+
+
+class FigureProvenance(Provenance):
+    """What made a figure."""
+
+    devices: list[str]
+    """The devices of all jobs that the figure is drawn from, and what computed on them."""
+    seconds: float | None
+    """Seconds of all jobs that the figure is drawn from, together; null where not known."""
+
+
+class Point(Part):
+    """The effect at one place: a depth, a pair of networks, a loss."""
+
+    where: str
+    """The place in words."""
+    effect: float | None
+    """The effect; null where it is not known."""
+    low: float | None
+    """Lower end of its interval; null: unbounded or not known."""
+    high: float | None
+    """Upper end of its interval; null: unbounded or not known."""
+    n: Count | None
+    """How many runs or draws it rests on; null where not known."""
+    verdict: Verdict
+    """The verdict at this place."""
+
+
+class Check(Part):
+    """A check with its parameters."""
+
+    name: str
+    """Its name."""
+    parameters: dict[str, Any]
+    """Its parameters, thresholds among them."""
+    criterion: str
+    """When the claim holds, in words."""
+
+
+class Finding(Part):
+    """What one check of a claim found."""
+
+    name: str
+    """What the check is called within the claim."""
+    check: Check
+    """The check."""
+    verdict: Verdict
+    """The verdict of this check alone: the claim is supported if all are, contradicted if one is."""
+    meaning: str
+    """What the effect is, in words."""
+    unit: str
+    """Its unit in words."""
+    scale: Literal["log", "linear"]
+    """The axis on which effects are shown."""
+    exact: bool
+    """Whether the effect is exact (a theorem or a count) and not an estimate over runs."""
+    level: Annotated[float, Field(gt=0, le=1)] | None
+    """Confidence level of each interval, so that all points of the claim together have 0.95; null where exact."""
+    coverage: Annotated[float, Field(ge=0, le=1)] | None
+    """Share of such intervals that cover the mean of log-normal runs, simulated (docs/intervals.md); null where it is
+    not more than 0.02 below the level."""
+    tied: bool
+    """Whether an interval spans every choice of learning rates that are tied for the best, not just the one shown."""
+    spread: str
+    """What the ends of an effect that is no mean over runs are spread over; empty elsewhere."""
+    low: float | None
+    """Lower end of the region in which the claim holds; null: unbounded."""
+    high: float | None
+    """Upper end of that region; null: unbounded."""
+    worst: Point | None
+    """The point that decides; null where there is none."""
+    points: list[Point]
+    """All points."""
+    left_out: list[str]
+    """What was not counted, and why."""
+
+
+class VerdictUnderVariant(Part):
+    """A claim's verdict under one variant."""
+
+    verdict: Verdict | None
+    """The verdict; null where the claim's evidence does not depend on the variant."""
+    why: str | None
+    """The verdict in words."""
+    effect: float | None
+    """Effect at the point that decides."""
+    low: float | None
+    """Lower end of its interval."""
+    high: float | None
+    """Upper end of its interval."""
+
+
+class ClaimUnderVariant(VerdictUnderVariant):
+    """A claim's verdict under the variant of an id."""
+
+    id: Id
+    """Of the variant."""
+
+
+class Needs(Part):
+    """The least evidence that a verdict needs."""
+
+    runs: Count | None
+    """Number of runs; null: any."""
+    depths: list[int]
+    """Depths that must be there."""
+    scales: list[str]
+    """Scales that count as evidence."""
+
+
+class Claim(Part):
+    """A claim of a paper with its verdict."""
+
+    id: PairId
+    """paper/claim."""
+    statement: str
+    """The claim in our words."""
+    where: str
+    """Where it stands in the paper."""
+    kind: Literal["empirical", "theorem", "count"]
+    """empirical: of runs; theorem: checked by construction; count: of things that can be counted."""
+    reading: str
+    """How the claim's vague words are made exact."""
+    reason: str
+    """Why they are read so."""
+    needs: Needs
+    """The least evidence that a verdict needs."""
+    verdict: Verdict
+    """supported: every interval lies on the claim's side of the threshold; contradicted: one lies on the other side;
+    inconclusive: neither, or less than the least evidence; not run: the evidence does not exist."""
+    why: str
+    """The verdict in one sentence: effect, interval and n, or what is missing."""
+    findings: list[Finding]
+    """What each check of the claim found, in order; empty where nothing could be measured."""
+    evidence: PairId
+    """The figure whose table is the evidence, also where it has not been drawn."""
+    variants: list[ClaimUnderVariant]
+    """The verdict under each variant; empty where robustness has not run."""
+    command: str | None
+    """The command that makes the evidence anew; null where that cannot be made yet."""
+
+
+class Variant(Part):
+    """Another plausible value of what a paper does not state."""
+
+    id: Id
+    """Its name."""
+    summary: str
+    """What is other, in words."""
+    overrides: list[str]
+    """The settings that make it, as Hydra overrides."""
+
+
+class VariantRun(Variant):
+    """A variant as it was run."""
+
+    scale: str
+    """Its scale."""
+    deviations: list[str]
+    """Where its settings differ from the paper's protocol."""
+
+
+class Assumption(Part):
+    """A value that the paper does not state."""
+
+    name: str
+    """What is assumed."""
+    value: str
+    """The value taken."""
+    reason: str
+    """Why this value."""
+    variants: list[Variant]
+    """Plausible other values."""
+
+
+class MatrixFiles(Part):
+    """The matrix of claims and variants, as a table and drawn."""
+
+    csv: File
+    """The table."""
+    svg: File
+    """Drawn."""
+    pdf: File
+    """Drawn."""
+    png: File
+    """Drawn."""
+
+
+class FigureFiles(MatrixFiles):
+    """A figure's table, drawings and record."""
+
+    about: File = Field(alias="json")
+    """What the table is of."""
+
+
+class Figure(Part):
+    """A drawn figure."""
+
+    id: PairId
+    """paper/figure."""
+    title: str
+    """Its title."""
+    caption: str
+    """Its caption."""
+    experiment: str
+    """What is computed for it."""
+    files: FigureFiles
+    """Its files."""
+    sha256: Sha256
+    """SHA-256 of the CSV."""
+    drawings: Drawings = {}
+    """SHA-256 of each drawing; none for what was drawn before they were recorded."""
+    rows: Count
+    """Rows of the CSV."""
+    scale: str
+    """Scale at which it was drawn."""
+    settings: dict[str, str]
+    """Every setting that it depends on, in words."""
+    deviations: list[str]
+    """Where the settings differ from the paper's protocol, as: setting value (protocol: value)."""
+    assumptions: list[Assumption]
+    """What the paper does not state."""
+    provenance: FigureProvenance
+    """What made it."""
+    jobs: list[Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]]
+    """The jobs that it is drawn from, as kind/id."""
+    command: str
+    """The command that draws it anew."""
+
+
+class Robustness(Part):
+    """The same claims under other readings."""
+
+    files: MatrixFiles
+    """The matrix of claims and variants."""
+    drawings: Drawings = {}
+    """SHA-256 of each drawing; none for what was drawn before they were recorded."""
+    stale: str | None
+    """Why it no longer fits this audit; null where it fits."""
+    finished: Time
+    """When it was finished."""
+    variants: list[VariantRun]
+    """The variants that were run."""
+
+
+class Ledger(Part):
+    """The claims that the audit used."""
+
+    file: File
+    """Path in the checkout."""
+    sha256: Sha256
+    """Of the claims with all defaults, as canonical JSON."""
+
+
+class Counts(Part):
+    """How many claims have each verdict."""
+
+    supported: Count
+    """Claims that are supported."""
+    contradicted: Count
+    """Claims that are contradicted."""
+    inconclusive: Count
+    """Claims that are inconclusive."""
+    not_run: Count = Field(alias="not run")
+    """Claims that are not run."""
+
+
+class Paper(Part):
+    """A paper with its claims."""
+
+    id: Id
+    """Its name."""
+    title: str
+    """Its title."""
+    short: str
+    """Its authors."""
+    arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")]
+    """Its arXiv identifier."""
+    ledger: Ledger
+    """The claims that the audit used."""
+    counts: Counts
+    """How many claims have each verdict."""
+    claims: list[Claim]
+    """All claims of the paper."""
+    figures: list[Figure]
+    """The figures that were drawn."""
+    robustness: Robustness | None
+    """The claims under other readings; null where that has not been run."""
+
+
+class Audit(Part):
+    """A verdict for every claim of the papers, with its evidence; made by “resaudit report”.
+
+    All numbers are finite; null stands for unbounded or not known.
+    """
+
+    version: Literal[1]
+    """Version of this format."""
+    generated: Time
+    """When the audit was made."""
+    scale: str
+    """Scale of the run: smoke, laptop or paper."""
+    scale_summary: str
+    """What this scale means, in words."""
+    provenance: Provenance
+    """What made the audit."""
+    overrides: list[str]
+    """Settings beside the defaults, as Hydra overrides."""
+    papers: list[Paper]
+    """The papers."""
