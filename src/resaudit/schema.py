@@ -2,10 +2,8 @@
 
 import unicodedata
 from collections.abc import Iterator
-from dataclasses import field
 from typing import Any, TypeVar
 
-from omegaconf import MISSING
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
@@ -139,16 +137,3 @@ def _texts(value: Any) -> Iterator[str]:
     elif isinstance(value, list):
         for item in value:
             yield from _texts(item)
-
-
-def bounded(
-    default: Any = MISSING, at_least: float | None = None, above: float | None = None, at_most: float | None = None
-) -> Any:
-    """A dataclass field whose numbers, alone or in a list, are at least, or above, a bound, and at most another.
-
-    Every number of the configuration must be finite, whether it has bounds or not.
-    """
-    bounds = {"at_least": at_least, "above": above, "at_most": at_most}
-    if isinstance(default, list):
-        return field(default_factory=lambda: list(default), metadata=bounds)
-    return field(default=default, metadata=bounds)

@@ -48,7 +48,7 @@ RESULTS = FILES.results
 LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
-RUN = f"{RESAUDIT} run {{params.job}} --results {shlex.quote(str(RESULTS))} --threads {{threads}} 2> {{log:q}}"
+RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
 
 
 wildcard_constraints:

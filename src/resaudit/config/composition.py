@@ -61,7 +61,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     run = _run(folder, given)
     known = list(files_of_figures(folder))
     _check_figures_named(given, known)
-    figures = {name: _figure(folder, name, given, run.variant) for name in known if only is None or name in only}
+    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     claims = {} if only is not None else _claims(folder, given, known)
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
@@ -106,13 +106,13 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
     return run.model_copy(update={"paths": under})
 
 
-def _figure(folder: Path, name: str, given: Sequence[Override], variant: str | None) -> Figure:
+def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
     overrides = of_figure(given, name)
     with _one_line_errors():
-        tree = _figure_tree(folder, name, overrides, variant)
-        changes = [] if variant is None else _overrides_of_variant(tree, variant)
+        tree = _figure_tree(folder, name, overrides, run)
+        changes = [] if run.variant is None else _overrides_of_variant(tree, run.variant)
         if changes:
-            tree = _figure_tree(folder, name, [*overrides, *parsed(changes)], variant)
+            tree = _figure_tree(folder, name, [*overrides, *parsed(changes)], run)
         plain = OmegaConf.to_container(tree, resolve=True)
     assert isinstance(plain, dict)
     where = f"figure.{name.replace('/', '.')}"
@@ -124,14 +124,14 @@ def _figure(folder: Path, name: str, given: Sequence[Override], variant: str | N
         raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
 
 
-def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], variant: str | None) -> DictConfig:
+def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> DictConfig:
     """A figure's section with the data and the seed that it has, reduced as its scale says, and overridden."""
     composed = _composed(folder, name, _choices(overrides))
-    given, scale = composed.figure, composed.scale.name
+    given, scale = composed.figure, run.scale.name
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
     reductions = [given.get("scales", {}).get(scale)]
-    reductions += [given.get("variant_scales", {}).get(scale)] if variant is not None else []
+    reductions += [given.get("variant_scales", {}).get(scale)] if run.variant is not None else []
     # Beside the root, whose settings an interpolation may name.
     composed.figure = OmegaConf.merge(given, *({"protocol": reduced} for reduced in reductions if reduced))
     tree: DictConfig = composed.figure

@@ -92,7 +92,7 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     return [
         Override(each.key.removeprefix(own), each.value, each.text)
         for each in overrides
-        if each.key.startswith(own) or each.key == "scale" or each.key.split(".")[0] in OF_FIGURES
+        if each.key.startswith(own) or each.key.split(".")[0] in OF_FIGURES
     ]
 
 
