@@ -27,8 +27,9 @@ def deviations(figure: Figure, of_paper: Figure) -> list[str]:
 
 def settings_of(figure: Figure) -> dict[str, Any]:
     """Every setting that a figure depends on, by its name in words, exactly and as JSON has it: to be compared."""
-    values = {"data": figure.dataset.title, "seed": figure.seed}
-    values |= figure.whitening.model_dump() | figure.protocol.model_dump()
+    values: dict[str, Any] = {"data": figure.dataset.title} if figure.dataset else {}
+    values |= {"seed": figure.seed, **(figure.whitening.model_dump() if figure.whitening else {})}
+    values |= figure.protocol.model_dump()
     if "runs_at" in values:
         values["runs"] = {"everywhere": values["runs"], "at": values.pop("runs_at")}
     return {key.replace("_", " "): value for key, value in values.items()}
@@ -36,8 +37,9 @@ def settings_of(figure: Figure) -> dict[str, Any]:
 
 def settings_in_words(figure: Figure) -> dict[str, str]:
     """The same in a few words each, without what is empty: to be read."""
-    values: dict[str, str | None] = {"data": figure.dataset.title, "seed": str(figure.seed)}
-    for section in (figure.whitening, figure.protocol):
+    values: dict[str, str | None] = {"data": figure.dataset.title} if figure.dataset else {}
+    values["seed"] = str(figure.seed)
+    for section in filter(None, (figure.whitening, figure.protocol)):
         values |= {key: in_words(getattr(section, key)) for key in type(section).model_fields}
     values |= figure.protocol.in_words()
     return {key.replace("_", " "): value for key, value in values.items() if value}

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
+from dataclasses import replace
 from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
@@ -112,7 +113,7 @@ def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Fig
         tree = _figure_tree(folder, name, overrides, run)
         changes = [] if run.variant is None else _overrides_of_variant(tree, run.variant)
         if changes:
-            tree = _figure_tree(folder, name, [*overrides, *parsed(changes)], run)
+            tree = _figure_tree(folder, name, [*overrides, *(replace(each, own=True) for each in parsed(changes))], run)
         plain = OmegaConf.to_container(tree, resolve=True)
     assert isinstance(plain, dict)
     where = f"figure.{name.replace('/', '.')}"
@@ -128,6 +129,11 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
     """A figure's section with the data and the seed that it has, reduced as its scale says, and overridden."""
     composed = _composed(folder, name, _choices(overrides))
     given, scale = composed.figure, run.scale.name
+    if any(override.chooses and override.own for override in overrides):
+        given.pop("dataset", None)
+    elif isinstance(given.get("dataset"), str):
+        # A figure's own data set is not changed by one that is chosen for all.
+        given.dataset = _composed(folder, None, (f"dataset={given.dataset}",)).dataset
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
     reductions = [given.get("scales", {}).get(scale)]
@@ -136,8 +142,8 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
     composed.figure = OmegaConf.merge(given, *({"protocol": reduced} for reduced in reductions if reduced))
     tree: DictConfig = composed.figure
     for override in overrides:
-        if not override.chooses:
-            set_in(tree, override, f"figure.{name.replace('/', '.')}.")
+        if not override.chooses and (override.own or tree.get(override.key.split(".")[0]) is not None):
+            set_in(tree, override, f"figure.{name.replace('/', '.')}." if override.own else "")
             _set_for_all_networks(tree, override)
     return tree
 

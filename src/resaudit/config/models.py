@@ -86,7 +86,7 @@ class Figure(Model):
 
     Attributes:
         name: ``paper/figure``.
-        dataset, whitening: the data that it is made from.
+        dataset, whitening: the data that it is made from; null: none.
         seed: of all its random draws.
         paper, title, caption: what it shows.
         marks: what its marks mean.
@@ -102,8 +102,8 @@ class Figure(Model):
 
     name: str
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
-    dataset: Dataset
-    whitening: Whitening
+    dataset: Dataset | None
+    whitening: Whitening | None
     paper: Paper
     title: str
     caption: str
@@ -140,9 +140,11 @@ class Figure(Model):
 
     @field_validator("whitening")
     @classmethod
-    def _square_layers(cls, given: Whitening, info: ValidationInfo) -> Whitening:
+    def _square_layers(cls, given: Whitening | None, info: ValidationInfo) -> Whitening | None:
         dataset = info.data.get("dataset")
-        if dataset is not None and given.components != dataset.classes:
+        if dataset is None:
+            return None
+        if given is not None and given.components != dataset.classes:
             raise ValueError(
                 f"has components {given.components}; the networks' layers are square, so it must be {dataset.classes}, "
                 f"the number of classes of {dataset.title}"
@@ -152,7 +154,7 @@ class Figure(Model):
     @field_validator("protocol")
     @classmethod
     def _fits_the_data(cls, given: Experiment, info: ValidationInfo) -> Experiment:
-        if "whitening" in info.data:
+        if info.data.get("whitening"):
             given.check_width(info.data["whitening"].components)
         return given
 
@@ -265,7 +267,8 @@ class Config(Run):
 
     def datasets(self) -> list[Dataset]:
         """The data sets of the figures to draw."""
-        return list({figure.dataset.name: figure.dataset for figure in self.chosen_figures().values()}.values())
+        found = [figure.dataset for figure in self.chosen_figures().values() if figure.dataset]
+        return list({dataset.name: dataset for dataset in found}.values())
 
     def resolve_figure(self, wanted: str) -> str:
         """The ``paper/figure`` that a short or full name stands for.

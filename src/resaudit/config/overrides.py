@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import inf
 from typing import Any
 
@@ -31,11 +31,13 @@ class Override:
         key: dotted.
         value: of it.
         text: as it was given.
+        own: whether it is of one figure and not of all.
     """
 
     key: str
     value: Any
     text: str
+    own: bool = False
 
     @property
     def chooses(self) -> bool:
@@ -88,11 +90,11 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
         overrides: all.
         name: ``paper/figure``.
     """
-    own = f"figure.{name.replace('/', '.')}."
+    prefix = f"figure.{name.replace('/', '.')}."
     return [
-        Override(each.key.removeprefix(own), each.value, each.text)
+        replace(each, key=each.key.removeprefix(prefix), own=each.key.startswith(prefix))
         for each in overrides
-        if each.key.startswith(own) or each.key.split(".")[0] in OF_FIGURES
+        if each.key.startswith(prefix) or each.key.split(".")[0] in OF_FIGURES
     ]
 
 

@@ -72,7 +72,7 @@ def _check_settings(config: Config, audit: dict[str, Any]) -> None:
     for figure in figures_of(audit):
         config.named(figure["id"])
         asked = settings_in_words(config.figure[figure["id"]])
-        for key in ("data", "seed"):
+        for key in {"data", "seed"} & asked.keys():
             _check_same(f"{key} of {figure['id']}", figure["settings"].get(key, asked[key]), asked[key])
 
 

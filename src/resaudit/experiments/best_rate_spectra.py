@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, at
+from resaudit.experiments.experiment import Coordinates, at, needed
 from resaudit.experiments.initial_spectra import HessianMethod, Precision, hessians_job
 from resaudit.experiments.networks import LARGEST_EPOCHS, LinearNetworks
 from resaudit.experiments.rate_sweep import FOLLOWED, RateSweep
@@ -40,8 +40,9 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
     hessian_method: HessianMethod = "counts"
     negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
 
-    def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
         """At ``network`` and ``depth`` each a ``sweep``, a ``followed`` training and its ``hessians`` (``part``)."""
+        data = needed(data)
         epochs, jobs = snapshot_epochs(self.epochs, self.hessian_epochs), dict[Coordinates, Job]()
         for (name, depth), sweep in self.sweeps(data, seed).items():
             followed = Train(data, sweep.ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], epochs)

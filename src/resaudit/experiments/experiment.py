@@ -35,6 +35,21 @@ def in_words(coordinates: Coordinates) -> str:
     return ", ".join(str(value) if isinstance(value, str) else f"{name} {value}" for name, value in coordinates)
 
 
+class NoData(Exception):
+    """An experiment that needs data was given none."""
+
+
+def needed(data: "Whiten | None") -> "Whiten":
+    """Data that an experiment cannot do without.
+
+    Raises:
+        NoData: there are none.
+    """
+    if data is None:
+        raise NoData
+    return data
+
+
 class Experiment(Model):
     """The settings of one kind of experiment: the keys that ``protocol`` has in a figure's configuration.
 
@@ -51,11 +66,11 @@ class Experiment(Model):
         if name is not None:
             cls.name = name
 
-    def jobs(self, data: "Whiten", seed: int) -> dict[Coordinates, "Job"]:
+    def jobs(self, data: "Whiten | None", seed: int) -> dict[Coordinates, "Job"]:
         """The jobs whose results the figure's table is made from.
 
         Args:
-            data: whitened.
+            data: whitened; None where the figure has none.
             seed: of all random draws.
         """
         raise NotImplementedError

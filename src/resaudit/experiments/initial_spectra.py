@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from resaudit.experiments.experiment import Coordinates, at
+from resaudit.experiments.experiment import Coordinates, at, needed
 from resaudit.experiments.networks import LinearNetworks
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
@@ -39,8 +39,9 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
 
-    def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
         """Hessians at ``network`` and ``depth``."""
+        data = needed(data)
         return {
             at(network=name, depth=depth): hessians_job(
                 data, self.ensemble(name, depth, data.components, seed), self.hessian_precision, self.hessian_method

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at
+from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
 from resaudit.experiments.networks import Depths, Names, Runs, checked_network
 from resaudit.jobs.theorem import Theorem
 from resaudit.jobs.whiten import Whiten
@@ -71,9 +71,11 @@ class TheoremExperiment(Experiment):
 
     runs: Runs
 
-    def jobs(self, data: Whiten, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
         """The check at every size and draw."""
-        return {at(theorem=self.name): Theorem(data, self.name, Cases(seed=seed, draws=self.runs, **self.sizes()))}
+        return {
+            at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed=seed, draws=self.runs, **self.sizes()))
+        }
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """What the one job measured."""

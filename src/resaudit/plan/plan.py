@@ -9,7 +9,8 @@ from typing import Any
 from resaudit.config.models import Config, Figure, Run
 from resaudit.datasets.dataset import Dataset
 from resaudit.devices import settled
-from resaudit.experiments.experiment import Coordinates, in_words
+from resaudit.errors import ResauditError
+from resaudit.experiments.experiment import Coordinates, NoData, in_words
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Execution, Job
@@ -81,8 +82,13 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
         figure: its configuration.
         data: folder of all data sets' raw files.
     """
-    whitened = Whiten(fetch_of(figure.dataset, data), figure.whitening.components, figure.whitening.centered)
-    return FigurePlan(figure, figure.protocol.jobs(whitened, figure.seed))
+    whitened = None
+    if figure.dataset and figure.whitening:
+        whitened = Whiten(fetch_of(figure.dataset, data), figure.whitening.components, figure.whitening.centered)
+    try:
+        return FigurePlan(figure, figure.protocol.jobs(whitened, figure.seed))
+    except NoData:
+        raise ResauditError(f"{figure.name}: experiment {figure.experiment} needs data; dataset is null") from None
 
 
 def fetch_of(dataset: Dataset, data: str) -> Fetch:
