@@ -13,7 +13,7 @@ from resaudit.layout import Layout
 from resaudit.papers.drawing import figure_module, read_csv
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
-from resaudit.plan import FigurePlan, Plan, make_plan
+from resaudit.plan.plan import FigurePlan, Plan, make_plan
 from resaudit.provenance import provenance
 from tests.conftest import CHECKOUT
 

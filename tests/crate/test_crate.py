@@ -19,7 +19,7 @@ from resaudit.crate.contents import gather
 from resaudit.crate.description import describe
 from resaudit.errors import ResauditError
 from resaudit.layout import Layout
-from resaudit.plan import Plan
+from resaudit.plan.plan import Plan
 from tests.conftest import CHECKOUT, Command, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, change_audit, finished_run, plan_in
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.composition import load
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 from tests.conftest import run_command
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, drawn, error_of, few, nothing_half_written
 

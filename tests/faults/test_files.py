@@ -15,7 +15,7 @@ from resaudit.composition import load
 from resaudit.errors import ResauditError
 from resaudit.layout import Layout
 from resaudit.papers.evidence import gather
-from resaudit.plan import Plan, make_plan
+from resaudit.plan.plan import Plan, make_plan
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
 
 NAMES = (f"{PAPER}/fig05", f"{PAPER}/theorem1")

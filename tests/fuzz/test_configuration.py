@@ -16,16 +16,16 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
+from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 
 from resaudit.claims.checks import depths, epochs, losses, rates, theory  # noqa: F401
 from resaudit.claims.checks.check import Check
 from resaudit.claims.claim import Claim, Needs
 from resaudit.composition import config_folder, load
 from resaudit.config import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
-from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import deviations, explain, fingerprint, ledger_sha256
 from resaudit.layout import Layout
-from resaudit.plan import Plan, make_plan
+from resaudit.plan.plan import Plan, make_plan
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"

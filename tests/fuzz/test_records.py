@@ -18,7 +18,7 @@ from resaudit.errors import ResauditError
 from resaudit.explanation import about
 from resaudit.layout import Layout
 from resaudit.papers.comparison import compare_with_references, reference_file
-from resaudit.plan import Plan, make_plan
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.provenance import provenance
 from resaudit.report.schema import check_audit, read_audit
 from resaudit.results import load_moments

@@ -8,7 +8,7 @@ import pytest
 
 from resaudit.composition import load
 from resaudit.config import Config
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 from tests.conftest import Command, run_command, snakemake_command
 
 FIG04 = "figure.demystifying_resnet.fig04.protocol"

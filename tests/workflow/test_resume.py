@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.composition import load
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, run_command
 
 OVERRIDES = [

@@ -68,7 +68,7 @@ def test_a_misspelt_figure_file_has_no_rule(smoked: Path) -> None:
 def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
     text = run_command(
         sys.executable, "-c",
-        "from resaudit.plan import make_plan; from resaudit.composition import load;"
+        "from resaudit.plan.plan import make_plan; from resaudit.composition import load;"
         "from resaudit.papers.drawing import footer;"
         "print(footer(make_plan(load(['scale=smoke'])), load(['scale=paper']), 'demystifying_resnet/fig07'))",
         cwd=smoked,
