@@ -24,7 +24,7 @@ rule report:
         mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
     params:
-        code=code("auditing"),
+        code=code("auditing", "claims.checks.*"),
         ledgers=[ledger_sha256(PLAN.config, paper) for paper in PLAN.config.claims],
     shell:
         "{RESAUDIT} report --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
@@ -54,7 +54,7 @@ rule vary:
         mem_mb=lambda wildcards, attempt: JUDGE_COST.megabytes_asked(attempt),
         runtime=lambda wildcards, attempt: JUDGE_COST.minutes_asked(attempt),
     params:
-        code=code("claims.robustness"),
+        code=code("claims.robustness", "claims.checks.*"),
         ledger=lambda wildcards: ledger_sha256(PLAN.config, wildcards.paper),
     shell:
         "{RESAUDIT} vary {wildcards.paper} --threads {threads} {WITH_OVERRIDES} 2> {log:q}"
