@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TypeVar
 
 # Before torch is loaded: where tests run side by side, each process keeps to one core.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -22,7 +23,10 @@ from resaudit.config.models import Config
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
-from resaudit.stages import read_training_set
+from resaudit.jobs.runner import run_job
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Execution, Job
+from resaudit.plan.plan import Plan, fetch_of
 
 # No deadline: no test is timed, and machines are slow at times.
 hypothesis.settings.register_profile("resaudit", deadline=None)
@@ -31,6 +35,18 @@ hypothesis.settings.load_profile("resaudit")
 CHECKOUT = Path(__file__).resolve().parents[1]
 Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]
+Kind = TypeVar("Kind", bound=Job)
+
+
+def of_kind(plan: Plan, kind: type[Kind]) -> dict[str, Kind]:
+    """A plan's jobs of one kind, by id."""
+    return {job.id: job for job in plan.jobs.values() if isinstance(job, kind)}
+
+
+def run_planned(job: Job, results: Path, execution: Execution | None = None) -> None:
+    """Write a job into the plan of a results folder, and run it from there."""
+    write_job(job, execution or Execution(), results)
+    run_job(job.key, results)
 
 
 @contextmanager
@@ -68,7 +84,7 @@ def mnist_config(tmp_path_factory: pytest.TempPathFactory) -> Config:
 @pytest.fixture(scope="session")
 def mnist(mnist_config: Config) -> tuple[np.ndarray, np.ndarray]:
     """All training images and labels."""
-    return read_training_set(mnist_config)
+    return fetch_of(mnist_config).training_set()
 
 
 @pytest.fixture(scope="session")

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, read_robustness
-from resaudit.config import Paths
+from resaudit.config.models import Paths
 from resaudit.errors import ResauditError
 from resaudit.files import Layout
 from resaudit.integrity import write_sealed

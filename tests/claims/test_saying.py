@@ -6,8 +6,8 @@ from resaudit.auditing import _chosen
 from resaudit.claims import robustness
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.plan import make_plan
-from resaudit.programme import Programme
+from resaudit.plan.plan import make_plan
+from resaudit.plan.plans import Plans
 
 
 def test_figures_without_claims_have_no_verdicts() -> None:
@@ -17,4 +17,4 @@ def test_figures_without_claims_have_no_verdicts() -> None:
         _chosen(claims, None, make_plan(load(["figures=[fig10]"])))
     assert _chosen(claims, None, make_plan(load(["figures=[fig04]"]))) == claims
     with pytest.raises(ResauditError, match=without):
-        robustness.matrix(Programme(["figures=[fig10]"]), "demystifying_resnet")
+        robustness.matrix(Plans(["figures=[fig10]"]), "demystifying_resnet")

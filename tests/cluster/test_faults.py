@@ -111,7 +111,7 @@ def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
     """The workflow itself, with one figure."""
     figure = "figures/demystifying_resnet/fig04.csv"
     first = Run(tmp_path, figure, *CONFIG, seconds=400, snakefile=CHECKOUT / "Snakefile")
-    while len(list(tmp_path.glob("results/curvature/*/spectra.npz"))) < 1:
+    while len(list(tmp_path.glob("results/hessians/*/spectra.npz"))) < 1:
         assert first.process.poll() is None, first.said()[-3000:]
         time.sleep(0.1)
     os.killpg(first.process.pid, signal.SIGINT)

@@ -13,7 +13,7 @@ from resaudit.layout import Layout
 from resaudit.papers.drawing import figure_module, read_csv
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
-from resaudit.plan import FigurePlan, Plan, make_plan
+from resaudit.plan.plan import FigurePlan, Plan, make_plan
 from resaudit.provenance import provenance
 from tests.conftest import CHECKOUT
 
@@ -32,12 +32,11 @@ def finished_run(folder: Path) -> Plan:
     plan = plan_in(folder)
     layout = Layout(plan.config.paths)
     made_by = provenance() | {"finished": FINISHED}
-    job = {"device": "cpu", "threads": 1, "seconds": 61.5} | made_by
-    for ensemble in plan.trained.values():
-        _record(layout.training(ensemble.id), ensemble.settings, job)
-    for hessians in plan.hessians.values():
-        _record(layout.curvature(hessians.id), hessians.settings, job)
-    _record(layout.whitened(plan.data.id), plan.data.settings, job)
+    ran = {"device": "cpu", "threads": 1, "seconds": 61.5} | made_by
+    for job in plan.jobs.values():
+        if job.files:
+            write_json(job.folder(layout.results) / "settings.json", job.identity)
+            write_json(job.folder(layout.results) / "provenance.json", ran)
     for name in plan.figures:
         _draw(name, layout)
         write_json(layout.figure(name, "json"), about(plan.config, load(["scale=paper"]), name) | made_by)
@@ -51,11 +50,6 @@ def change_audit(plan: Plan, **changes: Any) -> None:
     """Rewrite some of the audit's first level."""
     path = Layout(plan.config.paths).figures / "audit.json"
     write_json(path, json.loads(path.read_text(encoding="utf-8")) | changes)
-
-
-def _record(folder: Path, settings: dict[str, Any], job: dict[str, Any]) -> None:
-    write_json(folder / "settings.json", settings)
-    write_json(folder / "provenance.json", job)
 
 
 def _draw(name: str, layout: Layout) -> None:
@@ -117,7 +111,6 @@ def _claim(name: str, figure: str, verdict: str) -> dict[str, Any]:
 def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) -> dict[str, Any]:
     layout, said = Layout(plan.config.paths), about(plan.config, load(["scale=paper"]), name)
     table = layout.figure(name, "csv")
-    ensembles = sorted({e.id for e in part.ensembles if e.epochs} | {h.id for h in part.hessians.values()})
     return {
         "id": name,
         "title": part.figure.title,
@@ -131,6 +124,6 @@ def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) ->
         "deviations": said["differs from the protocol in"],
         "assumptions": [],
         "provenance": made_by | {"devices": ["cpu"], "seconds": 123.4},
-        "ensembles": ensembles,
+        "jobs": sorted({job.key for job in part.jobs}),
         "command": f'snakemake --cores all --config "figures=[{name.split("/")[1]}]"',
     }

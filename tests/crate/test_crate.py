@@ -18,9 +18,11 @@ from resaudit.crate.archive import write_crate
 from resaudit.crate.contents import gather
 from resaudit.crate.description import describe
 from resaudit.errors import ResauditError
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.train import Train
 from resaudit.layout import Layout
-from resaudit.plan import Plan
-from tests.conftest import CHECKOUT, Command, run_command
+from resaudit.plan.plan import Plan
+from tests.conftest import CHECKOUT, Command, of_kind, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, change_audit, finished_run, plan_in
 
 validator = pytest.importorskip("tests.crate.validator", reason="the extra crate is not installed")
@@ -132,8 +134,8 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
     with zipfile.ZipFile(packed) as archive:
         names = set(archive.namelist())
     expected = {f"figures/{name}.{suffix}" for name in plan.figures for suffix in ("csv", "json", "pdf", "png", "svg")}
-    expected |= {f"results/train/{ensemble}/provenance.json" for ensemble in plan.trained}
-    expected |= {f"results/curvature/{ensemble}/settings.json" for ensemble in plan.hessians}
+    expected |= {f"results/{job.key}/provenance.json" for job in of_kind(plan, Train).values()}
+    expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Hessians).values()}
     expected |= {f"results/whiten/{plan.data.id}/settings.json", "figures/audit.json", "figures/audit.html"}
     for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src/resaudit", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
@@ -252,13 +254,12 @@ def lose_the_page(plan: Plan) -> None:
 
 
 def lose_an_ensemble(plan: Plan) -> None:
-    for file in (folder := Layout(plan.config.paths).training(min(plan.trained))).iterdir():
-        file.unlink()
-    folder.rmdir()
+    job = min(of_kind(plan, Train).values(), key=lambda job: job.id)
+    shutil.rmtree(job.folder(Path(plan.config.paths.results)))
 
 
 def lose_provenance(plan: Plan) -> None:
-    (Layout(plan.config.paths).whitened(plan.data.id) / "provenance.json").unlink()
+    (plan.data.folder(Path(plan.config.paths.results)) / "provenance.json").unlink()
 
 
 def half_an_audit(plan: Plan) -> None:

@@ -9,8 +9,11 @@ from pathlib import Path
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.plan import make_plan
-from tests.conftest import run_command
+from resaudit.jobs.train import Train
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import make_plan
+from tests.conftest import of_kind, run_command
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, drawn, error_of, few, nothing_half_written
 
 Mount = Callable[..., Path]
@@ -64,20 +67,21 @@ def test_a_full_figures_folder_is_said_and_gone_on_with(copy: Path, undisturbed:
 
 def train(folder: Path, undisturbed: Path, stderr: str) -> tuple[int, str, bool]:
     """Train the sweep with another run's whitened data; gives the exit status, what was said, whether bytes agree."""
-    sweep = next(name for name, e in make_plan(load(OVERRIDES)).trained.items() if e.rate_from is None)
+    sweep = next(job for job in of_kind(make_plan(load(OVERRIDES)), Train).values() if job.sweep is None)
     shutil.copytree(undisturbed / "results" / "whiten", folder / "results" / "whiten")
-    command = [sys.executable, "-m", "resaudit", "train", sweep, *OVERRIDES, "checkpoint_seconds=0.05"]
-    done = run_command("bash", "-c", f'"$@" 2{stderr}', "train", *command, cwd=folder)
-    path = Path("results", "train", sweep, "trajectory.npz")
+    write_job(sweep, Execution(checkpoint_seconds=0.05), folder / "results")
+    command = [sys.executable, "-m", "resaudit", "run", sweep.key]
+    done = run_command("bash", "-c", f'"$@" 2{stderr}', "run", *command, cwd=folder)
+    path = sweep.folder(Path("results")) / "trajectory.npz"
     same = (folder / path).exists() and (folder / path).read_bytes() == (undisturbed / path).read_bytes()
     return done.returncode, done.stdout + done.stderr, same
 
 
 def test_work_goes_on_where_no_checkpoint_can_be_written(undisturbed: Path, tmp_path: Path, tmpfs: Mount) -> None:
-    fill(tmpfs(tmp_path / "results" / "state", "size=16k"))
+    fill(tmpfs(tmp_path / "results" / "checkpoints", "size=16k"))
     code, said, same = train(tmp_path, undisturbed, ">&1")
     assert code == 0, said
-    assert "no checkpoint: cannot write results/state/" in said
+    assert "no checkpoint: cannot write results/checkpoints/train/" in said
     assert "No space left on device" in said
     assert same
 

@@ -13,9 +13,8 @@ import pytest
 
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.layout import Layout
 from resaudit.papers.evidence import gather
-from resaudit.plan import Plan, make_plan
+from resaudit.plan.plan import Plan, make_plan
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
 
 NAMES = (f"{PAPER}/fig05", f"{PAPER}/theorem1")
@@ -67,8 +66,8 @@ WAYS: dict[str, Callable[[Path], None]] = {
 RESULTS = [
     "whiten/*/samples.npz", "whiten/*/moments.npz", "whiten/*/settings.json", "whiten/*/provenance.json",
     "train/*/trajectory.npz", "train/*/settings.json", "train/*/provenance.json",
-    "curvature/*/spectra.npz", "curvature/*/settings.json", "curvature/*/provenance.json",
-    "theory/*/measurements.npz", "theory/*/settings.json", "theory/*/provenance.json",
+    "hessians/*/spectra.npz", "hessians/*/settings.json", "hessians/*/provenance.json",
+    "theorem/*/measurements.npz", "theorem/*/settings.json", "theorem/*/provenance.json",
 ]  # fmt: skip
 SHOWN = [f"{NAMES[0]}.{suffix}" for suffix in ("csv", "svg")]
 """What the page is made from: it carries a SHA-256. A change that keeps the date is seen when something reads it."""
@@ -78,9 +77,9 @@ def the_file(folder: Path, pattern: str) -> Path:
     return sorted(folder.glob(pattern))[0]
 
 
-def read_all(plan: Plan, layout: Layout) -> None:
+def read_all(plan: Plan, results: Path) -> None:
     for name in NAMES:
-        gather(plan.figures[name], plan.data, layout)
+        gather(plan.figures[name], results)
 
 
 @pytest.mark.parametrize(
@@ -96,17 +95,15 @@ def test_a_result_that_is_not_what_was_computed_is_never_read(
     pattern: str, way: str, plan: Plan, undisturbed: Path, tmp_path: Path
 ) -> None:
     """Without dates. Samples: see below. Of a provenance only the SHA-256 of its results decides what is read."""
-    shutil.copytree(undisturbed / "results", tmp_path / "results")
-    layout = Layout(plan.config.paths)
-    layout.results = tmp_path / "results"
-    read_all(plan, layout)
-    file = the_file(layout.results, pattern)
+    results = Path(shutil.copytree(undisturbed / "results", tmp_path / "results"))
+    read_all(plan, results)
+    file = the_file(results, pattern)
     before = file.read_bytes()
     WAYS[way](file)
     if file.exists() and file.read_bytes() == before:
         pytest.skip("there is no other file of that kind")
     with pytest.raises(ResauditError, match=r"remove .* and run again|compute it first"):
-        read_all(plan, layout)
+        read_all(plan, results)
 
 
 def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undisturbed: Path) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.config.models import Config
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, run_command, snakemake_command
 
 # Refused for files below the folder that $WITHOUT_LOCKS names: of the error of that number, as file systems vary.

@@ -22,10 +22,10 @@ from resaudit.claims.checks.check import Check
 from resaudit.claims.claim import Claim, Needs
 from resaudit.config.composition import config_folder, load
 from resaudit.config.models import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
-from resaudit.cost import curvature_cost, curvature_threads, train_cost, verify_cost
 from resaudit.explanation import deviations, explain, fingerprint, ledger_sha256
 from resaudit.layout import Layout
-from resaudit.plan import Plan, make_plan
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import Plan, make_plan
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"
@@ -176,13 +176,11 @@ def planned(given: list[str], folder: Path) -> Config | None:
     if made is None:
         return None
     config, plan = made
-    for ensemble in plan.trained.values():
-        assert train_cost(ensemble, "torch").seconds > 0
-    for hessians in plan.hessians.values():
-        assert curvature_cost(hessians).megabytes > 0
-        assert curvature_threads(hessians) in (1, 2)
-    for verification in plan.verified.values():
-        assert verify_cost(verification).seconds > 0
+    for job in plan.jobs.values():
+        cost = job.cost(Execution(kernel="torch"))
+        assert cost.seconds > 0
+        assert cost.megabytes > 0
+        assert cost.threads in (1, 2)
     for name in plan.figures:
         assert fingerprint(plan, name)
         deviations(config, config, name)

@@ -16,12 +16,15 @@ from resaudit.claims.tables import drawn
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.explanation import about
+from resaudit.jobs.theorem import Theorem
 from resaudit.layout import Layout
 from resaudit.papers.comparison import compare_with_references, reference_file
-from resaudit.plan import Plan, make_plan
+from resaudit.plan.files import read_job, write_job
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.provenance import provenance
 from resaudit.report.schema import check_audit, read_audit
-from resaudit.results import load_moments
+from tests.conftest import of_kind
 from tests.fuzz.inputs import damage, damaged, fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"
@@ -171,12 +174,24 @@ def test_a_table_that_was_changed_does_not_count(plan: Plan) -> None:
 @fuzzed(300)
 @given(st.data())
 def test_any_settings_are_those_asked_for_or_refused(plan: Plan, data: st.DataObject) -> None:
-    content = data.draw(any_json(plan.data.settings))
-    folder = Layout(plan.config.paths).whitened(plan.data.id)
-    with Changed((folder / "settings.json", content)), pytest.raises(ResauditError) as refusal:
-        load_moments(Layout(plan.config.paths), plan.data)
+    content = data.draw(any_json(plan.data.identity))
+    results = Path(plan.config.paths.results)
+    settings = plan.data.folder(results) / "settings.json"
+    with Changed((settings, content)), pytest.raises(ResauditError) as refusal:
+        plan.data.moments(results)
     assert len(str(refusal.value).splitlines()) == 1
-    assert "settings.json" in str(refusal.value) or json.loads(content) == json.loads(json.dumps(plan.data.settings))
+    assert "settings.json" in str(refusal.value) or json.loads(content) == plan.data.identity
+
+
+@fuzzed(300)
+@given(st.data())
+def test_any_file_of_a_job_is_that_job_or_refused(plan: Plan, data: st.DataObject) -> None:
+    results = Path(plan.config.paths.results)
+    (job,) = of_kind(plan, Theorem).values()
+    file = write_job(job, Execution(), results)
+    with Changed((file, data.draw(any_json(json.loads(file.read_bytes()))))):
+        found = unless_refused(lambda: read_job(results, job.key))
+        assert found is None or found[0] == job
 
 
 MATRIX = {
@@ -204,7 +219,7 @@ RAN = {"device": "cpu", "threads": 1, "kernel": "counts", "seconds": 3.5}
 @fuzzed(300)
 @given(any_json(RAN))
 def test_any_provenance_of_a_job_is_read_or_refused(plan: Plan, content: bytes) -> None:
-    figure, folder = drawn(plan, NAME), Path(plan.config.paths.results) / "theory" / "it"
+    figure, folder = drawn(plan, NAME), Path(plan.config.paths.results) / "theorem" / "it"
     assert figure is not None
     with Changed((folder / "provenance.json", content)):
         found = unless_refused(lambda: _provenance(figure, [folder]))

@@ -24,7 +24,7 @@ Audit = dict[str, Any]
 
 
 def draw(folder: Path) -> None:
-    """Draw the figures and a matrix, as the stages lay them down."""
+    """Draw the figures and a matrix, as a run leaves them."""
     (folder / PAPER).mkdir(parents=True)
     apply_style()
     for name in DRAWN:
@@ -214,6 +214,6 @@ def _figure(folder: Path, name: str) -> Audit:
             ]},
         ],
         "provenance": _provenance() | {"devices": ["cpu"], "seconds": 123.4},
-        "ensembles": ["shortcut2-linear-depth16-3f9a1c2b", "orthogonal-linear-depth16-77ab10ce"],
+        "jobs": ["train/shortcut2-linear-depth16-3f9a1c2b", "train/orthogonal-linear-depth16-77ab10ce"],
         "command": f'snakemake --cores all --config "figures=[{name}]"',
     }  # fmt: skip

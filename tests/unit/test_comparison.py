@@ -24,7 +24,7 @@ from resaudit.papers.comparison import (
     reference_file,
 )
 from resaudit.papers.drawing import write_csv
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 
 FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG11 = "demystifying_resnet/fig11"

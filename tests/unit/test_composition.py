@@ -11,7 +11,7 @@ from resaudit.config.composition import config_folder, load
 from resaudit.config.models import Config, Protocol
 from resaudit.errors import ResauditError
 from resaudit.explanation import deviations, value_of
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 from resaudit.workflow import overrides_from
 
 FIG04 = "figure.demystifying_resnet.fig04"

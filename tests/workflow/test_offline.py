@@ -1,6 +1,6 @@
 """The workflow and its tests where there is no network at all, and nothing that README's commands do not install.
 
-Sees a stage other than fetch that would reach for a network, and a test that needs what it does not say.
+Sees a job other than a fetch that would reach for a network, and a test that needs what it does not say.
 """
 
 import os
@@ -11,7 +11,11 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.config.composition import load
 from resaudit.config.models import Config
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import fetch_of
 from tests.cluster.slurm import ACCOUNTING, PROGRAMS
 from tests.conftest import CHECKOUT, OF_EACH_KIND, Completed, run_command, smoke_command
 
@@ -57,10 +61,10 @@ def test_fetched_data_are_all_that_a_run_needs(mnist_config: Config, tmp_path: P
 
 
 def test_fetch_alone_says_that_it_needs_one(tmp_path: Path) -> None:
-    """The counterpart: where data are not there yet, that stage is what fails, in one line."""
-    run = without_network(
-        sys.executable, "-m", "resaudit", "fetch", "mnist", "dataset.sources=[torchvision]", cwd=tmp_path
-    )
+    """The counterpart: where data are not there yet, that job is what fails, in one line."""
+    fetch = fetch_of(load(["dataset.sources=[torchvision]"]))
+    write_job(fetch, Execution(), tmp_path / "results")
+    run = without_network(sys.executable, "-m", "resaudit", "run", fetch.key, cwd=tmp_path)
     assert run.returncode == 1
     assert run.stderr.startswith("resaudit: error: no source has MNIST; tried torchvision: download failed")
     assert run.stderr.count("\n") == 1

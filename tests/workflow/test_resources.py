@@ -50,10 +50,10 @@ def test_gpus_are_asked_for_by_what_wants_one(device: str, usable: bool, asked_f
         output
         for rule, output, _ in jobs
         if (rule == "train" and "-relu" in output)
-        or (rule == "curvature" and "depth16" in output and "-dense" in output)
+        or (rule == "hessians" and "depth16" in output and "-dense" in output)
     ]
     assert len([output for output in wanting if "/train/" in output]) > 1
-    assert len([output for output in wanting if "/curvature/" in output]) > 1
+    assert len([output for output in wanting if "/hessians/" in output]) > 1
     assert sorted(with_gpu) == (sorted(wanting) if asked_for else [])
 
 
@@ -61,7 +61,7 @@ def test_every_job_says_what_it_needs_and_after_a_failure_asks_for_more(tmp_path
     """At an attempt whose number divides nothing by chance, set by the option that Snakemake gives its own jobs."""
     attempt = 97
     jobs = resources(tmp_path, more=("all", "robustness", "--attempt", str(attempt)))
-    assert {rule for rule, _, _ in jobs} > {"whiten", "train", "curvature", "verify", "draw", "draw_variant", "vary"}
+    assert {rule for rule, _, _ in jobs} > {"whiten", "train", "hessians", "theorem", "draw", "draw_variant", "vary"}
     for rule, _, asked in jobs:
         if rule not in ("all", "robustness", "fetch_mnist", "fetch_fashion_mnist"):
             assert int(asked["mem_mb"]) % attempt == int(asked["runtime"]) % attempt == 0, (rule, asked)

@@ -1,4 +1,7 @@
-"""A training stopped on its way and run again, as real processes. Oracle: the bytes of one that was left alone."""
+"""A training stopped on its way and run again, as real processes. Oracle: the bytes of one that was left alone.
+
+Sees work that is lost, and a checkpoint of another job, of other settings or of other code that is resumed.
+"""
 
 import random
 import shutil
@@ -11,120 +14,148 @@ from pathlib import Path
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.plan import make_plan
-from tests.conftest import CHECKOUT, run_command
+from resaudit.jobs.train import Train
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import make_plan
+from tests.conftest import CHECKOUT, Completed, of_kind, run_command
 
 OVERRIDES = [
     "scale=smoke", "figures=[fig07]", "figure.demystifying_resnet.fig07.protocol.epochs=4000",
     f"paths.data={CHECKOUT / 'data'}",
 ]  # fmt: skip
-OFTEN = "checkpoint_seconds=0.05"
+OFTEN = Execution(checkpoint_seconds=0.05)
+
+
+def training(*overrides: str) -> Train:
+    plan = make_plan(load([*OVERRIDES, *overrides]))
+    return next(job for job in of_kind(plan, Train).values() if job.ensemble.network.depth == 4)
 
 
 @pytest.fixture(scope="module")
-def ensemble() -> str:
-    plan = make_plan(load(OVERRIDES))
-    return next(name for name, e in plan.trained.items() if e.network.depth == 4)
+def job() -> Train:
+    return training()
+
+
+def with_data(folder: Path, smoked: Path, job: Train) -> Path:
+    """A folder that holds nothing but whitened data and the job's plan."""
+    shutil.copytree(smoked / "results" / "whiten", folder / "results" / "whiten")
+    write_job(job, OFTEN, folder / "results")
+    return folder
 
 
 @pytest.fixture
-def folder(smoked: Path, tmp_path: Path) -> Path:
-    """Nothing but the whitened data."""
-    shutil.copytree(smoked / "results" / "whiten", tmp_path / "results" / "whiten")
-    return tmp_path
+def folder(smoked: Path, tmp_path: Path, job: Train) -> Path:
+    return with_data(tmp_path, smoked, job)
 
 
 @pytest.fixture(scope="module")
-def undisturbed(smoked: Path, ensemble: str, tmp_path_factory: pytest.TempPathFactory) -> bytes:
-    folder = tmp_path_factory.mktemp("undisturbed")
-    shutil.copytree(smoked / "results" / "whiten", folder / "results" / "whiten")
-    done = run_command("resaudit", "train", ensemble, *OVERRIDES, cwd=folder)
+def undisturbed(smoked: Path, job: Train, tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    folder = with_data(tmp_path_factory.mktemp("undisturbed"), smoked, job)
+    done = run(folder, job)
     assert done.returncode == 0, done.stderr
-    assert not (folder / "results" / "state").exists() or not list((folder / "results" / "state").iterdir())
-    return (folder / "results" / "train" / ensemble / "trajectory.npz").read_bytes()
+    assert not list((folder / "results").glob("checkpoints/*/*"))
+    return result_of(folder, job).read_bytes()
 
 
-def start(folder: Path, ensemble: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "resaudit", "train", ensemble, *OVERRIDES, OFTEN]
-    return subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+def run(folder: Path, job: Train, environment: dict[str, str] | None = None) -> Completed:
+    return run_command(sys.executable, "-m", "resaudit", "run", job.key, cwd=folder, environment=environment)
 
 
-def stopped_after(folder: Path, ensemble: str, number: int, checkpoints: int) -> tuple[int, str]:
+def result_of(folder: Path, job: Train) -> Path:
+    return folder / job.folder(Path("results")) / "trajectory.npz"
+
+
+def checkpoint_of(folder: Path, job: Train) -> Path:
+    return folder / "results" / "checkpoints" / job.key / "checkpoint"
+
+
+def stopped_after(folder: Path, job: Train, number: int, checkpoints: int) -> tuple[int, str]:
     """Send a signal once that many checkpoints were written; gives the exit status and what was said."""
-    job, path, seen = start(folder, ensemble), folder / "results" / "state" / ensemble / "checkpoint", set[int]()
-    while job.poll() is None and len(seen) < checkpoints:
+    command = [sys.executable, "-m", "resaudit", "run", job.key]
+    process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
+    path, seen = checkpoint_of(folder, job), set[int]()
+    while process.poll() is None and len(seen) < checkpoints:
         if path.exists():
             seen.add(path.stat().st_mtime_ns)
         time.sleep(0.005)
-    assert job.poll() is None, job.communicate()[1]
-    job.send_signal(number)
-    said = job.communicate(timeout=60)[1]
-    return job.returncode, said
+    assert process.poll() is None, process.communicate()[1]
+    process.send_signal(number)
+    said = process.communicate(timeout=60)[1]
+    return process.returncode, said
 
 
-def ends_the_same(folder: Path, ensemble: str, undisturbed: bytes) -> None:
-    again = run_command("resaudit", "train", ensemble, *OVERRIDES, OFTEN, cwd=folder)
+def ends_the_same(folder: Path, job: Train, undisturbed: bytes, environment: dict[str, str] | None = None) -> None:
+    again = run(folder, job, environment)
     assert again.returncode == 0, again.stderr
     assert "goes on from" in again.stderr
-    assert (folder / "results" / "train" / ensemble / "trajectory.npz").read_bytes() == undisturbed
-    assert not (folder / "results" / "state" / ensemble).exists()
+    assert result_of(folder, job).read_bytes() == undisturbed
+    assert not checkpoint_of(folder, job).parent.exists()
 
 
 # 85 is what workflow/profiles and schedulers are told: a number, wherever it is defined.
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 85), (signal.SIGINT, 130)])
 def test_told_to_stop_it_keeps_what_was_done(
-    number: signal.Signals, status: int, folder: Path, ensemble: str, undisturbed: bytes
+    number: signal.Signals, status: int, folder: Path, job: Train, undisturbed: bytes
 ) -> None:
-    code, said = stopped_after(folder, ensemble, number, 2)
+    code, said = stopped_after(folder, job, number, 2)
     assert code == status
-    assert f"resaudit: interrupted: what was done is kept in results/state/{ensemble}/checkpoint" in said
+    assert f"resaudit: interrupted: what was done is kept in results/checkpoints/{job.key}/checkpoint" in said
     assert "Traceback" not in said
-    assert not (folder / "results" / "train" / ensemble / "trajectory.npz").exists()
-    ends_the_same(folder, ensemble, undisturbed)
+    assert not result_of(folder, job).exists()
+    ends_the_same(folder, job, undisturbed)
 
 
-def test_killed_again_and_again_it_goes_on_to_the_same_bytes(folder: Path, ensemble: str, undisturbed: bytes) -> None:
+def test_killed_again_and_again_it_ends_with_the_same_bytes(folder: Path, job: Train, undisturbed: bytes) -> None:
     chance = random.Random(1)
     for _ in range(3):
-        code, _ = stopped_after(folder, ensemble, signal.SIGKILL, chance.randint(1, 3))
+        code, _ = stopped_after(folder, job, signal.SIGKILL, chance.randint(1, 3))
         assert code == -signal.SIGKILL
-    ends_the_same(folder, ensemble, undisturbed)
+    ends_the_same(folder, job, undisturbed)
 
 
-def test_another_seed_does_not_go_on_from_it(folder: Path, ensemble: str) -> None:
-    stopped_after(folder, ensemble, signal.SIGKILL, 1)
-    state = folder / "results" / "state"
-    other = next(n for n, e in make_plan(load([*OVERRIDES, "seed=2"])).trained.items() if e.network.depth == 4)
-    (state / ensemble).rename(state / other)
-    done = run_command("resaudit", "train", other, *OVERRIDES, "seed=2", cwd=folder)
+def test_another_seed_does_not_resume_it(folder: Path, job: Train) -> None:
+    stopped_after(folder, job, signal.SIGKILL, 1)
+    other = training("seed=2")
+    write_job(other, OFTEN, folder / "results")
+    checkpoint_of(folder, job).parent.rename(checkpoint_of(folder, other).parent)
+    done = run(folder, other)
     assert done.returncode == 0, done.stderr
-    assert "is not gone on from: it is of another settings; starting afresh" in done.stderr
+    assert "it is of another settings; starting afresh" in done.stderr
+
+
+def changed_code(folder: Path, file: str, line: str) -> dict[str, str]:
+    """The environment of a checkout in which one file has one line more."""
+    source = Path(shutil.copytree(CHECKOUT / "src", folder / "changed" / "src"))
+    with (source / "resaudit" / file).open("a") as code:
+        code.write(line)
+    return {"PYTHONPATH": str(source)}
 
 
 @pytest.mark.parametrize("file", ["networks/linear.py", "training/ensemble.py"])
-def test_other_code_does_not_go_on_from_it(file: str, folder: Path, ensemble: str) -> None:
+def test_other_code_does_not_resume_it(file: str, folder: Path, job: Train) -> None:
     """Its bits might be others."""
-    stopped_after(folder, ensemble, signal.SIGKILL, 1)
-    for name in ("src", "config"):
-        shutil.copytree(CHECKOUT / name, folder / "changed" / name)
-    with (folder / "changed" / "src" / "resaudit" / file).open("a") as code:
-        code.write("# changed\n")
-    command = [sys.executable, "-m", "resaudit", "train", ensemble, *OVERRIDES]
-    done = run_command(*command, cwd=folder, environment={"PYTHONPATH": str(folder / "changed" / "src")})
+    stopped_after(folder, job, signal.SIGKILL, 1)
+    done = run(folder, job, changed_code(folder, file, "CHANGED = 1\n"))
     assert done.returncode == 0, done.stderr
-    assert "is not gone on from: it is of another code version; starting afresh" in done.stderr
+    assert "it is of another code version; starting afresh" in done.stderr
+
+
+def test_an_edited_comment_is_no_other_code(folder: Path, job: Train, undisturbed: bytes) -> None:
+    stopped_after(folder, job, signal.SIGKILL, 1)
+    ends_the_same(folder, job, undisturbed, changed_code(folder, "training/ensemble.py", "# changed\n"))
 
 
 @pytest.mark.parametrize("file", ["trajectory.npz", "provenance.json"])
 def test_what_was_done_is_kept_until_the_result_is_written(
-    file: str, folder: Path, ensemble: str, undisturbed: bytes
+    file: str, folder: Path, job: Train, undisturbed: bytes
 ) -> None:
     """Nothing can be written over a folder, as nothing can on a disk that is full just then."""
-    stopped_after(folder, ensemble, signal.SIGKILL, 1)
-    blocked = folder / "results" / "train" / ensemble / file
+    stopped_after(folder, job, signal.SIGKILL, 1)
+    blocked = result_of(folder, job).with_name(file)
     blocked.mkdir(parents=True)
-    done = run_command("resaudit", "train", ensemble, *OVERRIDES, cwd=folder)
+    done = run(folder, job)
     assert done.returncode == 1, done.stderr
-    assert f"cannot write results/train/{ensemble}/{file}" in done.stderr
+    assert f"cannot write results/{job.key}/{file}" in done.stderr
     blocked.rmdir()
-    ends_the_same(folder, ensemble, undisturbed)
+    ends_the_same(folder, job, undisturbed)

@@ -9,13 +9,17 @@ from pathlib import Path
 import grimp
 
 PACKAGE = "resaudit"
-COMPILED = (".c", ".h")
+BESIDE = ("*.[ch]", "*.json", "templates/*")
+"""What is no Python and decides on results all the same, in a package's folder: C sources, a schema, a page's parts."""
 
 
 def code_sha256(*modules: str) -> str:
     """SHA-256 of modules and of all of this package that they import, however indirectly.
 
-    Of Python the syntax tree counts, without docstrings and comments; of what is compiled, beside a module, each byte.
+    Of Python the syntax tree counts, without docstrings and comments; of other files in their packages each byte.
+
+    Args:
+        modules: by name; ``package.*`` stands for the modules of a package that are imported by name at run time.
 
     >>> code_sha256("resaudit.jobs.train") == code_sha256("resaudit.jobs.whiten")
     False
@@ -28,8 +32,14 @@ def code_sha256(*modules: str) -> str:
 
 def closure(*modules: str) -> set[str]:
     """Modules, all of this package that they import, however indirectly, and the packages that these lie in."""
-    found = set(modules).union(*(_graph().find_upstream_modules(module) for module in modules))
+    found = {found for module in modules for found in _named(module)}
+    found = found.union(*(_graph().find_upstream_modules(module) for module in found))
     return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}
+
+
+def _named(module: str) -> set[str]:
+    package, star, _ = module.partition(".*")
+    return {package} | (_graph().find_children(package) if star else set())
 
 
 @cache
@@ -45,7 +55,7 @@ def _module_sha256(module: str) -> str:
     source = Path(spec.origin)
     digest = hashlib.sha256(_meaning(source.read_text(encoding="utf-8")).encode())
     if spec.submodule_search_locations:
-        for file in sorted(file for file in source.parent.iterdir() if file.suffix in COMPILED):
+        for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 

@@ -1,6 +1,7 @@
 """Jobs as files: ``results/plan/<kind>/<id>.json``, which say all of a job, to ``resaudit run`` and to a reader."""
 
 import importlib
+from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -34,8 +35,10 @@ def write_job(job: Job, execution: Execution, results: Path) -> Path:
         "cost": asdict(job.cost(execution)),
         "execution": asdict(execution),
     }
-    if not path.is_file() or read_json(path) != content:
-        write_json(path, content)
+    with suppress(OSError, ValueError):
+        if read_json(path) == content:
+            return path
+    write_json(path, content)
     return path
 
 
@@ -53,7 +56,7 @@ def read_job(results: Path, key: str) -> tuple[Job, Execution]:
         execution = TypeAdapter(Execution).validate_python(content["execution"])
     except FileNotFoundError:
         raise ResauditError(f"no job {key!r} in {results}; jobs are planned by 'snakemake -n'") from None
-    except (OSError, ValueError, LookupError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
         what = f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error
         raise ResauditError(f"{path} cannot be read ({what}); remove it and run snakemake again") from error
     if job.key != key:

@@ -9,104 +9,114 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
-from resaudit import stages
 from resaudit.arrays import save_arrays
 from resaudit.checkpoints import Checkpoint
 from resaudit.config.composition import load
-from resaudit.config.models import Config, Device
+from resaudit.config.models import Config
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.files import sha256_of, write_json, written_whole
-from resaudit.layout import Layout
-from resaudit.plan import Plan, make_plan
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.runner import device_of
+from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import summary
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.progress import with_progress
-from resaudit.results import load_moments, load_spectra, load_whitened
 from resaudit.training.ensemble import Descent
 from resaudit.training.trajectory import Trajectory
-from tests.conftest import CHECKOUT, run_command
+from tests.conftest import CHECKOUT, of_kind, run_command, run_planned
 
 
-def plan_in(folder: Path, *overrides: str) -> Plan:
-    return make_plan(load([f"paths.results={folder}", *overrides]))
+def plan(*overrides: str) -> Plan:
+    return make_plan(load(overrides))
+
+
+def first_training(figure: str) -> Train:
+    return next(iter(of_kind(plan(f"figures=[{figure}]", "scale=smoke"), Train).values()))
+
+
+def first_hessians() -> Hessians:
+    return next(iter(of_kind(plan("figures=[fig04]", "scale=smoke"), Hessians).values()))
 
 
 def record(folder: Path) -> None:
-    """The provenance of what lies in a folder, as a stage writes it."""
+    """The provenance of what lies in a folder, as the runner writes it."""
     write_json(folder / "provenance.json", {"sha256": {file.name: sha256_of(file) for file in folder.glob("*.npz")}})
 
 
 def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -> None:
-    plan = plan_in(tmp_path, "figures=[fig04]", "scale=smoke")
-    hessians, layout = next(iter(plan.hessians.values())), Layout(plan.config.paths)
-    folder, values = layout.curvature(hessians.id), np.ones((1, 2))
+    hessians = first_hessians()
+    folder, values = hessians.folder(tmp_path), np.ones((1, 2))
     save_arrays(folder / "spectra.npz", Spectra(*[values] * 7, values > 0))
     with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
-        load_spectra(layout, hessians)
-    write_json(folder / "settings.json", hessians.settings | {"seed": 2})
+        hessians.spectra(tmp_path)
+    write_json(folder / "settings.json", hessians.identity | {"seed": 2})
     with pytest.raises(ResauditError, match="is not what was asked for here"):
-        load_spectra(layout, hessians)
-    write_json(folder / "settings.json", hessians.settings)
+        hessians.spectra(tmp_path)
+    write_json(folder / "settings.json", hessians.identity)
     with pytest.raises(ResauditError, match=r"provenance\.json does not exist; remove .* and run again"):
-        load_spectra(layout, hessians)
+        hessians.spectra(tmp_path)
     record(folder)
-    assert load_spectra(layout, hessians).lambda_max.shape == (1, 2)
+    assert hessians.spectra(tmp_path).lambda_max.shape == (1, 2)
 
 
 @pytest.mark.parametrize(
     "edit", [lambda whole: whole[:-1], lambda whole: whole.replace(b"lambda", b"Lambda"), bytes.title]
 )
 def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], bytes], tmp_path: Path) -> None:
-    plan = plan_in(tmp_path, "figures=[fig04]", "scale=smoke")
-    hessians, layout = next(iter(plan.hessians.values())), Layout(plan.config.paths)
-    folder, values = layout.curvature(hessians.id), np.ones((1, 2))
+    hessians = first_hessians()
+    folder, values = hessians.folder(tmp_path), np.ones((1, 2))
     path = folder / "spectra.npz"
     save_arrays(path, Spectra(*[values] * 7, values > 0))
-    write_json(folder / "settings.json", hessians.settings)
+    write_json(folder / "settings.json", hessians.identity)
     record(folder)
     path.write_bytes(edit(path.read_bytes()))
     with pytest.raises(
         ResauditError, match=r"spectra\.npz is not what was computed: its SHA-256 .*; remove .* and run"
     ):
-        load_spectra(layout, hessians)
+        hessians.spectra(tmp_path)
     for nonsense in ("", "[]", '{"sha256": 3}'):
         (folder / "provenance.json").write_text(nonsense)
         with pytest.raises(ResauditError, match=r"provenance\.json or .* cannot be read .*; remove .* and run again"):
-            load_spectra(layout, hessians)
+            hessians.spectra(tmp_path)
 
 
 def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_path: Path) -> None:
     """What training with ReLUs and theorems read; no figure's own evidence."""
-    plan = plan_in(tmp_path)
-    layout, folder = Layout(plan.config.paths), tmp_path / "whiten" / plan.data.id
+    data = plan().data
+    folder = data.folder(tmp_path)
     few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :9].copy(), labels=whitened.labels[:9].copy())
     save_arrays(folder / "samples.npz", few)
     record(folder)
-    write_json(folder / "settings.json", plan.data.settings | {"centered": False})
+    write_json(folder / "settings.json", data.identity | {"centered": False})
     with pytest.raises(ResauditError, match=r"settings\.json is not what was asked for here"):
-        load_whitened(layout, plan.data)
-    write_json(folder / "settings.json", plan.data.settings)
-    assert load_whitened(layout, plan.data).labels.tolist() == few.labels.tolist()
+        data.samples(tmp_path)
+    write_json(folder / "settings.json", data.identity)
+    assert data.samples(tmp_path).labels.tolist() == few.labels.tolist()
     save_arrays(folder / "samples.npz", dataclasses.replace(few, labels=few.labels[::-1].copy()))
     with pytest.raises(ResauditError, match=r"samples\.npz is not what was computed"):
-        load_whitened(layout, plan.data)
+        data.samples(tmp_path)
 
 
 def test_a_training_goes_on_only_from_its_own_rates_kernel_and_device(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    ensemble, empty = next(iter(plan_in(tmp_path, "figures=[fig07]", "scale=smoke").trained.values())), np.empty(0)
+    job, empty = first_training("fig07"), np.empty(0)
+    more = dataclasses.replace(job, ensemble=dataclasses.replace(job.ensemble, runs=job.ensemble.runs + 1))
     ran = {"kernel": "fused, 8 lanes", "device": "cpu", "threads": 1}
-    written = Checkpoint(tmp_path, Descent, stages._made_by(ensemble, [0.1], ran), 0.0)
+    written = Checkpoint(tmp_path, Descent, job.made_by([0.1], ran), 0.0)
     written.write(Descent(np.asarray(3), *[empty] * 6))
-    assert Checkpoint(tmp_path, Descent, stages._made_by(ensemble, [0.1], ran | {"threads": 2}), 0.0).read() is not None
+    assert Checkpoint(tmp_path, Descent, job.made_by([0.1], ran | {"threads": 2}), 0.0).read() is not None
     for made_by, said in [
-        (stages._made_by(ensemble, [0.2], ran), "learning rates"),
-        (stages._made_by(ensemble, [0.1], ran | {"kernel": "torch"}), "kernel"),
-        (stages._made_by(ensemble, [0.1], ran | {"device": "NVIDIA H200"}), "device"),
-        (stages._made_by(dataclasses.replace(ensemble, runs=ensemble.runs + 1), [0.1], ran), "settings"),
+        (job.made_by([0.2], ran), "learning rates"),
+        (job.made_by([0.1], ran | {"kernel": "torch"}), "kernel"),
+        (job.made_by([0.1], ran | {"device": "NVIDIA H200"}), "device"),
+        (more.made_by([0.1], ran), "settings"),
     ]:
         assert Checkpoint(tmp_path, Descent, made_by, 0.0).read() is None
         assert f"it is of another {said}; starting afresh" in capsys.readouterr().err
@@ -116,12 +126,10 @@ def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
     mnist_config: Config, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """What memory alone holds goes with the power: both files are synced while the checkpoint is there."""
-    plan = plan_in(
-        tmp_path, "figures=[fig07]", "scale=smoke", "checkpoint_seconds=0", f"paths.data={mnist_config.paths.data}"
-    )
-    stages.run_whiten(plan)
-    ensemble = next(iter(plan.trained.values()))
-    checkpoint = Layout(plan.config.paths).state(ensemble.id) / "checkpoint"
+    planned = plan("figures=[fig07]", "scale=smoke", f"paths.data={mnist_config.paths.data}")
+    run_planned(planned.data, tmp_path)
+    job = next(iter(of_kind(planned, Train).values()))
+    checkpoint = tmp_path / "checkpoints" / job.key / "checkpoint"
     synced: dict[str, bool] = {}
     really = os.fsync
 
@@ -130,7 +138,7 @@ def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
         really(file)
 
     monkeypatch.setattr(os, "fsync", noted)
-    stages.run_train(plan, ensemble)
+    run_planned(job, tmp_path, Execution(checkpoint_seconds=0))
     assert synced["trajectory"]
     assert synced["provenance"]
     assert not checkpoint.exists()
@@ -158,49 +166,50 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
-    plan = plan_in(tmp_path, "figures=[fig05]", "scale=smoke")
-    part, empty = plan.figures["demystifying_resnet/fig05"], np.empty(0)
+    part, empty = plan("figures=[fig05]", "scale=smoke").figures["demystifying_resnet/fig05"], np.empty(0)
     for best, sweep in enumerate(part.sweeps.values()):
         losses = np.where(np.arange(3) == best, 1.0, 2.0)[None]
-        write_json(tmp_path / "train" / sweep.id / "settings.json", sweep.settings)
+        write_json(sweep.folder(tmp_path) / "settings.json", sweep.identity)
         made = Trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
-        save_arrays(tmp_path / "train" / sweep.id / "trajectory.npz", made)
-        record(tmp_path / "train" / sweep.id)
-    followed = [stages._learning_rates(plan, hessians.ensemble) for hessians in part.hessians.values()]
+        save_arrays(sweep.folder(tmp_path) / "trajectory.npz", made)
+        record(sweep.folder(tmp_path))
+    followed = [job.training.rates(tmp_path) for job in part.hessians.values() if job.training]
     assert [rates[0] for rates in followed] == [0.1, 0.2, 0.3]
     assert {frozenset(rates) for rates in followed} == {frozenset((0.1, 0.2, 0.3))}, "one run cannot tell them apart"
 
 
 def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> None:
-    plan = plan_in(tmp_path, "whitening.centered=false", f"paths.data={mnist_config.paths.data}")
-    stages.run_whiten(plan)
-    yx = load_moments(Layout(plan.config.paths), plan.data).yx
-    assert np.linalg.matrix_rank(yx, tol=1e-10) == 10
+    data = plan("whitening.centered=false", f"paths.data={mnist_config.paths.data}").data
+    run_planned(data, tmp_path)
+    assert np.linalg.matrix_rank(data.moments(tmp_path).yx, tol=1e-10) == 10
 
 
 def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
     nearly = Moments(np.eye(10) * (1 + 1e-9), np.eye(10), np.array(1.0))
     with pytest.raises(ResauditError, match=r"whitening failed: .* 1\.0e-09 from the identity"):
-        stages._summary(whitened, nearly)
+        summary(whitened, nearly)
 
 
-PICKING = """
+CLAIMING = """
 import sys, torch
-from resaudit import cost, stages
+from resaudit import devices
 from resaudit.config.composition import load
-from resaudit.config.models import Device
-from resaudit.plan import make_plan
+from resaudit.jobs.runner import device_of
+from resaudit.jobs.train import Train
+from resaudit.plan.plan import execution_of, make_plan
 figure, device, usable = sys.argv[1:]
-cost.cuda_is_usable = lambda: usable == "usable"
-torch.cuda.is_available = lambda: usable == "usable"
-job = next(iter(make_plan(load([f"figures=[{figure}]", "scale=smoke"])).trained.values()))
-print(stages.pick_device(job, Device(device)))
+if usable:
+    devices.cuda_is_usable = lambda: usable == "usable"
+    torch.cuda.is_available = lambda: usable == "usable"
+plan = make_plan(load([f"figures=[{figure}]", "scale=smoke", f"device={device}"]))
+job = next(job for job in plan.jobs.values() if isinstance(job, Train))
+print(device_of(job, execution_of(plan.config)))
 """
-needs_no_card = pytest.mark.skipif(stages.torch.cuda.is_available(), reason="torch can use a GPU here")
+needs_no_card = pytest.mark.skipif(torch.cuda.is_available(), reason="torch can use a GPU here")
 
 
 @pytest.mark.parametrize(
-    ("figure", "device", "usable", "picked", "locks"),
+    ("figure", "device", "usable", "taken", "locks"),
     [
         ("fig08", "auto", "usable", "cuda", ["4.lock"]),
         ("fig08", "cuda", "usable", "cuda", ["4.lock"]),
@@ -211,27 +220,23 @@ needs_no_card = pytest.mark.skipif(stages.torch.cuda.is_available(), reason="tor
         ("fig07", "cuda", "useless", "cpu", []),
     ],
 )
-def test_a_stage_claims_the_gpu_that_it_uses_and_no_other(
-    figure: str, device: str, usable: str, picked: str, locks: list[str], tmp_path: Path
+def test_a_job_claims_the_gpu_that_it_uses_and_no_other(
+    figure: str, device: str, usable: str, taken: str, locks: list[str], tmp_path: Path
 ) -> None:
     """With networks with ReLUs (fig08) and linear ones. Of several GPUs jobs at once would else all use the first."""
     environment = {"CUDA_VISIBLE_DEVICES": "4,5", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7"}
-    run = run_command(sys.executable, "-c", PICKING, figure, device, usable, cwd=CHECKOUT, environment=environment)
+    run = run_command(sys.executable, "-c", CLAIMING, figure, device, usable, cwd=CHECKOUT, environment=environment)
     assert run.returncode == 0, run.stderr
-    assert run.stdout.split() == [picked]
+    assert run.stdout.split() == [taken]
     assert [path.name for path in tmp_path.glob("resaudit-devices-*/*")] == locks
 
 
 @needs_no_card
-def test_cuda_where_there_is_none_is_refused_to_what_wants_it(tmp_path: Path) -> None:
-    relu, linear = (
-        next(iter(plan_in(tmp_path, f"figures=[{figure}]", "scale=smoke").trained.values()))
-        for figure in ("fig08", "fig07")
-    )
-    assert stages.pick_device(relu, Device.auto).type == "cpu"
-    assert stages.pick_device(linear, Device.cuda).type == "cpu"
+def test_cuda_where_there_is_none_is_refused_to_what_wants_it() -> None:
+    relu, linear = first_training("fig08"), first_training("fig07")
+    assert device_of(linear, Execution(device="cuda")) == "cpu"
     with pytest.raises(ResauditError, match="torch sees no CUDA device here; allowed: auto, cpu"):
-        stages.pick_device(relu, Device.cuda)
+        device_of(relu, Execution(device="cuda"))
 
 
 @needs_no_card
@@ -247,9 +252,8 @@ def test_under_auto_nobody_waits_for_a_gpu_that_torch_cannot_use(tmp_path: Path)
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline().strip() == "4"
-        script = PICKING.replace('cost.cuda_is_usable = lambda: usable == "usable"', "")
         run = run_command(
-            sys.executable, "-c", script, "fig08", "auto", "", cwd=CHECKOUT, environment=environment, timeout=100
+            sys.executable, "-c", CLAIMING, "fig08", "auto", "", cwd=CHECKOUT, environment=environment, timeout=100
         )
         other.communicate("")
     assert (run.returncode, run.stdout.split()) == (0, ["cpu"]), run.stderr

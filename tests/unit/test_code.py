@@ -1,0 +1,136 @@
+"""Oracle: a made-up package. Sees an edit that changes results and recomputes nothing, and the reverse."""
+
+import importlib
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from resaudit.plan import code
+
+NUMERICS = '''"""Numbers."""
+from made_up.deep import lower
+
+def twice(x):
+    """Twice."""
+    return 2 * x
+'''
+FILES = {
+    "__init__.py": "",
+    "jobs/__init__.py": "",
+    "jobs/one.py": "def run():\n    from made_up.numerics import twice\n    return twice(3)\n",
+    "jobs/two.py": "from made_up.other import VALUE\n",
+    "numerics.py": NUMERICS,
+    "other.py": "VALUE = 1\n",
+    "deep/__init__.py": "",
+    "deep/lower.py": "FACTOR = 1.5\n",
+    "deep/fused.c": "int f(void) { return 1; }\n",
+    "page/__init__.py": "",
+    "page/schema.json": "{}",
+    "page/templates/page.css": "body {}",
+    "checks/__init__.py": "",
+    "checks/depth.py": "LEAST = 3\n",
+}
+
+
+def forget() -> None:
+    """Read the package anew: a process sees each module once."""
+    code._graph.cache_clear()
+    code._module_sha256.cache_clear()
+    for name in [name for name in sys.modules if name.partition(".")[0] == "made_up"]:
+        del sys.modules[name]
+    importlib.invalidate_caches()
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    for name, content in FILES.items():
+        (tmp_path / "made_up" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "made_up" / name).write_text(content)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(code, "PACKAGE", "made_up")
+    forget()
+    yield tmp_path / "made_up"
+    forget()
+
+
+Edit = Callable[[str], str]
+
+
+def replaced(old: str, new: str) -> Edit:
+    return lambda text: text.replace(old, new)
+
+
+def changes(package: Path, file: str, edit: Edit, *modules: str) -> bool:
+    """Whether an edit of a file changes the hash of modules."""
+    names = [f"made_up.{module}" for module in modules]
+    before = code.code_sha256(*names)
+    text = (package / file).read_text()
+    assert edit(text) != text
+    (package / file).write_text(edit(text))
+    forget()
+    return code.code_sha256(*names) != before
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda text: text + "# A comment.\n",
+        lambda text: text.replace("2 * x", "2 * x  # at once"),
+        lambda text: text.replace('"""Numbers."""', '"""Numbers and more."""'),
+        lambda text: text.replace('"""Numbers."""\n', ""),
+        lambda text: text.replace('    """Twice."""\n', ""),
+        lambda text: text.replace("\ndef", "\n\n\ndef"),
+        lambda text: text.replace("2 * x", "(2 * x)"),
+    ],
+)
+def test_words_and_layout_change_nothing(edit: Edit, package: Path) -> None:
+    assert not changes(package, "numerics.py", edit, "jobs.one")
+
+
+@pytest.mark.parametrize(
+    ("file", "edit"),
+    [
+        ("jobs/one.py", replaced("3", "4")),
+        ("numerics.py", replaced("2 * x", "3 * x")),
+        ("numerics.py", lambda text: text + "MORE = 1\n"),
+        ("numerics.py", replaced('"""Twice."""', '"""Twice.""" + ""')),
+        ("deep/lower.py", replaced("1.5", "2.5")),
+        ("deep/fused.c", replaced("1", "2")),
+        ("deep/__init__.py", lambda _: "SIZE = 1\n"),
+        ("__init__.py", lambda _: "SIZE = 1\n"),
+    ],
+)
+def test_what_a_job_imports_however_indirectly_changes_its_hash(file: str, edit: Edit, package: Path) -> None:
+    assert changes(package, file, edit, "jobs.one")
+
+
+@pytest.mark.parametrize("file", ["jobs/two.py", "other.py", "checks/depth.py", "page/templates/page.css"])
+def test_what_a_job_does_not_import_changes_nothing(file: str, package: Path) -> None:
+    assert not changes(package, file, lambda text: text + "\nMORE = 1\n", "jobs.one")
+
+
+@pytest.mark.parametrize("file", ["page/schema.json", "page/templates/page.css"])
+def test_a_pages_schema_and_templates_are_its_code(file: str, package: Path) -> None:
+    assert changes(package, file, lambda text: text + " ", "page")
+
+
+def test_modules_that_are_imported_by_name_can_be_asked_for(package: Path) -> None:
+    assert changes(package, "checks/depth.py", replaced("3", "4"), "jobs.one", "checks.*")
+
+
+def test_a_file_more_is_other_code(package: Path) -> None:
+    before = code.code_sha256("made_up.jobs.one")
+    (package / "deep" / "more.h").write_text("")
+    forget()
+    assert code.code_sha256("made_up.jobs.one") != before
+
+
+def test_the_kernels_are_among_what_jobs_compute_with() -> None:
+    """Of this package itself: a package that is no package, or is imported by name, would be missed."""
+    training, hessians = code.closure("resaudit.jobs.train"), code.closure("resaudit.jobs.hessians")
+    assert {"resaudit.training.kernels", "resaudit.training.ensemble", "resaudit.networks.linear"} <= training
+    assert {"resaudit.curvature.kernels", "resaudit.curvature.spectrum"} <= hessians - training
+    assert "resaudit.theory.checks" not in hessians
+    assert "resaudit.claims.checks.depths" in code.closure("resaudit.auditing", "resaudit.claims.checks.*")

@@ -1,0 +1,140 @@
+"""Oracle: the job that was written. Sees a setting lost on the way, a file of another job run, Hydra in a job."""
+
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resaudit.config.composition import load
+from resaudit.config.models import Config
+from resaudit.errors import ResauditError
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.theorem import Theorem
+from resaudit.jobs.train import Train
+from resaudit.plan.files import plan_file, read_job, write_job
+from resaudit.plan.job import Execution, Job
+from resaudit.plan.plan import Plan, make_plan
+from tests.conftest import of_kind, run_command
+
+EXECUTION = Execution("cuda", "torch", 7.5)
+
+
+def few(*overrides: str) -> Plan:
+    """A plan with jobs of every kind."""
+    return make_plan(load(["scale=smoke", "figures=[fig04,fig05,fig08,fig11]", *overrides]))
+
+
+@pytest.fixture(scope="module")
+def plan() -> Plan:
+    return few()
+
+
+def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
+    jobs = make_plan(load(["scale=paper"])).jobs
+    for job in jobs.values():
+        write_job(job, EXECUTION, tmp_path)
+    for key, job in jobs.items():
+        assert read_job(tmp_path, key) == (job, EXECUTION)
+    kinds = {"fetch", "whiten", "train", "hessians", "theorem"}
+    assert {job.kind for job in jobs.values()} == {file.name for file in (tmp_path / "plan").iterdir()} == kinds
+
+
+def test_a_job_is_written_with_what_it_reads(plan: Plan, tmp_path: Path) -> None:
+    job = next(job for job in of_kind(plan, Hessians).values() if job.training)
+    assert write_job(job, EXECUTION, tmp_path) == tmp_path / "plan" / f"{job.key}.json"
+    written = {str(file.relative_to(tmp_path / "plan").with_suffix("")) for file in tmp_path.glob("plan/*/*")}
+    assert job.training is not None
+    assert job.training.sweep is not None
+    assert written == {needed.key for needed in (job, job.training, job.training.sweep, plan.data, plan.data.data)}
+
+
+def test_a_job_that_is_planned_again_keeps_its_file(plan: Plan, tmp_path: Path) -> None:
+    """Else planning would write to a results folder at which a run is at work."""
+    before = write_job(plan.data, EXECUTION, tmp_path).stat().st_ino
+    assert write_job(plan.data, EXECUTION, tmp_path).stat().st_ino == before
+    write_job(plan.data, Execution(), tmp_path)
+    assert read_job(tmp_path, plan.data.key)[1] == Execution()
+
+
+def test_a_damaged_file_is_written_again(plan: Plan, tmp_path: Path) -> None:
+    write_job(plan.data, EXECUTION, tmp_path).write_text("{")
+    write_job(plan.data, EXECUTION, tmp_path)
+    assert read_job(tmp_path, plan.data.key) == (plan.data, EXECUTION)
+
+
+def test_an_unknown_job_is_refused(plan: Plan, tmp_path: Path) -> None:
+    write_job(plan.data, EXECUTION, tmp_path)
+    for key in ("train/nothing", "nothing/nothing", "whiten", "../whiten"):
+        with pytest.raises(ResauditError) as refusal:
+            read_job(tmp_path, key)
+        assert str(refusal.value) == f"no job '{key}' in {tmp_path}; jobs are planned by 'snakemake -n'"
+
+
+def test_an_input_that_is_not_planned_is_named(plan: Plan, tmp_path: Path) -> None:
+    write_job(plan.data, EXECUTION, tmp_path)
+    plan_file(tmp_path, plan.data.data.key).unlink()
+    with pytest.raises(ResauditError, match=f"no job '{plan.data.data.key}' in "):
+        read_job(tmp_path, plan.data.key)
+
+
+def edited(**changes: Any) -> Callable[[str], str]:
+    return lambda text: json.dumps(json.loads(text) | changes)
+
+
+@pytest.mark.parametrize(
+    ("edit", "said"),
+    [
+        (lambda text: text[:-20], r"cannot be read \(.*\); remove it and run snakemake again"),
+        (lambda _: "[]", "cannot be read"),
+        (edited(settings={}), r"cannot be read \(2 wrong settings\)"),
+        (edited(settings=3), "cannot be read"),
+        (edited(inputs=[]), "cannot be read"),
+        (edited(execution={"device": []}), "cannot be read"),
+        (edited(kind="nothing"), "unknown kind of job 'nothing'; kinds are the modules of resaudit.jobs"),
+        (edited(settings={"components": 9, "centered": True}), "is of the job whiten/mnist-pca9-centered-"),
+    ],
+)
+def test_a_damaged_file_is_refused_in_one_line(
+    edit: Callable[[str], str], said: str, plan: Plan, tmp_path: Path
+) -> None:
+    file = write_job(plan.data, EXECUTION, tmp_path)
+    file.write_text(edit(file.read_text()))
+    with pytest.raises(ResauditError, match=said) as refusal:
+        read_job(tmp_path, plan.data.key)
+    assert "\n" not in str(refusal.value)
+
+
+def test_the_file_of_another_job_is_refused(plan: Plan, tmp_path: Path) -> None:
+    one, other = list(of_kind(plan, Train).values())[:2]
+    plan_file(tmp_path, one.key).parent.mkdir(parents=True)
+    write_job(other, EXECUTION, tmp_path).rename(plan_file(tmp_path, one.key))
+    with pytest.raises(ResauditError, match=f"is of the job {other.key}; remove it and run snakemake again"):
+        read_job(tmp_path, one.key)
+
+
+RUN = """
+import sys
+from resaudit.cli import main
+for key in sys.argv[1:]:
+    sys.argv[1:] = ["run", key]
+    assert main() == 0, key
+loaded = {"hydra", "resaudit.composition", "resaudit.config"} & set(sys.modules)
+assert not loaded, loaded
+"""
+
+
+def test_a_job_of_every_kind_runs_without_the_configuration(mnist_config: Config, tmp_path: Path) -> None:
+    asked = few(
+        f"paths.data={mnist_config.paths.data}", "figure.demystifying_resnet.fig11.protocol.units=[1]",
+    )  # fmt: skip
+    kinds = (Train, Hessians, Theorem)
+    jobs: list[Job] = [asked.data.data, asked.data, *(next(iter(of_kind(asked, kind).values())) for kind in kinds)]
+    for job in jobs:
+        write_job(job, Execution(), tmp_path / "results")
+    run = run_command(sys.executable, "-c", RUN, *(job.key for job in jobs), cwd=tmp_path)
+    assert run.returncode == 0, run.stderr
+    for job in jobs[1:]:
+        assert all((tmp_path / file).is_file() for file in job.written(Path("results")))

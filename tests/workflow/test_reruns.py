@@ -1,0 +1,89 @@
+"""What an edit of the code makes again, and what it does not. Oracle: Snakemake's own dry runs in a copied checkout.
+
+Sees a comment that costs a night, an edit after which old results stay, and a kind of job that knows another's modules.
+"""
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
+
+NOTHING = "Nothing to be done"
+FOLDERS = ("src", "config", "workflow")
+
+
+def snakemake(checkout: Path, *arguments: str) -> Completed:
+    """``snakemake`` at scale smoke, by the copied checkout's rules and package."""
+    command = smoke_command(*arguments)
+    command[command.index("--snakefile") + 1] = str(checkout / "Snakefile")
+    run = run_command(*command, cwd=checkout, timeout=300, environment={"PYTHONPATH": str(checkout / "src")})
+    assert run.returncode == 0, run.stderr[-3000:]
+    return run
+
+
+@pytest.fixture(scope="module")
+def checkout(smoked: Path) -> Path:
+    """A copy of the checkout with the finished smoke run in it; its page is made again, since the ledger lies here."""
+    for name in FOLDERS:
+        shutil.copytree(CHECKOUT / name, smoked / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "Snakefile", smoked)
+    snakemake(smoked)
+    return smoked
+
+
+@contextmanager
+def edited(file: Path, edit: Callable[[str], str]) -> Iterator[None]:
+    before = file.read_text(encoding="utf-8")
+    after = edit(before)
+    assert after != before
+    file.write_text(after, encoding="utf-8")
+    yield
+    file.write_text(before, encoding="utf-8")
+
+
+def planned(checkout: Path) -> set[str]:
+    """The rules that a run would call."""
+    run = snakemake(checkout, "--dry-run")
+    rules = set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE))
+    assert rules or NOTHING in run.stdout + run.stderr
+    return rules
+
+
+def with_comment(text: str) -> str:
+    return text + "# A comment.\n"
+
+
+def with_name(text: str) -> str:
+    return text + "CHANGED = 1\n"
+
+
+@pytest.mark.parametrize(
+    ("file", "edit", "made_again"),
+    [
+        ("training/ensemble.py", with_comment, set()),
+        ("training/ensemble.py", with_name, {"train", "hessians", "draw", "report", "all"}),
+        ("curvature/structured.py", with_name, {"hessians", "draw", "report", "all"}),
+        ("theory/checks.py", with_name, {"theorem", "draw", "report", "all"}),
+        ("datasets/whitening.py", with_name, {"whiten", "train", "hessians", "theorem", "draw", "report", "all"}),
+        ("papers/demystifying_resnet/fig07.py", with_name, {"draw", "report", "all"}),
+        ("claims/checks/depths.py", with_name, {"report", "all"}),
+        ("report/templates/page.css", lambda text: text + "p {}\n", {"report", "all"}),
+        ("cli.py", with_name, set()),
+    ],
+)
+def test_an_edit_makes_again_what_it_can_change(
+    file: str, edit: Callable[[str], str], made_again: set[str], checkout: Path
+) -> None:
+    with edited(checkout / "src" / "resaudit" / file, edit):
+        assert planned(checkout) == made_again
+
+
+def test_a_date_alone_makes_nothing_again(checkout: Path) -> None:
+    for file in (checkout / "src").rglob("*.py"):
+        file.touch()
+    assert planned(checkout) == set()
