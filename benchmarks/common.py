@@ -6,13 +6,13 @@ import time
 from collections.abc import Callable
 
 import torch
+from resaudit.stages import read_training_set
 
 from resaudit.config.composition import load
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
-from resaudit.layout import Layout
-from resaudit.stages import read_training_set
+from resaudit.plan.layout import Layout
 
 
 def whitened_mnist() -> tuple[Whitened, Moments]:

@@ -12,13 +12,13 @@ import torch
 from resaudit.config.composition import load
 from resaudit.curvature.linear import hessians
 from resaudit.datasets.moments import Moments
-from resaudit.layout import Layout
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import end_to_end
 from resaudit.networks.network import Network
 from resaudit.papers.by_loss import descending, interpolate
 from resaudit.plan import make_plan
-from resaudit.results import load_moments
+from resaudit.plan.layout import Layout
+from resaudit.store.results import load_moments
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.trajectory import Trajectory

@@ -12,10 +12,11 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from resaudit.config.models import CONTROL
 from resaudit.cost import DRAW_COST, JUDGE_COST, WHITEN_COST, curvature_cost, train_cost, verify_cost
-from resaudit.plan import Plan
 from resaudit.programme import Programme, evidence_figures
+
+from resaudit.config.models import CONTROL
+from resaudit.plan import Plan
 
 SECONDS_TO_QUEUE = 15.0
 """From a job's being ready to its start on a cluster: submission, the scheduler's turn and Snakemake's look at it."""

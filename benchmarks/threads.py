@@ -16,15 +16,15 @@ from typing import Any
 
 import numpy as np
 import torch
+from resaudit.stages import train
 
 from resaudit.config.composition import load
 from resaudit.curvature.spectrum import spectra_along
 from resaudit.curvature.structured import structured_spectra_along
-from resaudit.layout import Layout
 from resaudit.networks.initialization import initial_weights
 from resaudit.plan import Plan, make_plan
-from resaudit.results import load_moments, load_whitened
-from resaudit.stages import train
+from resaudit.plan.layout import Layout
+from resaudit.store.results import load_moments, load_whitened
 from resaudit.training.objectives import linear_objective, sampled_objective
 
 EPOCHS = 2

@@ -11,13 +11,13 @@ import argparse
 
 import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
+from resaudit.stages import train
 from tests.oracle.sample_loss import sample_loss
 
 from resaudit.config.composition import load
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
 from resaudit.plan import Ensemble
-from resaudit.stages import train
 from resaudit.training.linear import LinearObjective
 
 RUNS, EPOCHS, PEER_EPOCHS, ROUNDS = 10, 1000, 5, 3

@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from resaudit.extensions import VECTOR_BITS
+from resaudit.runtime.extensions import VECTOR_BITS
 
 NARROWER = {
     VECTOR_BITS: "256",

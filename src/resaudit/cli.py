@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from resaudit.errors import Interrupted, ResauditError
-from resaudit.progress import leave_unsaid, say
+from resaudit.runtime.progress import leave_unsaid, say
 
 if TYPE_CHECKING:
     from resaudit.plan.plan import Plan
@@ -134,7 +134,7 @@ def run(job: str, results: Path) -> None:
 def audit(wanted: str | None, strict: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables drawn here."""
     plan = _plan(overrides)
-    from resaudit.auditing import run_audit
+    from resaudit.claims.terminal import run_audit
 
     run_audit(plan, overrides, click.echo, wanted, strict)
 
@@ -155,7 +155,7 @@ def list_figures(overrides: Overrides) -> None:
 def explain(figure: str, overrides: Overrides) -> None:
     """Say what FIGURE is drawn from: protocol, assumptions, ensembles, cost, files."""
     from resaudit.config.composition import load
-    from resaudit.explanation import explain as lines_about
+    from resaudit.plan.words import explain as lines_about
 
     plan, name = _plan_of_figure(figure, overrides)
     for line in lines_about(plan, load(["scale=paper"], only=[name]).figure[name], name):

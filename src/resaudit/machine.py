@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from resaudit.curvature.kernels import library as counts
-from resaudit.extensions import VECTOR_BITS
+from resaudit.runtime.extensions import VECTOR_BITS
 from resaudit.training.kernels import library as fused
 
 SWITCHES = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", VECTOR_BITS)

@@ -12,8 +12,8 @@ from hydra.core.override_parser.types import Quote, QuotedString
 
 from resaudit.errors import ResauditError
 from resaudit.jobs.train import Train
-from resaudit.locks import hold
 from resaudit.plan.plan import Plan
+from resaudit.runtime.locks import hold
 from resaudit.training.kernels.library import kernel_of
 
 _NO_TEXT = ("true", "false", "null", "inf", "nan")

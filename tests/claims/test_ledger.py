@@ -16,7 +16,7 @@ from resaudit.claims.claim import Claim
 from resaudit.claims.verdicts import Verdict, judge
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.explanation import ledger_sha256
+from resaudit.plan.words import ledger_sha256
 from tests.conftest import CHECKOUT
 
 IDS_OF_THE_PROTOCOL = {

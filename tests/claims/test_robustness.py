@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from resaudit.integrity import write_sealed
 
 from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, read_robustness
 from resaudit.config.models import Paths
 from resaudit.errors import ResauditError
-from resaudit.files import Layout
-from resaudit.integrity import write_sealed
+from resaudit.store.files import Layout
 
 ROWS = pd.DataFrame(
     [

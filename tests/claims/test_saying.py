@@ -2,8 +2,8 @@
 
 import pytest
 
-from resaudit.auditing import _chosen
 from resaudit.claims import robustness
+from resaudit.claims.terminal import _chosen
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.plan.plan import make_plan

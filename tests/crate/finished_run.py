@@ -7,14 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.config.composition import load
-from resaudit.explanation import about
-from resaudit.files import write_json
-from resaudit.layout import Layout
 from resaudit.papers.drawing import figure_module, read_csv
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan
-from resaudit.provenance import provenance
+from resaudit.plan.words import about
+from resaudit.store.files import write_json
+from resaudit.store.provenance import provenance
 from tests.conftest import CHECKOUT
 
 OVERRIDES = ("scale=smoke", "figures=[fig04,fig07]")

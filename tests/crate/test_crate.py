@@ -20,7 +20,7 @@ from resaudit.crate.description import describe
 from resaudit.errors import ResauditError
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
-from resaudit.layout import Layout
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from tests.conftest import CHECKOUT, Command, of_kind, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, change_audit, finished_run, plan_in

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from resaudit.papers.evidence import gather
 
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.papers.evidence import gather
 from resaudit.plan.plan import Plan, make_plan
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
 

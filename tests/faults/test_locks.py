@@ -112,7 +112,7 @@ def test_where_there_are_no_locks_a_run_goes_on_with_one_warning(
 
 
 def test_a_device_is_used_unclaimed_where_there_are_no_locks(without_locks: Environment, tmp_path: Path) -> None:
-    claim = "from resaudit.devices import claim_device; print(claim_device())"
+    claim = "from resaudit.runtime.devices import claim_device; print(claim_device())"
     environment = without_locks(Path("/")) | {"CUDA_VISIBLE_DEVICES": "3"}
     run = run_command(sys.executable, "-c", claim, cwd=tmp_path, environment=environment)
     assert (run.returncode, run.stdout.split()) == (0, ["3"])

@@ -22,10 +22,10 @@ from resaudit.claims.checks.check import Check
 from resaudit.claims.claim import Claim, Needs
 from resaudit.config.composition import config_folder, load
 from resaudit.config.models import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
-from resaudit.explanation import deviations, explain, fingerprint, ledger_sha256
-from resaudit.layout import Layout
 from resaudit.plan.job import Execution
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
+from resaudit.plan.words import deviations, explain, fingerprint, ledger_sha256
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"

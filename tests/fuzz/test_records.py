@@ -15,15 +15,15 @@ from resaudit.claims.robustness import read_robustness
 from resaudit.claims.tables import drawn
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.explanation import about
 from resaudit.jobs.theorem import Theorem
-from resaudit.layout import Layout
 from resaudit.papers.comparison import compare_with_references, reference_file
 from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.provenance import provenance
+from resaudit.plan.words import about
 from resaudit.report.schema import check_audit, read_audit
+from resaudit.store.provenance import provenance
 from tests.conftest import of_kind
 from tests.fuzz.inputs import damage, damaged, fuzzed, unless_refused
 

@@ -13,7 +13,6 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resaudit import extensions
 from resaudit.curvature import counts, structured
 from resaudit.curvature.bracketing import Bracketing, Untrusted
 from resaudit.curvature.chain import Chain, chains_of
@@ -25,6 +24,7 @@ from resaudit.curvature.structured import certified_largest, structured_spectra_
 from resaudit.datasets.moments import Moments
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
+from resaudit.runtime import extensions
 
 
 class Made:

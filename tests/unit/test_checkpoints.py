@@ -14,12 +14,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resaudit.checkpoints import Checkpoint, heeded_signals
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network, network_named
+from resaudit.store.checkpoints import Checkpoint, heeded_signals
 from resaudit.training.ensemble import Descent, Objective, descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.sampled import SampledObjective

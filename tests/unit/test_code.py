@@ -133,4 +133,4 @@ def test_the_kernels_are_among_what_jobs_compute_with() -> None:
     assert {"resaudit.training.kernels", "resaudit.training.ensemble", "resaudit.networks.linear"} <= training
     assert {"resaudit.curvature.kernels", "resaudit.curvature.spectrum"} <= hessians - training
     assert "resaudit.theory.checks" not in hessians
-    assert "resaudit.claims.checks.depths" in code.closure("resaudit.auditing", "resaudit.claims.checks.*")
+    assert "resaudit.claims.checks.depths" in code.closure("resaudit.claims.terminal", "resaudit.claims.checks.*")

@@ -13,8 +13,6 @@ from resaudit import cli
 from resaudit.config.composition import load
 from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError
-from resaudit.files import write_json
-from resaudit.layout import Layout
 from resaudit.papers import comparison
 from resaudit.papers.comparison import (
     _compared,
@@ -24,7 +22,9 @@ from resaudit.papers.comparison import (
     reference_file,
 )
 from resaudit.papers.drawing import write_csv
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
+from resaudit.store.files import write_json
 
 FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG11 = "demystifying_resnet/fig11"

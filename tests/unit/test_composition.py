@@ -10,8 +10,8 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from resaudit.config.composition import config_folder, load
 from resaudit.config.models import Config, Protocol
 from resaudit.errors import ResauditError
-from resaudit.explanation import deviations, value_of
 from resaudit.plan.plan import make_plan
+from resaudit.plan.words import deviations, value_of
 from resaudit.workflow import overrides_from
 
 FIG04 = "figure.demystifying_resnet.fig04"

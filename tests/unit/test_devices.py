@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.devices import VISIBLE, claim_device, cuda_is_usable, visible_devices
 from resaudit.errors import ResauditError
+from resaudit.runtime.devices import VISIBLE, claim_device, cuda_is_usable, visible_devices
 
 CLAIM = """
 import sys
 from pathlib import Path
-from resaudit.devices import VISIBLE, claim_device
+from resaudit.runtime.devices import VISIBLE, claim_device
 environment = dict(item.split("=", 1) for item in sys.argv[3:])
 claimed = claim_device(environment, folder=Path(sys.argv[1]), nodes=Path(sys.argv[2]))
 print(claimed, environment.get(VISIBLE), flush=True)
@@ -78,9 +78,8 @@ def test_without_a_device_nothing_is_claimed(environment: tuple[str, ...], devic
 
 def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_path: Path) -> None:
     """With its devices constrained, Slurm numbers those of every job from 0."""
-    script = (
-        "import sys; from resaudit.devices import claim_device; print(claim_device(), flush=True); sys.stdin.read()"
-    )
+    script = "import sys; from resaudit.runtime.devices import claim_device;"
+        "print(claim_device(), flush=True); sys.stdin.read()"
     started = [
         subprocess.Popen(
             [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
@@ -108,7 +107,7 @@ def test_a_folder_of_locks_that_cannot_be_made_is_named(monkeypatch: pytest.Monk
 
 def test_asking_twice_claims_once(tmp_path: Path) -> None:
     script = (
-        "from resaudit.devices import claim_device; from pathlib import Path; import sys;"
+        "from resaudit.runtime.devices import claim_device; from pathlib import Path; import sys;"
         "environment = {'CUDA_VISIBLE_DEVICES': '1,2'}; folder = Path(sys.argv[1]);"
         "print(claim_device(environment, folder), claim_device(environment, folder))"
     )

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from resaudit.papers.evidence import Evidence
 
 from resaudit.config.models import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
@@ -24,7 +25,6 @@ from resaudit.papers.demystifying_resnet import (
     fig08,
 )
 from resaudit.papers.drawing import read_csv, write_csv
-from resaudit.papers.evidence import Evidence
 from resaudit.training.trajectory import Trajectory
 
 RATES = np.array([0.1, 0.1, 0.2, 0.2])

@@ -11,22 +11,22 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.arrays import save_arrays
-from resaudit.checkpoints import Checkpoint
 from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.files import sha256_of, write_json, written_whole
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.runner import device_of
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import summary
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.progress import with_progress
+from resaudit.runtime.progress import with_progress
+from resaudit.store.arrays import save_arrays
+from resaudit.store.checkpoints import Checkpoint
+from resaudit.store.files import sha256_of, write_json, written_whole
 from resaudit.training.ensemble import Descent
 from resaudit.training.trajectory import Trajectory
 from tests.conftest import CHECKOUT, of_kind, run_command, run_planned
@@ -192,7 +192,7 @@ def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
 
 CLAIMING = """
 import sys, torch
-from resaudit import devices
+from resaudit.runtime import devices
 from resaudit.config.composition import load
 from resaudit.jobs.runner import device_of
 from resaudit.jobs.train import Train
@@ -244,9 +244,8 @@ def test_under_auto_nobody_waits_for_a_gpu_that_torch_cannot_use(tmp_path: Path)
     """Another process holds the only device that is named, for good."""
     environment = {"CUDA_VISIBLE_DEVICES": "4", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7"}
     path = {**os.environ, **environment}
-    holding = (
-        "import sys; from resaudit.devices import claim_device; print(claim_device(), flush=True); sys.stdin.read()"
-    )
+    holding = "import sys; from resaudit.runtime.devices import claim_device;"
+        "print(claim_device(), flush=True); sys.stdin.read()"
     with subprocess.Popen(
         [sys.executable, "-c", holding], env=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:

@@ -11,11 +11,11 @@ from resaudit.config.models import Config
 from resaudit.curvature.kernels import library as counts_library
 from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
-from resaudit.extensions import NOT_BUILT, VECTOR_BITS, extension
 from resaudit.jobs.train import Train
 from resaudit.networks.network import Network, network_named
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.plan import make_plan
+from resaudit.runtime.extensions import NOT_BUILT, VECTOR_BITS, extension
 from resaudit.training.kernels import library
 from resaudit.training.kernels.native import NativeObjective
 from resaudit.training.objectives import sampled_objective

@@ -20,9 +20,9 @@ from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.network import Network
 from resaudit.plan.job import Job, content_id
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.training.snapshots import snapshot_epochs
 from resaudit.plan.plans import Plans
 from resaudit.theory.cases import Cases
+from resaudit.training.snapshots import snapshot_epochs
 from tests.conftest import of_kind
 
 DATASET = Dataset("it", "It", "", "", 10, {"train_images": DataFile("images", 1, "0" * 64)})

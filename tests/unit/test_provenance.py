@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.files import write_json
 from resaudit.machine import machine_class, processor
 from resaudit.plan.plan import make_plan
-from resaudit.provenance import provenance
-from resaudit.results import machine_classes
+from resaudit.store.files import write_json
+from resaudit.store.provenance import provenance
+from resaudit.store.results import machine_classes
 from tests.conftest import CHECKOUT, run_command
 
 INTEL = "processor\t: 0\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Intel(R) Xeon(R)\nstepping\t: 8\n\n"
@@ -28,7 +28,7 @@ def test_the_lock_file_is_named_by_its_bytes() -> None:
 
 def test_outside_a_checkout_no_lock_file_and_no_commit_is_named(tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "src" / "resaudit", tmp_path / "site" / "resaudit")
-    code = "import json; from resaudit.provenance import provenance; print(json.dumps(provenance()))"
+    code = "import json; from resaudit.store.provenance import provenance; print(json.dumps(provenance()))"
     run = run_command(sys.executable, "-c", code, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "site")})
     found = json.loads(run.stdout)
     assert (found["constraints_sha256"], found["commit"]) == (None, None)

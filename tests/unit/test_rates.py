@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from resaudit.papers.evidence import Evidence
 from scipy import stats
 
 from resaudit.papers.demystifying_resnet import fig07, shortcut1
-from resaudit.papers.evidence import Evidence
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 from resaudit.training.rates import BestRate, choice_of, choose_rate, followed_rates
 from resaudit.training.trajectory import Trajectory

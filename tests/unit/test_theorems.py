@@ -6,18 +6,18 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from resaudit.papers.evidence import Evidence, gather
 
 from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.explanation import about, explain
-from resaudit.files import write_json
 from resaudit.jobs.theorem import Theorem
 from resaudit.jobs.train import Train
 from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
-from resaudit.papers.evidence import Evidence, gather
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import Plan, make_plan
+from resaudit.plan.words import about, explain
+from resaudit.store.files import write_json
 from resaudit.theory.cases import Cases
 from resaudit.theory.records import Case, Finding, Measurements, SpherePath, ZeroHessians, as_columns
 from resaudit.training.trajectory import Trajectory

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from resaudit.config.composition import datasets, load
 from resaudit.config.models import CONTROL
-from resaudit.devices import visible_devices
-from resaudit.files import sweep
-from resaudit.layout import Layout
+from resaudit.runtime.devices import visible_devices
+from resaudit.store.files import sweep
+from resaudit.plan.layout import Layout
 from resaudit.papers.formats import FORMATS
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.report import Report

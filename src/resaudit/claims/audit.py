@@ -12,12 +12,12 @@ from resaudit.claims.tables import Drawn, drawn, errors_naming
 from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
-from resaudit.explanation import ledger_sha256, value_of
-from resaudit.files import read_json
-from resaudit.layout import Layout
 from resaudit.papers.formats import FORMATS
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.provenance import provenance
+from resaudit.plan.words import ledger_sha256, value_of
+from resaudit.store.files import read_json
+from resaudit.store.provenance import provenance
 
 VERSION = 1
 Json = dict[str, Any]

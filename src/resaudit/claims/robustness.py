@@ -11,15 +11,15 @@ from resaudit.claims.tables import drawn, errors_naming
 from resaudit.claims.verdicts import Finding, Judgement, judge
 from resaudit.config.models import CONTROL
 from resaudit.errors import ResauditError
-from resaudit.explanation import ledger_sha256
-from resaudit.files import read_json, sha256_of, write_json
-from resaudit.layout import Layout
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
+from resaudit.plan.layout import Layout
 from resaudit.plan.plans import Plans
-from resaudit.provenance import provenance
+from resaudit.plan.words import ledger_sha256
 from resaudit.report.models import VariantRun, VerdictUnderVariant
 from resaudit.schema import Closed, validated
+from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.store.provenance import provenance
 
 CONFIGURED = "as-configured"
 

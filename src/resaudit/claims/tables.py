@@ -9,10 +9,10 @@ from typing import Any
 import pandas as pd
 
 from resaudit.errors import ResauditError
-from resaudit.explanation import settings_of
-from resaudit.layout import Layout
 from resaudit.papers.drawing import ODD_CONTENT, SAID, read_about, read_csv
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
+from resaudit.plan.words import settings_of
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ from resaudit.config.composition import config_folder
 from resaudit.crate.contents import gather
 from resaudit.crate.description import METADATA_FILE, describe
 from resaudit.errors import ResauditError
-from resaudit.files import written_whole
 from resaudit.plan.plan import Plan
-from resaudit.provenance import commit
+from resaudit.store.files import written_whole
+from resaudit.store.provenance import commit
 
 # The first moment that a zip can name; the run's times stand in the metadata.
 _TIME = (1980, 1, 1, 0, 0, 0)

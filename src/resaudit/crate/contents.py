@@ -10,9 +10,9 @@ from typing import Any
 
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.explanation import settings_in_words
-from resaudit.layout import Layout
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
+from resaudit.plan.words import settings_in_words
 from resaudit.report.schema import read_audit
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")

@@ -17,7 +17,7 @@ import numpy as np
 from resaudit.curvature.chain import Chain
 from resaudit.curvature.kernels.library import Work, lanes, library
 from resaudit.curvature.plain import TooManyDelayed, eliminate_chain
-from resaudit.extensions import NOT_BUILT
+from resaudit.runtime.extensions import NOT_BUILT
 
 THRESHOLD = 1e-4
 """Least pivot, as a share of the largest entry it is coupled to (eq. 9)."""

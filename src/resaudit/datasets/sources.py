@@ -20,7 +20,7 @@ import numpy as np
 from resaudit.datasets.dataset import DataFile, Dataset, Source
 from resaudit.datasets.idx import to_idx
 from resaudit.errors import ResauditError
-from resaudit.files import sha256_of, written_whole
+from resaudit.store.files import sha256_of, written_whole
 
 SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0

@@ -5,9 +5,9 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from resaudit.config.models import Figure, Run
-from resaudit.explanation import assumed, deviations
 from resaudit.plan.job import Cost, Execution, Job, Work
 from resaudit.plan.plan import plan_figure
+from resaudit.plan.words import assumed, deviations
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.idx import parse_idx
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.progress import say
+from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)

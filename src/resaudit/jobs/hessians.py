@@ -8,7 +8,7 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.results import read_result
+from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
     import torch
@@ -103,7 +103,7 @@ class Hessians(Job):
         from resaudit.curvature.counts import counted_by
         from resaudit.curvature.spectrum import spectra_along
         from resaudit.curvature.structured import structured_spectra_along
-        from resaudit.progress import with_progress
+        from resaudit.runtime.progress import with_progress
 
         counts = self.method == "counts"
         work.record["kernel"] = counted_by() if counts else "LAPACK"
@@ -131,7 +131,7 @@ class Hessians(Job):
         return self.data.written(results, "moments.npz")
 
     def spectra(self, results: Path) -> "Spectra":
-        """What it computed, shape (snapshots, runs); raises ResauditError as :func:`resaudit.results.read_result`."""
+        """The spectra, shape (snapshots, runs); raises as :func:`resaudit.store.results.read_result`."""
         from resaudit.curvature.spectra import Spectra
 
         return read_result(self, results, "spectra.npz", Spectra)

@@ -39,10 +39,10 @@ class Report(Job):
             ResauditError: nothing has been drawn, or a table is not what it should be.
         """
         from resaudit.claims.audit import make_audit
-        from resaudit.files import write_json
         from resaudit.plan.plan import make_plan
         from resaudit.report.page import write_page
         from resaudit.report.schema import check_audit
+        from resaudit.store.files import write_json
 
         figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
         check_audit(audit)

@@ -4,14 +4,14 @@ import time
 from pathlib import Path
 from typing import Any
 
-from resaudit.arrays import save_arrays
-from resaudit.checkpoints import forget
-from resaudit.devices import claim_device
 from resaudit.errors import ResauditError
-from resaudit.files import sha256_of, write_json
 from resaudit.plan.files import read_job
 from resaudit.plan.job import Execution, Job, Work
-from resaudit.provenance import provenance
+from resaudit.runtime.devices import claim_device
+from resaudit.store.arrays import save_arrays
+from resaudit.store.checkpoints import forget
+from resaudit.store.files import sha256_of, write_json
+from resaudit.store.provenance import provenance
 
 
 def run_job(key: str, results: Path) -> None:

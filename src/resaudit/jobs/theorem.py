@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.results import read_result
+from resaudit.store.results import read_result
 from resaudit.theory.cases import Cases
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ class Theorem(Job):
         return self.measurements(results)
 
     def measurements(self, results: Path) -> "Record":
-        """What it measured; raises ResauditError as :func:`resaudit.results.read_result`."""
+        """What it measured; raises ResauditError as :func:`resaudit.store.results.read_result`."""
         from resaudit.theory.records import RECORDS
 
         record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
@@ -85,7 +85,7 @@ class Theorem(Job):
 
 def verify(theorem: Theorem, real: "RealData") -> "Record":
     """What the check of a theorem measures, in double precision on the CPU."""
-    from resaudit.progress import with_progress
+    from resaudit.runtime.progress import with_progress
     from resaudit.theory.checks import check_theorem_1, check_theorem_2, find_detour, zero_hessians
 
     cases = theorem.cases

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Optional
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.results import read_result
+from resaudit.store.results import read_result
 from resaudit.training.kernels.library import why_not
 
 if TYPE_CHECKING:
@@ -96,7 +96,7 @@ class Train(Job):
         """
         import torch
 
-        from resaudit.checkpoints import Checkpoint, heeded_signals
+        from resaudit.store.checkpoints import Checkpoint, heeded_signals
         from resaudit.training.ensemble import Descent
 
         device = torch.device(work.device)
@@ -152,7 +152,7 @@ class Train(Job):
         """What it recorded, its weights only where they are wanted.
 
         Raises:
-            ResauditError: as :func:`resaudit.results.read_result`.
+            ResauditError: as :func:`resaudit.store.results.read_result`.
         """
         from resaudit.training.trajectory import Trajectory
 
@@ -174,7 +174,7 @@ def train(
     """
     import torch
 
-    from resaudit.progress import with_progress
+    from resaudit.runtime.progress import with_progress
     from resaudit.training.ensemble import descend, go_on
 
     weights = job.ensemble.initial_weights().to(device).repeat(1, len(learning_rates), 1, 1)

@@ -5,9 +5,9 @@ from typing import Any, ClassVar
 
 from resaudit.config.models import CONTROL, Config
 from resaudit.errors import ResauditError
-from resaudit.explanation import deviations
 from resaudit.plan.job import Cost, Execution, Job, Work
 from resaudit.plan.plans import Plans
+from resaudit.plan.words import deviations
 
 
 @dataclass(frozen=True)

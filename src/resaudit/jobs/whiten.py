@@ -9,7 +9,7 @@ import numpy as np
 from resaudit.errors import ResauditError
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.results import read_result
+from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
     from resaudit.datasets.moments import Moments
@@ -63,7 +63,7 @@ class Whiten(Job):
         return self.moments(results)
 
     def samples(self, results: Path) -> "Whitened":
-        """Every sample, whitened; raises ResauditError as :func:`resaudit.results.read_result`."""
+        """Every sample, whitened; raises ResauditError as :func:`resaudit.store.results.read_result`."""
         from resaudit.datasets.whitening import Whitened
 
         return read_result(self, results, "samples.npz", Whitened)

@@ -9,10 +9,10 @@ import pandas as pd
 from resaudit.config.composition import config_folder
 from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
-from resaudit.files import write_json
-from resaudit.layout import Layout
 from resaudit.papers.drawing import ODD_CONTENT, read_about, read_csv, write_csv
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
+from resaudit.store.files import write_json
 from resaudit.training.snapshots import snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60

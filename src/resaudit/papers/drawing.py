@@ -15,13 +15,13 @@ from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
 from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
-from resaudit.explanation import settings_in_words, settings_of
-from resaudit.files import read_json, sha256_of, write_json, written_whole
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan.plan import FigurePlan
-from resaudit.provenance import provenance
-from resaudit.results import machine_classes
+from resaudit.plan.words import settings_in_words, settings_of
+from resaudit.store.files import read_json, sha256_of, write_json, written_whole
+from resaudit.store.provenance import provenance
+from resaudit.store.results import machine_classes
 from resaudit.training.rates import BestRate
 
 _FOOTER_POINTS = 5.0

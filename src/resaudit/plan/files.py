@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from resaudit.errors import ResauditError
-from resaudit.files import read_json, write_json
 from resaudit.plan.job import Execution, Job
+from resaudit.store.files import read_json, write_json
 
 
 def plan_file(results: Path, key: str) -> Path:

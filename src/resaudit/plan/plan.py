@@ -8,12 +8,12 @@ from typing import Any
 
 from resaudit.config.models import Config, Figure, Run
 from resaudit.datasets.dataset import Dataset
-from resaudit.devices import settled
 from resaudit.errors import ResauditError
 from resaudit.experiments.experiment import Coordinates, NoData, in_words
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Execution, Job
+from resaudit.runtime.devices import settled
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,10 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from resaudit.files import written_whole
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.schema import read_audit
+from resaudit.store.files import written_whole
 
 VERDICTS = ("supported", "contradicted", "inconclusive", "not run")
 POINTS_SHOWN = 8

@@ -4,7 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.extensions import extension, lanes_allowed
+from resaudit.runtime.extensions import extension, lanes_allowed
 
 
 class Work(ctypes.Structure):

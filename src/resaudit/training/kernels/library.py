@@ -4,8 +4,8 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.extensions import NOT_BUILT, extension, lanes_allowed
 from resaudit.networks.network import Network
+from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed
 from resaudit.training.kernels.steps import chosen, unfit
 
 

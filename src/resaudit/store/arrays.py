@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from resaudit.errors import ResauditError
-from resaudit.files import written_whole
+from resaudit.store.files import written_whole
 
 Arrays = TypeVar("Arrays")
 

@@ -18,8 +18,8 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from resaudit.errors import Interrupted, ResauditError
-from resaudit.files import written_whole
-from resaudit.progress import say
+from resaudit.runtime.progress import say
+from resaudit.store.files import written_whole
 
 State = TypeVar("State")
 CHECKPOINT = "checkpoint"

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from resaudit.config.models import Assumption, Config, Figure
-from resaudit.layout import Layout
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
 from resaudit.schema import in_words
 

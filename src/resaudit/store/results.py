@@ -3,10 +3,10 @@
 from pathlib import Path
 from typing import Any, TypeVar
 
-from resaudit.arrays import load_arrays
 from resaudit.errors import ResauditError
-from resaudit.files import read_json, sha256_of
 from resaudit.plan.job import Job
+from resaudit.store.arrays import load_arrays
+from resaudit.store.files import read_json, sha256_of
 
 Arrays = TypeVar("Arrays")
 

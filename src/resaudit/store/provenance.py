@@ -36,20 +36,8 @@ def commit() -> dict[str, Any] | None:
 
 def constraints_sha256() -> str | None:
     """SHA-256 of the checkout's ``constraints.txt``, the versions to install; None outside a checkout."""
-    file = Path(__file__).resolve().parents[2] / "constraints.txt"
+    file = Path(__file__).resolve().parents[3] / "constraints.txt"
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
-
-
-def source_sha256(*rooms: str) -> str:
-    """SHA-256 of all source files of some of resaudit's packages: changes when any of their code does."""
-    home = Path(__file__).resolve().parent
-    digest = hashlib.sha256()
-    for room in rooms:
-        for file in sorted((home / room).rglob("*")):
-            if file.suffix in (".py", ".c", ".h"):
-                digest.update(f"{file.relative_to(home).as_posix()}\0{file.stat().st_size}\0".encode())
-                digest.update(file.read_bytes())
-    return digest.hexdigest()
 
 
 def _git(*arguments: str) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
 from resaudit.errors import ResauditError
-from resaudit.locks import hold
+from resaudit.runtime.locks import hold
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 SECONDS_BETWEEN_TRIES = 1.0

@@ -1,0 +1,1 @@
+"""The machine that jobs run on: devices, locks, progress, compiled extensions."""

@@ -1,0 +1,1 @@
+"""Where results lie, and reading and writing them whole."""
