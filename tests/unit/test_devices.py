@@ -78,8 +78,10 @@ def test_without_a_device_nothing_is_claimed(environment: tuple[str, ...], devic
 
 def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_path: Path) -> None:
     """With its devices constrained, Slurm numbers those of every job from 0."""
-    script = "import sys; from resaudit.runtime.devices import claim_device;"
+    script = (
+        "import sys; from resaudit.runtime.devices import claim_device; "
         "print(claim_device(), flush=True); sys.stdin.read()"
+    )
     started = [
         subprocess.Popen(
             [sys.executable, "-c", script], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,

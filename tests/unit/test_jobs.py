@@ -244,8 +244,10 @@ def test_under_auto_nobody_waits_for_a_gpu_that_torch_cannot_use(tmp_path: Path)
     """Another process holds the only device that is named, for good."""
     environment = {"CUDA_VISIBLE_DEVICES": "4", "TMPDIR": str(tmp_path), "SLURM_JOB_ID": "7"}
     path = {**os.environ, **environment}
-    holding = "import sys; from resaudit.runtime.devices import claim_device;"
+    holding = (
+        "import sys; from resaudit.runtime.devices import claim_device; "
         "print(claim_device(), flush=True); sys.stdin.read()"
+    )
     with subprocess.Popen(
         [sys.executable, "-c", holding], env=path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
