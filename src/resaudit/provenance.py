@@ -40,18 +40,6 @@ def constraints_sha256() -> str | None:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
 
 
-def source_sha256(*rooms: str) -> str:
-    """SHA-256 of all source files of some of resaudit's packages: changes when any of their code does."""
-    home = Path(__file__).resolve().parent
-    digest = hashlib.sha256()
-    for room in rooms:
-        for file in sorted((home / room).rglob("*")):
-            if file.suffix in (".py", ".c", ".h"):
-                digest.update(f"{file.relative_to(home).as_posix()}\0{file.stat().st_size}\0".encode())
-                digest.update(file.read_bytes())
-    return digest.hexdigest()
-
-
 def _git(*arguments: str) -> str:
     here = Path(__file__).resolve().parent
     command = ["git", "-C", str(here), *arguments]

@@ -14,8 +14,12 @@ from resaudit.config import Device, Kernel
 from resaudit.errors import ResauditError
 from resaudit.jobs.train import Train
 from resaudit.locks import hold
+from resaudit.plan.job import Cost
 from resaudit.plan.plan import Plan
 from resaudit.training.kernels.library import kernel_of
+
+DRAW_COST, JUDGE_COST = Cost(6.0, 220.0), Cost(10.0, 300.0)
+"""Of drawing a figure and of judging all claims: at most, as measured."""
 
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """What Hydra takes for another value than the text, where it has no quotes."""

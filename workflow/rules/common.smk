@@ -13,10 +13,11 @@ from resaudit.layout import Layout
 from resaudit.papers.formats import FORMATS
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import kind_named, plan_file, write_job
-from resaudit.plan.job import Cost
 from resaudit.plan.plan import execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.workflow import (
+    DRAW_COST,
+    JUDGE_COST,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
@@ -51,7 +52,6 @@ RUN = (
 )
 # Overrides reach the jobs that draw and judge as a global and not as params: what they change is in other params.
 WITH_OVERRIDES = shlex.join(OVERRIDES)
-DRAW_COST, JUDGE_COST = Cost(6.0, 220.0), Cost(10.0, 300.0)
 
 
 wildcard_constraints:
