@@ -4,22 +4,22 @@ import platform
 import statistics
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import torch
-from resaudit.stages import read_training_set
 
 from resaudit.config.composition import load
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
-from resaudit.plan.layout import Layout
+from resaudit.plan.plan import fetch_of
 
 
 def whitened_mnist() -> tuple[Whitened, Moments]:
     """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
-    config = load()
-    fetch(config.dataset, Layout(config.paths).dataset("mnist"))
-    whitened = whiten(*read_training_set(config), components=10, centered=True)
+    raw = fetch_of(load())
+    fetch(raw.dataset, Path(raw.raw))
+    whitened = whiten(*raw.training_set(), components=10, centered=True)
     return whitened, moments_of(whitened.inputs, whitened.targets)
 
 

@@ -15,16 +15,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from resaudit.cost import (
-    DRAW_COST,
-    JUDGE_COST,
-    WHITEN_COST,
-    Cost,
-    curvature_cost,
-    train_cost,
-    verify_cost,
-)
-from resaudit.programme import Programme
+from resaudit.plan.job import Cost
+from resaudit.plan.plan import execution_of
+from resaudit.plan.plans import Plans
+from resaudit.workflow import DRAW_COST, JUDGE_COST
 
 # Of two Snakemake processes, each at rest beside its job; measured, as max_rss is.
 MEGABYTES_AROUND = 250.0
@@ -59,29 +53,17 @@ class Job:
         return self.seconds > 60 * self.predicted.minutes_asked()
 
 
-def predicted(rule: str, name: str, programme: Programme) -> Cost | None:
+def predicted(rule: str, name: str, plans: Plans) -> Cost | None:
     """What the rules know of a job before it runs; None of a rule that runs on no node."""
-    fixed = {
-        "draw": DRAW_COST,
-        "draw_variant": DRAW_COST,
-        "report": JUDGE_COST,
-        "vary": JUDGE_COST,
-        "whiten": WHITEN_COST,
-    }
-    if rule == "train":
-        return train_cost(programme.ensemble(name)[1], programme.base.config.kernel.value)
-    if rule == "curvature":
-        return curvature_cost(programme.hessians(name)[1])
-    if rule == "verify":
-        return verify_cost(programme.verification(name)[1])
-    return fixed.get(rule)
+    fixed = {"draw": DRAW_COST, "draw_variant": DRAW_COST, "report": JUDGE_COST, "vary": JUDGE_COST, "fetch": None}
+    return fixed[rule] if rule in fixed else plans.job(f"{rule}/{name}").cost(execution_of(plans.base.config))
 
 
-def measured(results: Path, programme: Programme) -> Iterator[tuple[str, Job]]:
+def measured(results: Path, plans: Plans) -> Iterator[tuple[str, Job]]:
     """Every rule's jobs, from their benchmark files."""
     for file in sorted((results / "benchmarks").rglob("*.tsv")):
         rule = file.relative_to(results / "benchmarks").parts[0]
-        cost = predicted(rule, file.stem, programme)
+        cost = predicted(rule, file.stem, plans)
         with file.open(encoding="utf-8") as lines:
             row = next(csv.DictReader(lines, delimiter="\t"))
         if cost and row["max_rss"] not in ("NA", "-"):
@@ -112,7 +94,7 @@ def main() -> None:
     parser.add_argument("overrides", nargs="*", help="of the run, as scale=paper")
     arguments = parser.parse_args()
     by_rule: dict[str, list[Job]] = defaultdict(list)
-    for rule, job in measured(arguments.results, Programme(arguments.overrides)):
+    for rule, job in measured(arguments.results, Plans(arguments.overrides)):
         by_rule[rule].append(job)
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for rule, jobs in by_rule.items():

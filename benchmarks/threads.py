@@ -16,15 +16,13 @@ from typing import Any
 
 import numpy as np
 import torch
-from resaudit.stages import train
 
 from resaudit.config.composition import load
 from resaudit.curvature.spectrum import spectra_along
 from resaudit.curvature.structured import structured_spectra_along
-from resaudit.networks.initialization import initial_weights
-from resaudit.plan import Plan, make_plan
-from resaudit.plan.layout import Layout
-from resaudit.store.results import load_moments, load_whitened
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.train import Train, train
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.training.objectives import linear_objective, sampled_objective
 
 EPOCHS = 2
@@ -39,7 +37,7 @@ def main() -> None:
     asked = parser.parse_args()
     if asked.into:
         torch.set_num_threads(asked.threads)
-        np.savez(asked.into, **{f"{kind}: {name}": value for kind, name, value in columns(*where())})
+        np.savez(asked.into, **{f"{kind}: {name}": value for kind, name, value in columns(planned())})
         return
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{threads}.npz" for threads in (1, asked.threads)]
@@ -48,37 +46,37 @@ def main() -> None:
         compare(*files)
 
 
-def where() -> tuple[Plan, Layout]:
-    plan = make_plan(load(["figures=[fig04,fig08]"]))
-    return plan, Layout(plan.config.paths)
+def planned() -> Plan:
+    return make_plan(load(["figures=[fig04,fig08]"]))
 
 
-def columns(plan: Plan, layout: Layout) -> Iterator[tuple[str, str, np.ndarray]]:
+def columns(plan: Plan) -> Iterator[tuple[str, str, np.ndarray]]:
     """Kind of job, column, and values, of a few jobs of each kind."""
-    for kind, result in jobs(plan, layout):
+    for kind, result in jobs(plan):
         for field in fields(result):
             yield kind, field.name, np.asarray(getattr(result, field.name))
 
 
-def jobs(plan: Plan, layout: Layout) -> Iterator[tuple[str, Any]]:
-    moments, whitened = load_moments(layout, plan.data), load_whitened(layout, plan.data)
-    for ensemble in plan.trained.values():
-        short = replace(ensemble, epochs=EPOCHS, learning_rates=ensemble.learning_rates[:2], runs=1)
-        if ensemble.network.depth == 4:
+def jobs(plan: Plan) -> Iterator[tuple[str, Any]]:
+    results = Path(plan.config.paths.results)
+    moments, whitened = plan.data.moments(results), plan.data.samples(results)
+    for job in plan.jobs.values():
+        if isinstance(job, Train) and job.ensemble.network.depth == 4:
+            few = replace(job.ensemble, runs=1)
+            short = replace(job, ensemble=few, epochs=EPOCHS, learning_rates=job.learning_rates[:2])
             for kernel in ("fused", "torch"):
-                objective, _ = sampled_objective(ensemble.network, whitened, CPU, kernel)
-                yield f"train, {kernel}, {ensemble.id}", train(short, objective, short.learning_rates, CPU)
-    for job in plan.hessians.values():
-        ensemble, network = job.ensemble, job.ensemble.network
-        if network.depth in (2, 16):
-            weights = initial_weights(network, ensemble.initialization, ensemble.scale, ensemble.seed, 2)
+                objective, _ = sampled_objective(few.network, whitened, CPU, kernel)
+                yield f"train, {kernel}, {job.id}", train(short, objective, short.learning_rates, CPU)
+        if isinstance(job, Hessians) and job.ensemble.network.depth in (2, 16):
+            few = replace(job.ensemble, runs=2)
+            weights, network = few.initial_weights(), few.network
             objective, _ = linear_objective(network, moments, CPU)
-            short = replace(ensemble, epochs=EPOCHS, learning_rates=(0.1,), runs=2)
-            yield f"train, linear, {ensemble.id}", train(short, objective, short.learning_rates, CPU)
-            yield f"counts, {ensemble.id}", structured_spectra_along([weights], network, moments)
+            short = Train(plan.data, few, EPOCHS, (0.1,))
+            yield f"train, linear, {job.id}", train(short, objective, short.learning_rates, CPU)
+            yield f"counts, {job.id}", structured_spectra_along([weights], network, moments)
             for dtype in (torch.float32, torch.float64):
                 spectra = spectra_along([weights.to(CPU, dtype)], network, moments)
-                yield f"dense, {str(dtype).removeprefix('torch.')}, {ensemble.id}", spectra
+                yield f"dense, {str(dtype).removeprefix('torch.')}, {job.id}", spectra
 
 
 def compare(one: Path, more: Path) -> None:

@@ -11,13 +11,14 @@ import argparse
 
 import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
-from resaudit.stages import train
 from tests.oracle.sample_loss import sample_loss
 
 from resaudit.config.composition import load
+from resaudit.jobs.train import Train, train
+from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network
-from resaudit.plan import Ensemble
+from resaudit.plan.plan import make_plan
 from resaudit.training.linear import LinearObjective
 
 RUNS, EPOCHS, PEER_EPOCHS, ROUNDS = 10, 1000, 5, 3
@@ -31,8 +32,9 @@ def main() -> None:
     whitened, moments = whitened_mnist()
     inputs, targets = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
     network = Network(2, 16, 10)
-    rates = load(["scale=paper"]).figure["demystifying_resnet"]["fig07"].protocol.learning_rates
-    ensemble = Ensemble("", network, "xavier", 0.01, 1, RUNS, EPOCHS)
+    config = load(["scale=paper"])
+    rates = config.figure["demystifying_resnet"]["fig07"].protocol.learning_rates
+    job = Train(make_plan(config).data, Ensemble(network, "xavier", 0.01, 1, RUNS), EPOCHS)
     loss = sample_loss(network, inputs, targets)
 
     def peer() -> None:
@@ -47,8 +49,8 @@ def main() -> None:
     objective = LinearObjective.of(network, moments, cpu)
     seconds = by_turns(
         ROUNDS,
-        protocol=lambda: train(ensemble, objective, rates, cpu),
-        all_stay=lambda: train(ensemble, objective, [0.1] * len(rates), cpu),
+        protocol=lambda: train(job, objective, rates, cpu),
+        all_stay=lambda: train(job, objective, [0.1] * len(rates), cpu),
         peer=peer,
     )
     peer_seconds = seconds["peer"] * EPOCHS / PEER_EPOCHS * RUNS * len(rates)

@@ -139,7 +139,7 @@ def smoke(folder: Path, *arguments: str, config: tuple[str, ...] = (), cores: st
     return run_command(*smoke_command(*arguments, config=config, cores=cores), cwd=folder, timeout=900)
 
 
-# A figure of each kind of evidence and of each stage; what holds for these holds for all, which `-m slow` runs.
+# A figure of each kind of evidence and of each kind of job; what holds for these holds for all, which `-m slow` runs.
 OF_EACH_KIND = "figures=[fig05,fig08,theorem1]"
 
 

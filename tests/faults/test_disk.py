@@ -33,7 +33,7 @@ def fill(folder: Path) -> Path:
     return filler
 
 
-def test_a_full_results_folder_is_said_and_gone_on_with(undisturbed: Path, tmp_path: Path, tmpfs: Mount) -> None:
+def test_a_full_results_folder_is_said_and_resumed(undisturbed: Path, tmp_path: Path, tmpfs: Mount) -> None:
     results = tmpfs(tmp_path / "results", "size=2m")
     line = error_of(few(tmp_path))
     assert "cannot write results/whiten/" in line
@@ -46,7 +46,7 @@ def test_a_full_results_folder_is_said_and_gone_on_with(undisturbed: Path, tmp_p
     assert drawn(tmp_path) == drawn(undisturbed)
 
 
-def test_a_full_figures_folder_is_said_and_gone_on_with(copy: Path, undisturbed: Path, tmpfs: Mount) -> None:
+def test_a_full_figures_folder_is_said_and_resumed(copy: Path, undisturbed: Path, tmpfs: Mount) -> None:
     shutil.rmtree(copy / "figures")
     figures = tmpfs(copy / "figures", "size=96k")
     (figures / "kept").touch()  # else Snakemake tidies the empty folder away and stumbles over the mount

@@ -1,6 +1,6 @@
 """Kills by SIGKILL at random moments, then run again. Oracle: the bytes of a run that was left alone.
 
-Sees half-written files that are taken for whole ones, work that is not gone on with, jobs that outlive their Snakemake
+Sees half-written files that are taken for whole ones, work that is not resumed, jobs that outlive their Snakemake
 and get in the way of the next one.
 """
 
@@ -138,7 +138,7 @@ def test_thirty_kills_lose_no_byte(command: list[str], mnist_config: Config, tmp
 
 @pytest.mark.slow
 def test_kills_of_a_laptop_run_lose_no_byte(mnist_config: Config, tmp_path: Path) -> None:
-    """Figures 3 and 7 as the paper has them: jobs of minutes, gone on with from their checkpoints."""
+    """Figures 3 and 7 as the paper has them: jobs of minutes, resumed from their checkpoints."""
     assert mnist_config
     (tmp_path / "undisturbed").mkdir()
     command = snakemake_command(*LAPTOP)

@@ -212,7 +212,7 @@ def few_inverted(folder: Path, source: Path, ledger: Path) -> None:
 
 @pytest.fixture
 def made(mnist_config: Config, tmp_path: Path) -> Path:
-    """A checkout whose Fashion-MNIST is made here: the real one is not to be had without a network."""
+    """A checkout whose Fashion-MNIST is made here: the real one needs a network."""
     shutil.copytree(CHECKOUT / "config", tmp_path / "config")
     shutil.copytree(CHECKOUT / "workflow", tmp_path / "workflow")
     shutil.copy(CHECKOUT / "Snakefile", tmp_path)

@@ -18,6 +18,8 @@ from resaudit.plan.files import kind_named, plan_file, write_job
 from resaudit.plan.plan import execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.workflow import (
+    DRAW_COST,
+    JUDGE_COST,
     check_installed_from,
     check_kernels,
     errors_in_one_line,

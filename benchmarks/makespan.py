@@ -1,9 +1,10 @@
 """On paper: how long a whole run takes on one machine and on clusters, what it costs, and where its critical path lies.
 
-python benchmarks/programme.py scale=paper
+python benchmarks/makespan.py scale=paper
 
-Seconds are those of src/resaudit/cost.py, measured job by job (benchmarks/job_costs.py); the jobs and what waits for
-what are those of the workflow. Each machine is filled greedily, the job with the longest way to the end first.
+Seconds are those that each kind of job estimates (src/resaudit/jobs), measured job by job (benchmarks/job_costs.py);
+the jobs and what waits for what are those of the workflow. Each machine is filled greedily, the job with the longest
+way to the end first.
 """
 
 import heapq
@@ -12,11 +13,12 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from resaudit.cost import DRAW_COST, JUDGE_COST, WHITEN_COST, curvature_cost, train_cost, verify_cost
-from resaudit.programme import Programme, evidence_figures
-
 from resaudit.config.models import CONTROL
-from resaudit.plan import Plan
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.train import Train
+from resaudit.plan.job import Execution
+from resaudit.plan.plan import Plan, execution_of
+from resaudit.plan.plans import Plans, evidence_figures
 
 SECONDS_TO_QUEUE = 15.0
 """From a job's being ready to its start on a cluster: submission, the scheduler's turn and Snakemake's look at it."""
@@ -29,38 +31,30 @@ CPU_FLOPS = 95e9
 
 
 @dataclass
-class Job:
-    """One job of the workflow: seconds on one core, and the ids of those it waits for."""
+class Step:
+    """One job of the workflow: seconds on one core, the names of those it waits for, whether it trains with ReLUs."""
 
     seconds: float
     waits_for: list[str] = field(default_factory=list)
     relu: bool = False
 
 
-def jobs_of(plans: Iterable[Plan], kernel: str) -> dict[str, Job]:
-    """Every job of some plans, each once, by a name that says its rule."""
-    jobs: dict[str, Job] = {}
+def jobs_of(plans: Iterable[Plan], execution: Execution) -> dict[str, Step]:
+    """Every job of some plans that a node runs, each once, by a name that says its rule."""
+    steps: dict[str, Step] = {}
     for plan in plans:
-        data = f"whiten {plan.data.id}"
-        jobs[data] = Job(WHITEN_COST.seconds)
-        for e in plan.trained.values():
-            waits = [data, f"train {e.rate_from}"] if e.rate_from else [data]
-            jobs[f"train {e.id}"] = Job(train_cost(e, kernel).seconds, waits, not e.network.is_linear)
-        for h in plan.hessians.values():
-            waits = [f"train {h.ensemble.id}"] if h.ensemble.epochs else [data]
-            jobs[f"curvature {h.id}"] = Job(curvature_cost(h).seconds, waits)
-        for v in plan.verified.values():
-            jobs[f"verify {v.id}"] = Job(verify_cost(v).seconds, [data])
+        for job in plan.jobs.values():
+            if not isinstance(job, Fetch):
+                cost, waits = job.cost(execution), [needed.key for needed in job.inputs.values()]
+                waits = [name for name in waits if name in steps]
+                steps[job.key] = Step(cost.seconds, waits, isinstance(job, Train) and cost.wants_gpu)
         for name, part in plan.figures.items():
-            waits = [f"train {e.id}" for e in part.ensembles if e.epochs]
-            waits += [f"curvature {h.id}" for h in part.hessians.values()]
-            waits += [f"verify {part.verification.id}"] if part.verification else []
-            jobs[f"draw {plan.config.variant or ''} {name}"] = Job(DRAW_COST.seconds, waits)
-    jobs["report"] = Job(JUDGE_COST.seconds, [name for name in jobs if name.startswith("draw")])
-    return jobs
+            steps[f"draw {plan.config.variant or ''} {name}"] = Step(DRAW_COST.seconds, [job.key for job in part.jobs])
+    steps["report"] = Step(JUDGE_COST.seconds, [name for name in steps if name.startswith("draw")])
+    return steps
 
 
-def ways_to_the_end(jobs: dict[str, Job]) -> dict[str, float]:
+def ways_to_the_end(jobs: dict[str, Step]) -> dict[str, float]:
     """Seconds from each job's start to the end of all, were there no other limit."""
     after: dict[str, list[str]] = defaultdict(list)
     for name, job in jobs.items():
@@ -78,7 +72,7 @@ def ways_to_the_end(jobs: dict[str, Job]) -> dict[str, float]:
     return ways
 
 
-def makespan(jobs: dict[str, Job], cores: int, delay: float = 0.0) -> float:
+def makespan(jobs: dict[str, Step], cores: int, delay: float = 0.0) -> float:
     """Seconds until all jobs are done on so many cores."""
     ways, missing = ways_to_the_end(jobs), {name: len(job.waits_for) for name, job in jobs.items()}
     after = {name: [other for other in jobs if name in jobs[other].waits_for] for name in jobs}
@@ -98,22 +92,23 @@ def makespan(jobs: dict[str, Job], cores: int, delay: float = 0.0) -> float:
     return now
 
 
-def with_gpus(jobs: dict[str, Job]) -> dict[str, Job]:
+def with_gpus(jobs: dict[str, Step]) -> dict[str, Step]:
     """The jobs with networks with ReLUs trained on a GPU, plus ten seconds to start there."""
     speed = GPU_PEAK_FLOPS * GPU_SHARE / CPU_FLOPS
-    return {n: Job(j.seconds / speed + 10.0 if j.relu else j.seconds, j.waits_for, j.relu) for n, j in jobs.items()}
+    return {n: Step(j.seconds / speed + 10.0 if j.relu else j.seconds, j.waits_for, j.relu) for n, j in jobs.items()}
 
 
-def on_gpus(jobs: dict[str, Job], gpus: int, cores: int) -> tuple[float, float]:
+def on_gpus(jobs: dict[str, Step], gpus: int, cores: int) -> tuple[float, float]:
     """Seconds until all is done, and of GPUs at work, with networks with ReLUs on the GPUs, the rest on cores."""
     quick = with_gpus(jobs)
     busy = sum(job.seconds for job in quick.values() if job.relu)
+    alone = DRAW_COST.seconds + JUDGE_COST.seconds + max(s.seconds for n, s in quick.items() if n.startswith("whiten"))
     # The GPUs' share is one queue beside the cores'; the longer of the two ends the run.
-    on_cores = makespan({n: Job(0.0, j.waits_for) if j.relu else j for n, j in quick.items()}, cores)
-    return max(on_cores, busy / gpus + WHITEN_COST.seconds + DRAW_COST.seconds + JUDGE_COST.seconds), busy
+    on_cores = makespan({n: Step(0.0, j.waits_for) if j.relu else j for n, j in quick.items()}, cores)
+    return max(on_cores, busy / gpus + alone), busy
 
 
-def critical_path(jobs: dict[str, Job]) -> Iterator[tuple[str, float]]:
+def critical_path(jobs: dict[str, Step]) -> Iterator[tuple[str, float]]:
     """The longest chain of jobs that wait for each other, with the seconds of each."""
     ways = ways_to_the_end(jobs)
     name: str | None = max(ways, key=lambda n: ways[n])
@@ -122,12 +117,12 @@ def critical_path(jobs: dict[str, Job]) -> Iterator[tuple[str, float]]:
         name = max((n for n in jobs if name in jobs[n].waits_for), key=lambda n: ways[n], default=None)
 
 
-def table(title: str, jobs: dict[str, Job], prices: dict[str, float]) -> Iterator[str]:
-    """The lines about one programme."""
+def table(title: str, jobs: dict[str, Step], prices: dict[str, float]) -> Iterator[str]:
+    """The lines about one run."""
     total = sum(job.seconds for job in jobs.values())
     yield f"{title}: {len(jobs)} jobs, {total / 3600:.1f} core-hours; by rule " + ", ".join(
         f"{rule} {sum(j.seconds for n, j in jobs.items() if n.startswith(rule)) / 3600:.2f} h"
-        for rule in ("train", "curvature", "verify", "draw")
+        for rule in ("train", "hessians", "theorem", "draw")
     )
     for cores, delay in ((2, 0.0), (16, 0.0), (1000, SECONDS_TO_QUEUE)):
         seconds = makespan(jobs, cores, delay)
@@ -149,19 +144,19 @@ def main(arguments: list[str]) -> None:
     """Print the tables for the figures, and for these with every variant."""
     given = dict(a[2:].split("=") for a in arguments if a.startswith("--"))
     prices = PRICES | {key: float(value) for key, value in given.items()}
-    programme = Programme([a for a in arguments if not a.startswith("--")] or ["scale=paper"])
-    kernel = programme.base.config.kernel.value
-    print("\n".join(table("figures", jobs_of([programme.base], kernel), prices)))
-    every = [programme.base, *_varied(programme)]
-    print("\n".join(table("figures and robustness", jobs_of(every, kernel), prices)))
+    plans = Plans([a for a in arguments if not a.startswith("--")] or ["scale=paper"])
+    execution = execution_of(plans.base.config)
+    print("\n".join(table("figures", jobs_of([plans.base], execution), prices)))
+    every = [plans.base, *_varied(plans)]
+    print("\n".join(table("figures and robustness", jobs_of(every, execution), prices)))
 
 
-def _varied(programme: Programme) -> Iterator[Plan]:
+def _varied(plans: Plans) -> Iterator[Plan]:
     """Each variant's plan, reduced to the figures that differ from those of the plans before it."""
-    for variant in (CONTROL, *programme.variants):
-        plan = programme.under(variant)
-        names = {n for paper in plan.config.claims for n in evidence_figures(programme.base, paper)}
-        own = {n: f for n, f in plan.figures.items() if n in names and programme.home(variant, n) is plan}
+    for variant in (CONTROL, *plans.variants):
+        plan = plans.under(variant)
+        names = {n for paper in plan.config.claims for n in evidence_figures(plans.base, paper)}
+        own = {n: f for n, f in plan.figures.items() if n in names and plans.home(variant, n) is plan}
         yield Plan(plan.config, plan.data, own)
 
 
