@@ -6,20 +6,18 @@ from pathlib import Path
 
 from resaudit.config.composition import datasets, load
 from resaudit.config.models import CONTROL
-from resaudit.runtime.devices import visible_devices
-from resaudit.store.files import sweep
-from resaudit.plan.layout import Layout
-from resaudit.papers.formats import FORMATS
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.report import Report
 from resaudit.jobs.vary import vary_job
+from resaudit.papers.formats import FORMATS
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import kind_named, plan_file, write_job
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
+from resaudit.runtime.devices import visible_devices
+from resaudit.store.files import sweep
 from resaudit.workflow import (
-    DRAW_COST,
-    JUDGE_COST,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
