@@ -32,6 +32,7 @@ from resaudit.plan.plan import Plan, fetch_of
 hypothesis.settings.register_profile("resaudit", deadline=None)
 hypothesis.settings.load_profile("resaudit")
 
+collect_ignore = ["example_paper"]
 CHECKOUT = Path(__file__).resolve().parents[1]
 Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]

@@ -78,7 +78,7 @@ class Paper(Model):
 
     title: str
     short: str
-    arxiv: str
+    arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")]
 
 
 class Figure(Model):

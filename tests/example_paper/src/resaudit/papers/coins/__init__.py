@@ -1,0 +1,1 @@
+"""A Note on Coins."""

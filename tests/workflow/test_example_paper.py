@@ -1,0 +1,63 @@
+"""Oracle: a made-up paper put into a copy of the checkout. Sees code that must be told of a paper or a kind of job."""
+
+import json
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT, Completed, run_command
+
+EXAMPLE = CHECKOUT / "tests" / "example_paper"
+ADDED = {"config/paper/coins", "src/resaudit/papers/coins", "src/resaudit/jobs/toss.py"}
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout, as git sees it, with the example put in."""
+    copy = tmp_path_factory.mktemp("checkout")
+    for part in ("Snakefile", "pyproject.toml", "config", "profiles", "src", "workflow"):
+        source = CHECKOUT / part
+        shutil.copytree(source, copy / part) if source.is_dir() else shutil.copy(source, copy / part)
+    for command in (
+        ["init", "--quiet"],
+        ["add", "."],
+        ["-c", "user.name=x", "-c", "user.email=x", "commit", "-qm", "x"],
+    ):
+        subprocess.run(["git", *command], cwd=copy, check=True)
+    for part in ("config", "src"):
+        shutil.copytree(EXAMPLE / part, copy / part, dirs_exist_ok=True)
+    rule = (EXAMPLE / "workflow" / "rules" / "jobs.smk").read_text(encoding="utf-8")
+    with (copy / "workflow" / "rules" / "jobs.smk").open("a", encoding="utf-8") as rules:
+        rules.write(rule)
+    return copy
+
+
+def run(checkout: Path, *command: str) -> Completed:
+    done = run_command(*command, cwd=checkout, environment={"PYTHONPATH": str(checkout / "src")})
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_a_paper_is_one_folder_one_package_one_module_and_one_rule(checkout: Path) -> None:
+    run(checkout, "snakemake", "--cores", "all", "--config", "figures=[coins/fig01]", "--", "robustness")
+    audit = json.loads((checkout / "figures" / "audit.json").read_text(encoding="utf-8"))
+    (claim,) = (claim for paper in audit["papers"] for claim in paper["claims"] if claim["id"].startswith("coins/"))
+    assert claim["verdict"] == "supported"
+    assert [point["where"] for finding in claim["findings"] for point in finding["points"]] == [
+        "bias 0.2", "bias 0.5", "bias 0.8",
+    ]  # fmt: skip
+    assert [(each["id"], each["verdict"]) for each in claim["variants"]] == [
+        ("control", None), ("fewer-tosses", "supported"),
+    ]  # fmt: skip
+    assert len(list((checkout / "results" / "toss").iterdir())) == 6
+    changed = run(checkout, "git", "status", "--porcelain", "--", "config", "src", "workflow").stdout.splitlines()
+    assert {line[3:].rstrip("/") for line in changed if line.startswith("??")} == ADDED
+    assert [line for line in changed if not line.startswith("??")] == [" M workflow/rules/jobs.smk"]
+
+
+def test_it_says_of_a_figure_without_data_that_there_are_none(checkout: Path) -> None:
+    lines = run(checkout, "resaudit", "explain", "coins/fig01").stdout
+    assert "MNIST" not in lines
+    assert "toss/coin20-" in lines
