@@ -176,11 +176,16 @@ def compare(overrides: Overrides) -> None:
 @cli.command()
 @_with_overrides
 def reference(overrides: Overrides) -> None:
-    """Make the tables drawn here the references in figures/reference, to be committed."""
+    """Make the tables drawn here, and the verdicts on them, the references in figures/reference, to be committed."""
     plan = _plan(overrides)
-    from resaudit.papers.comparison import write_references
+    from resaudit.claims.audit import make_audit
+    from resaudit.claims.terminal import markdown
+    from resaudit.papers.comparison import reference_folder, write_references
 
     write_references(plan, click.echo)
+    if not plan.config.figures:
+        table = "\n".join(markdown(make_audit(plan, overrides))) + "\n"
+        (reference_folder() / "verdicts.md").write_text(table, encoding="utf-8")
 
 
 @cli.command()

@@ -58,8 +58,37 @@ def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     for claim in claims:
         yield f"{claim['id']:{width}}  {claim['verdict']}"
         yield textwrap.indent(textwrap.fill(claim["why"], WIDTH - 4), "    ")
+    yield _counts(claims)
+
+
+def markdown(audit: Json) -> Iterator[str]:
+    """The verdicts as a table in Markdown, as the README has it."""
+    yield "| claim | verdict | |"
+    yield "|---|---|---|"
+    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
+    for claim in claims:
+        if claim["verdict"] == Verdict.not_run.value:
+            grounds = claim["why"]
+        else:
+            grounds = "; ".join(map(_grounds, claim["findings"]))
+        yield f"| {claim['statement']} | **{claim['verdict']}** | {grounds} |"
+    yield ""
+    yield f"At scale {audit['scale']}: {_counts(claims)}."
+
+
+def _grounds(finding: Json) -> str:
+    """How many of a check's places lie on which side."""
+    verdicts = [point["verdict"] for point in finding["points"]]
+    name, held = finding["name"].replace("-", " "), verdicts.count(Verdict.supported.value)
+    if len(verdicts) < 2:
+        return f"{name}: {finding['verdict']}"
+    failed = verdicts.count(Verdict.contradicted.value)
+    return f"{name}: {held} of {len(verdicts)} hold" + (f", {failed} fail" if failed else "")
+
+
+def _counts(claims: Sequence[Json]) -> str:
     counts = {v.value: sum(claim["verdict"] == v.value for claim in claims) for v in Verdict}
-    yield ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
 def _ends_of(finding: Json) -> str:

@@ -26,7 +26,7 @@ SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
 
 Contents = dict[str, bytes]
-"""Raw IDX files by the key they have in the ledger."""
+"""Raw IDX files by the key they have in its configuration."""
 
 _DAMAGED = (OSError, EOFError, zlib.error)
 """What reading a packed file raises that is not there, not packed, or damaged."""
@@ -79,7 +79,7 @@ def read_verified(folder: Path, file: DataFile) -> bytes:
         content = (folder / file.name).read_bytes()
         _verify(content, file)
     except (OSError, Refused) as error:
-        raise ResauditError(f"{folder / file.name} cannot be used: {error}; remove it and fetch again") from error
+        raise ResauditError(f"{folder / file.name} cannot be used: {error}; remove it and run again") from error
     return content
 
 

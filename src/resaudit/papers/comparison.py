@@ -12,7 +12,7 @@ from resaudit.errors import ResauditError, in_one_line
 from resaudit.papers.drawing import ODD_CONTENT, read_about, read_csv, write_csv
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
-from resaudit.store.files import write_json
+from resaudit.store.files import sha256_of, write_json
 from resaudit.training.snapshots import snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
@@ -106,13 +106,18 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
             table = table[table["epoch"].isin(epochs)]
         write_csv(kept, table)
-        write_json(kept.with_suffix(".json"), about)
+        write_json(kept.with_suffix(".json"), about | {"sha256": sha256_of(kept)})
         say(f"{name}: {len(table)} rows in {kept}")
 
 
 def reference_file(name: str) -> Path:
     """The committed table of ``paper/figure``."""
-    return config_folder().parent / "figures" / "reference" / f"{name}.csv"
+    return reference_folder() / f"{name}.csv"
+
+
+def reference_folder() -> Path:
+    """The folder of all that is committed."""
+    return config_folder().parent / "figures" / "reference"
 
 
 def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:

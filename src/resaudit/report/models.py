@@ -347,7 +347,7 @@ class Paper(Part):
 
 
 class Audit(Part):
-    """A verdict for every claim of the papers, with its evidence; made by “resaudit report”.
+    """A verdict for every claim of the papers, with its evidence; made by the workflow.
 
     All numbers are finite; null stands for unbounded or not known.
     """

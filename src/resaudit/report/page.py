@@ -91,7 +91,7 @@ def _section(paper: dict[str, Any], figures: Path) -> Section:
 
 
 def _evidence(paper: dict[str, Any], figures: Path) -> Iterator[Evidence]:
-    """Claims grouped by what they rest on, in the ledger's order of first mention."""
+    """Claims grouped by what they rest on, in the order of first mention."""
     drawn = {figure["id"]: figure for figure in paper["figures"]}
     groups: dict[str, list[dict[str, Any]]] = {}
     for claim in paper["claims"]:

@@ -35,7 +35,7 @@ def read_audit(file: Path) -> dict[str, Any]:
     try:
         audit = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise ResauditError(f"cannot read {file} ({error.strerror}); make the audit first (resaudit report)") from error
+        raise ResauditError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
     except ValueError as error:
         raise ResauditError(f"{file} is no JSON ({error}); remove {file} and run again") from error
     check_audit(audit, str(file))
