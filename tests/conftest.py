@@ -78,14 +78,14 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 def mnist_config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     config = load([f"paths.data={CHECKOUT / 'data'}"])
     with one_at_a_time(tmp_path_factory, "fetch"):
-        fetch(config.dataset, CHECKOUT / "data" / "mnist")
+        fetch(config.datasets()[0], CHECKOUT / "data" / "mnist")
     return config
 
 
 @pytest.fixture(scope="session")
 def mnist(mnist_config: Config) -> tuple[np.ndarray, np.ndarray]:
     """All training images and labels."""
-    return fetch_of(mnist_config).training_set()
+    return fetch_of(mnist_config.datasets()[0], mnist_config.paths.data).training_set()
 
 
 @pytest.fixture(scope="session")

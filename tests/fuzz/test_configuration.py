@@ -1,13 +1,11 @@
 """Oracle: the configuration as it stands. Sees overrides that end in a traceback, in many lines, or never.
 
-Every key is set to right, wrong and absurd values, through :func:`resaudit.composition.load` as it is used, on folders
-that hold all of ``config/`` but for other figures and the claims about them: these only make composing slow.
+Every key is set to right, wrong and absurd values, through :func:`resaudit.config.composition.load` as it is used, on
+folders that hold all of ``config/`` but for other figures and the claims about them: these only make composing slow.
 """
 
-import dataclasses
 import shutil
 from collections.abc import Iterator
-from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -20,39 +18,45 @@ from pydantic import BaseModel
 from resaudit.claims.checks import depths, epochs, losses, rates, theory  # noqa: F401
 from resaudit.claims.checks.check import Check
 from resaudit.claims.claim import Claim, Needs
-from resaudit.config.composition import config_folder, load
-from resaudit.config.models import Activations, Config, Figure, Otherwise, RunsAt, Tolerance, Variant
+from resaudit.config.composition import NOT_FIGURES, config_folder, load
+from resaudit.config.models import Assumption, Config, Figure, Tolerance, Variant
+from resaudit.config.overrides import OF_FIGURES
+from resaudit.datasets.dataset import Dataset
+from resaudit.experiments.experiment import experiments_of
+from resaudit.experiments.networks import RunsAt
+from resaudit.experiments.rate_sweep import PerNetwork
+from resaudit.experiments.theorems import Activations
+from resaudit.jobs.draw import draw_job
+from resaudit.jobs.report import Report
 from resaudit.plan.job import Execution
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import deviations, explain, fingerprint, ledger_sha256
+from resaudit.plan.words import explain, ledger_sha256
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"
-FIGURES = sorted(file.stem for file in (config_folder() / "figure" / PAPER).glob("[!_]*.yaml"))
-LEDGER = yaml.safe_load((config_folder() / "claims" / f"{PAPER}.yaml").read_text(encoding="utf-8"))
+FILES = sorted((config_folder() / "paper" / PAPER).glob("[!_]*.yaml"))
+FIGURES = [file.stem for file in FILES if file.stem not in NOT_FIGURES]
+CLAIMS = yaml.safe_load((config_folder() / "paper" / PAPER / "claims.yaml").read_text(encoding="utf-8"))
 
 
 def folder_with(figure: str, root: Path) -> Path:
     """``config/`` with one figure, and the claims about it and about none that is here."""
     root = root / figure
     shutil.copytree(config_folder(), root)
-    for file in (root / "figure" / PAPER).glob("[!_]*.yaml"):
-        if file.stem != figure:
-            file.unlink()
-    kept = {name: claim for name, claim in LEDGER.items() if claim["evidence"] == figure}
-    kept |= dict([next(item for item in LEDGER.items() if item[1].get("not_yet"))])
-    (root / "claims" / f"{PAPER}.yaml").write_text(yaml.safe_dump(kept, sort_keys=False), encoding="utf-8")
+    for other in set(FIGURES) - {figure}:
+        (root / "paper" / PAPER / f"{other}.yaml").unlink()
+    kept = {name: claim for name, claim in CLAIMS.items() if claim["evidence"] == figure}
+    kept |= dict([next(item for item in CLAIMS.items() if item[1].get("not_yet"))])
+    (root / "paper" / PAPER / "claims.yaml").write_text(yaml.safe_dump(kept, sort_keys=False), encoding="utf-8")
     return root
 
 
 def inside(value: Any) -> dict[str, Any]:
     """What a section holds."""
-    if isinstance(value, Check):
-        return value.model_dump()
-    if dataclasses.is_dataclass(value):
-        return {f.name: getattr(value, f.name) for f in dataclasses.fields(value)}
-    return dict(value) if isinstance(value, BaseModel | dict) else {}
+    if isinstance(value, BaseModel):
+        return {name: getattr(value, name) for name in type(value).model_fields}
+    return value if isinstance(value, dict) else {}
 
 
 def keys_of(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
@@ -60,7 +64,15 @@ def keys_of(value: Any, where: str = "") -> Iterator[tuple[str, Any]]:
     if where:
         yield where, value
     for key, item in inside(value).items():
-        yield from keys_of(item, f"{where}.{key}".lstrip("."))
+        yield from keys_of(item, f"{where}.{key.replace('/', '.')}".lstrip("."))
+
+
+def keys_to_set(folder: Path) -> dict[str, Any]:
+    """Every key that an override can name, with its value; what figures have of their own can be set for all."""
+    config = load(folder=folder)
+    (figure,) = config.figure.values()
+    everywhere = {section: getattr(figure, section) for section in OF_FIGURES}
+    return dict(keys_of({**inside(config), **everywhere}))
 
 
 @pytest.fixture(scope="module")
@@ -72,17 +84,15 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def keys(folders: dict[str, Path]) -> dict[str, dict[str, Any]]:
     """Every key that each folder's configuration has, with its value."""
-    return {figure: dict(keys_of(load(folder=folder))) for figure, folder in folders.items()}
+    return {figure: keys_to_set(folder) for figure, folder in folders.items()}
 
 
 def in_hydra(value: Any) -> str:
     """A value as one would type it."""
-    if dataclasses.is_dataclass(value) or isinstance(value, BaseModel | dict):
+    if isinstance(value, BaseModel | dict):
         return "{" + ",".join(f"{key}:{in_hydra(item)}" for key, item in inside(value).items()) + "}"
     if isinstance(value, list):
         return f"[{','.join(map(in_hydra, value))}]"
-    if isinstance(value, Enum):
-        return str(value.value)
     if isinstance(value, str):
         return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
     return "null" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
@@ -113,13 +123,11 @@ TEXTS = st.one_of(
     ]),
 )  # fmt: skip
 SCALARS = st.one_of(NUMBERS, TEXTS)
-SCHEMAS = [Otherwise, RunsAt, Activations, Figure, Tolerance, Variant]
-MODELS = [Claim, Needs, *Check.__subclasses__()]
-FIELDS = sorted(
-    {f.name for schema in SCHEMAS for f in dataclasses.fields(schema)}
-    | {name for model in MODELS for name in model.model_fields}
-    | {"check", "foo", "laptop", "0"}
-)
+MODELS = [
+    Activations, Assumption, Claim, Dataset, Figure, Needs, PerNetwork, RunsAt, Tolerance, Variant,
+    *experiments_of(PAPER).values(), *Check.__subclasses__(),
+]  # fmt: skip
+FIELDS = sorted({name for model in MODELS for name in model.model_fields} | {"check", "foo", "laptop", "0"})
 
 
 def braced(value: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
@@ -181,10 +189,10 @@ def planned(given: list[str], folder: Path) -> Config | None:
         assert cost.seconds > 0
         assert cost.megabytes > 0
         assert cost.threads in (1, 2)
-    for name in plan.figures:
-        assert fingerprint(plan, name)
-        deviations(config, config, name)
-        assert all(len(line.strip("\n").splitlines()) <= 1 for line in explain(plan, config, name))
+    for name, part in plan.figures.items():
+        assert draw_job(part.figure, part.figure, config).key
+        assert all(len(line.strip("\n").splitlines()) <= 1 for line in explain(plan, part.figure, name))
+    assert Report(config, tuple(given)).key
     assert ledger_sha256(config, PAPER)
     return config
 

@@ -8,12 +8,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.config.models import DataFile, Dataset, Source
+from resaudit.datasets.dataset import DataFile, Dataset
 from resaudit.datasets.sources import fetch
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
 RIGHT = {key: key.encode() * 9 for key in ("train_images", "train_labels", "test_images", "test_labels")}
-FILES = {key: DataFile(key, len(raw), hashlib.sha256(raw).hexdigest()) for key, raw in RIGHT.items()}
+FILES = {key: DataFile(name=key, size=len(raw), sha256=hashlib.sha256(raw).hexdigest()) for key, raw in RIGHT.items()}
 PACKED = {key: gzip.compress(raw, mtime=0) for key, raw in RIGHT.items()}
 
 
@@ -29,7 +29,10 @@ def fetched(files: dict[str, bytes], root: Path) -> bool:
     folder, store = root / "mine", root / "store"
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    said = unless_refused(lambda: fetch(Dataset("it", "It", "", "", 10, FILES, [Source.folder], str(folder)), store))
+    dataset = Dataset(
+        name="it", title="It", citation="", licence="", classes=10, files=FILES, sources=["folder"], folder=str(folder)
+    )
+    said = unless_refused(lambda: fetch(dataset, store))
     if said is None:
         assert not store.exists()
         return False

@@ -16,12 +16,13 @@ from resaudit.claims.tables import drawn
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.jobs.theorem import Theorem
+from resaudit.jobs.whiten import Whiten
 from resaudit.papers.comparison import compare_with_references, reference_file
+from resaudit.papers.drawing import Setting, about
 from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import about
 from resaudit.report.schema import check_audit, read_audit
 from resaudit.store.provenance import provenance
 from tests.conftest import of_kind
@@ -69,7 +70,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     csv = layout.figure(NAME, "csv")
     csv.parent.mkdir(parents=True)
     shutil.copy(reference_file(NAME), csv)
-    said = about(plan.config, load(["scale=paper"]), NAME) | {"evidence": plan.figures[NAME].evidence} | provenance()
+    said = about(plan.figures[NAME], Setting("laptop", None, (), ())) | provenance()
     said |= {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
     layout.figure(NAME, "json").write_text(json.dumps(said), encoding="utf-8")
     return plan
@@ -174,13 +175,13 @@ def test_a_table_that_was_changed_does_not_count(plan: Plan) -> None:
 @fuzzed(300)
 @given(st.data())
 def test_any_settings_are_those_asked_for_or_refused(plan: Plan, data: st.DataObject) -> None:
-    content = data.draw(any_json(plan.data.identity))
+    (whiten,) = of_kind(plan, Whiten).values()
+    content = data.draw(any_json(whiten.identity))
     results = Path(plan.config.paths.results)
-    settings = plan.data.folder(results) / "settings.json"
-    with Changed((settings, content)), pytest.raises(ResauditError) as refusal:
-        plan.data.moments(results)
+    with Changed((whiten.folder(results) / "settings.json", content)), pytest.raises(ResauditError) as refusal:
+        whiten.moments(results)
     assert len(str(refusal.value).splitlines()) == 1
-    assert "settings.json" in str(refusal.value) or json.loads(content) == plan.data.identity
+    assert "settings.json" in str(refusal.value) or json.loads(content) == whiten.identity
 
 
 @fuzzed(300)

@@ -111,7 +111,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "title": about.title,
         "short": about.short,
         "arxiv": about.arxiv,
-        "ledger": {"file": f"config/claims/{paper}.yaml", "sha256": ledger},
+        "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": ledger},
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
         "claims": [
             _claim(f"{paper}/{name}", claims[name], judgement, robustness, overrides)
@@ -126,7 +126,7 @@ def _about_paper(config: Config, paper: str) -> Paper:
     """Title and authors, which every figure of the paper states."""
     about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
     if about is None:
-        raise ResauditError(f"config/claims/{paper}.yaml is of a paper without figures; add config/figure/{paper}/")
+        raise ResauditError(f"config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml")
     return about
 
 

@@ -69,20 +69,26 @@ def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> No
     apply_style()
     words = " ".join(text for text in (footer(part.figure, setting), at_edges(found)) if text)
     drawings = save_drawing(module.plot(read_csv(csv)), figures, name, words)
-    content = {
-        "figure": name,
+    made = {
+        "sha256": sha256_of(csv),
+        "drawings": drawings,
+        "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
+        "machine classes": machine_classes(list(part.jobs.values()), results),
+    }
+    write_json(record, about(part, setting) | made | provenance())
+
+
+def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
+    """What a figure's table is of, known before it is drawn."""
+    return {
+        "figure": part.figure.name,
         "scale": setting.scale,
         "variant": setting.variant,
         "settings": settings_in_words(part.figure),
         "values": settings_of(part.figure),
         "differs from the protocol in": list(setting.deviations),
-        "sha256": sha256_of(csv),
-        "drawings": drawings,
         "evidence": part.evidence,
-        "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
-        "machine classes": machine_classes(list(part.jobs.values()), results),
     }
-    write_json(record, content | provenance())
 
 
 def save_drawing(drawing: Drawing, figures: Path, name: str, footer: str) -> dict[str, str]:
