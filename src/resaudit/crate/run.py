@@ -80,7 +80,7 @@ def add_data(crate: Any, dataset: Dataset) -> Any:
     name = f"#data/{dataset.name}"
     parts = [
         add(crate, f"{name}/{file.name}", "CreativeWork", name=file.name, sha256=file.sha256,
-            contentSize=str(file.size), description="Not in this crate; the workflow fetches it and checks its SHA-256.")
+            contentSize=str(file.size), description="Not in this crate; the workflow fetches it, by its SHA-256.")
         for file in dataset.files.values()
     ]  # fmt: skip
     licence = add(crate, f"{name}/licence", "CreativeWork", name=dataset.licence,
