@@ -20,6 +20,6 @@ class Interrupted(Exception):
         signal: its number.
     """
 
-    def __init__(self, signal: int, said: str) -> None:
-        super().__init__(said)
+    def __init__(self, signal: int, message: str) -> None:
+        super().__init__(message)
         self.signal = signal

@@ -44,9 +44,9 @@ def processor(cpu_info: Path = _CPU_INFO) -> str:
     if not cpu_info.is_file():
         return platform.processor() or platform.machine()
     first = cpu_info.read_text(encoding="utf-8").split("\n\n")[0]
-    said = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", first, re.MULTILINE))
-    numbers = [f"{key} {said[key]}" for key in ("cpu family", "model", "stepping", "CPU part") if key in said]
-    return ", ".join([said.get("model name", platform.machine()), *numbers])
+    fields = dict(re.findall(r"^([^\t:]+?)\s*: (.*)$", first, re.MULTILINE))
+    numbers = [f"{key} {fields[key]}" for key in ("cpu family", "model", "stepping", "CPU part") if key in fields]
+    return ", ".join([fields.get("model name", platform.machine()), *numbers])
 
 
 def _torch_blas(build: str) -> str:

@@ -16,7 +16,7 @@ from resaudit.claims.claim import Claim
 from resaudit.claims.verdicts import Verdict, judge
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.plan.words import ledger_sha256
+from resaudit.plan.words import claims_sha256
 from tests.conftest import CHECKOUT
 
 IDS_OF_THE_PROTOCOL = {
@@ -97,24 +97,24 @@ def test_the_claims_side_may_be_a_single_number(config: Path) -> None:
 
 
 def test_the_hash_changes_with_a_threshold_and_not_with_the_layout(config: Path) -> None:
-    before = ledger_sha256(load(), "demystifying_resnet")
-    assert ledger_sha256(load(folder=config), "demystifying_resnet") == before
-    assert ledger_sha256(load(["scale=paper"]), "demystifying_resnet") == before
+    before = claims_sha256(load(), "demystifying_resnet")
+    assert claims_sha256(load(folder=config), "demystifying_resnet") == before
+    assert claims_sha256(load(["scale=paper"]), "demystifying_resnet") == before
     spaced = with_entry(config, "kind: empirical", "kind:   empirical # really")
-    assert ledger_sha256(load(folder=spaced), "demystifying_resnet") == before
+    assert claims_sha256(load(folder=spaced), "demystifying_resnet") == before
     changed = with_entry(config, "within_factor: 1.1", "within_factor: 1.2")
-    assert ledger_sha256(load(folder=changed), "demystifying_resnet") != before
+    assert claims_sha256(load(folder=changed), "demystifying_resnet") != before
 
 
 def test_the_hash_changes_with_the_check_that_is_used(config: Path) -> None:
     """Both checks have the same parameters, with the same values."""
-    claims, before = load().claims_of("demystifying_resnet"), ledger_sha256(load(), "demystifying_resnet")
+    claims, before = load().claims_of("demystifying_resnet"), claims_sha256(load(), "demystifying_resnet")
     (name, check), *_ = ((n, k) for n, c in claims.items() for k, v in c.checks.items() if isinstance(v, AtTheEnd))
     one = load(folder=config)
     old = one.claims_of("demystifying_resnet")[name].checks[check]
     one.claims_of("demystifying_resnet")[name].checks[check] = GrowthDifference(**dict(old))
     assert dict(one.claims_of("demystifying_resnet")[name].checks[check]) == dict(old)
-    assert ledger_sha256(one, "demystifying_resnet") != before
+    assert claims_sha256(one, "demystifying_resnet") != before
 
 
 @pytest.fixture

@@ -31,7 +31,7 @@ from resaudit.jobs.report import Report
 from resaudit.plan.job import Execution
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import explain, ledger_sha256
+from resaudit.plan.words import claims_sha256, explain
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"
@@ -193,7 +193,7 @@ def planned(given: list[str], folder: Path) -> Config | None:
         assert draw_job(part.figure, part.figure, config).key
         assert all(len(line.strip("\n").splitlines()) <= 1 for line in explain(plan, part.figure, name))
     assert Report(config, tuple(given)).key
-    assert ledger_sha256(config, PAPER)
+    assert claims_sha256(config, PAPER)
     return config
 
 

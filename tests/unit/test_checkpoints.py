@@ -19,7 +19,7 @@ from resaudit.datasets.whitening import Whitened
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network, network_named
-from resaudit.store.checkpoints import Checkpoint, heeded_signals
+from resaudit.store.checkpoints import Checkpoint, delayed_signals
 from resaudit.training.ensemble import Descent, Objective, descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.sampled import SampledObjective
@@ -227,7 +227,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
             os.kill(os.getpid(), number)
         kept.keep(state, signalled())
 
-    with heeded_signals() as signalled, pytest.raises(Interrupted, match="the next run goes on from there") as stopped:
+    with delayed_signals() as signalled, pytest.raises(Interrupted, match="the next run goes on from there") as stopped:
         run(objective, weights, None, after)
     assert stopped.value.signal == number
     assert signal.getsignal(number) is before

@@ -275,7 +275,7 @@ def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) ->
         shutil.copy(smoked / "figures" / PAPER / f"fig04.{suffix}", robustness.with_suffix(f".{suffix}"))
     assert resaudit(copy, "report", *SMOKE).returncode == 0
     audit = json.loads((copy / "figures/audit.json").read_text(encoding="utf-8"))
-    assert audit["papers"][0]["robustness"]["stale"] == "the ledger has changed since"
+    assert audit["papers"][0]["robustness"]["stale"] == "the claims have changed since"
     robustness.write_text("{}", encoding="utf-8")
     run = resaudit(copy, "report", *SMOKE)
     assert "robustness.json cannot be read" in run.stderr

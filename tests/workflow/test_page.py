@@ -62,7 +62,7 @@ def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_
     assert {f"{MATRIX}.{suffix}" for suffix in ("csv", "json", "svg")} <= set(inputs_of("report", planned))
     run(finished, "all")
     audit = json.loads((finished / "figures/audit.json").read_text(encoding="utf-8"))
-    assert audit["papers"][0]["robustness"]["stale"] == "the ledger has changed since"
+    assert audit["papers"][0]["robustness"]["stale"] == "the claims have changed since"
     again = run(finished, "all", "--dry-run")
     assert NOTHING in again.stdout + again.stderr
 

@@ -15,7 +15,7 @@ from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.plan.words import ledger_sha256, value_of
+from resaudit.plan.words import claims_sha256, value_of
 from resaudit.store.files import read_json
 from resaudit.store.provenance import provenance
 
@@ -36,19 +36,19 @@ def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgemen
     Raises:
         ResauditError: a table is not what it should be.
     """
-    figures, excuses = _drawn_figures(plan, every, paper)
+    figures, reasons = _drawn_figures(plan, every, paper)
     judgements = {}
     for name, claim in plan.config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
         judged = judge_by(claim, figures.get(figure), plan.config.scale.name)
-        judgements[name] = replace(judged, why=excuses[figure]) if figure in excuses else judged
+        judgements[name] = replace(judged, why=reasons[figure]) if figure in reasons else judged
     return judgements, figures
 
 
 def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
     """The figures of a paper that were drawn as the plan asks, and why others that were drawn do not count."""
     figures: dict[str, Drawn] = {}
-    excuses: dict[str, str] = {}
+    reasons: dict[str, str] = {}
     for name in every.figures:
         if name.startswith(f"{paper}/"):
             try:
@@ -56,10 +56,10 @@ def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn
             except ResauditError as error:
                 if name in plan.figures:
                     raise
-                excuses[name] = str(error)
+                reasons[name] = str(error)
             else:
                 figures |= {name: figure} if figure else {}
-    return figures, excuses
+    return figures, reasons
 
 
 def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
@@ -102,7 +102,7 @@ def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
 def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Json:
     judgements, figures = judge_paper(plan, every, paper)
     about = _about_paper(plan.config, paper)
-    ledger = ledger_sha256(plan.config, paper)
+    digest = claims_sha256(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
     claims = plan.config.claims_of(paper)
     verdicts = [judgement.verdict for judgement in judgements.values()]
@@ -111,14 +111,14 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "title": about.title,
         "short": about.short,
         "arxiv": about.arxiv,
-        "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": ledger},
+        "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": digest},
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
         "claims": [
             _claim(f"{paper}/{name}", claims[name], judgement, robustness, overrides)
             for name, judgement in judgements.items()
         ],
         "figures": [_figure(every, figure, overrides) for figure in figures.values()],
-        "robustness": _robustness(robustness, ledger, figures) if robustness else None,
+        "robustness": _robustness(robustness, digest, figures) if robustness else None,
     }
 
 
@@ -258,11 +258,11 @@ def _ran(folder: Path) -> Json:
     return ran
 
 
-def _robustness(robustness: Robustness, ledger: str, figures: Mapping[str, Drawn]) -> Json:
+def _robustness(robustness: Robustness, claims_sha256: str, figures: Mapping[str, Drawn]) -> Json:
     return {
         "files": {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)},
         "drawings": robustness.drawings,
-        "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
+        "stale": robustness.stale(claims_sha256, {name: figure.sha256 for name, figure in figures.items()}),
         "finished": robustness.finished,
         "variants": [variant.model_dump() for variant in robustness.variants],
     }

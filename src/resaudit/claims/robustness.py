@@ -15,7 +15,7 @@ from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
 from resaudit.plan.layout import Layout
 from resaudit.plan.plans import Plans
-from resaudit.plan.words import ledger_sha256
+from resaudit.plan.words import claims_sha256
 from resaudit.report.models import VariantRun, VerdictUnderVariant
 from resaudit.schema import Closed, validated
 from resaudit.store.files import read_json, sha256_of, write_json
@@ -51,10 +51,10 @@ class Robustness(Closed):
         """A claim's verdict under each variant."""
         return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
 
-    def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
+    def stale(self, claims_sha256: str, tables: Mapping[str, str]) -> str | None:
         """Why this is not of the claims and tables given, if it is not."""
-        if ledger != self.ledger:
-            return "the ledger has changed since"
+        if claims_sha256 != self.ledger:
+            return "the claims have changed since"
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
         return f"{', '.join(changed)} has been drawn anew since" if changed else None
 
@@ -203,7 +203,7 @@ def _record(plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[s
     return Robustness(
         paper=paper,
         finished=provenance()["finished"],
-        ledger=ledger_sha256(plan.config, paper),
+        ledger=claims_sha256(plan.config, paper),
         tables=digests,
         variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
         verdicts={str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)},

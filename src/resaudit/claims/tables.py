@@ -9,7 +9,7 @@ from typing import Any
 import pandas as pd
 
 from resaudit.errors import ResauditError
-from resaudit.papers.drawing import ODD_CONTENT, SAID, read_about, read_csv
+from resaudit.papers.drawing import EXPECTED, ODD_CONTENT, read_about, read_csv
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
@@ -34,29 +34,29 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
     csv = Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
         return None
-    said, again = read_about(csv), f"remove {csv} and run again"
+    about, again = read_about(csv), f"remove {csv} and run again"
     try:
         content = csv.read_bytes()
     except OSError as error:
         raise ResauditError(f"{csv} cannot be read ({error.strerror}); allow it") from error
     digest = hashlib.sha256(content).hexdigest()
-    if said.get("sha256") != digest:
+    if about.get("sha256") != digest:
         raise ResauditError(f"{csv} is not the table that was drawn: its SHA-256 is not that in the .json; {again}")
-    if said.get("scale") != plan.config.scale.name:
-        raise ResauditError(f"{csv} is of scale {said.get('scale')}, not {plan.config.scale.name}; {again}")
-    lacking = [key for key in SAID if key not in said]
+    if about.get("scale") != plan.config.scale.name:
+        raise ResauditError(f"{csv} is of scale {about.get('scale')}, not {plan.config.scale.name}; {again}")
+    lacking = [key for key in EXPECTED if key not in about]
     if lacking:
         raise ResauditError(f"the .json of {csv} does not say {', '.join(lacking)}; {again}")
     for key, value in settings_of(plan.figures[name].figure).items():
-        found = said["values"].get(key)
+        found = about["values"].get(key)
         if found != value:
             raise ResauditError(f"{csv} is of other settings: {key} is {found}, not {value}; {again}")
-    if said.get("evidence") != plan.figures[name].evidence:
+    if about.get("evidence") != plan.figures[name].evidence:
         raise ResauditError(f"{csv} was drawn from other jobs than those asked for; {again}")
     table, keys = read_csv(csv), plan.figures[name].figure.keys
     if set(keys) <= set(table) and table.duplicated(keys).any():
         raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")
-    return Drawn(name, table, digest, said)
+    return Drawn(name, table, digest, about)
 
 
 @contextmanager

@@ -89,7 +89,7 @@ class Figure(Model):
         dataset, whitening: the data that it is made from; null: none.
         seed: of all its random draws.
         paper, title, caption: what it shows.
-        marks: what its marks mean.
+        legend: what lines, markers and colours mean.
         omitted: what of the paper's figure is left out.
         experiment: what its evidence is of.
         protocol: the settings of the experiment.
@@ -107,7 +107,7 @@ class Figure(Model):
     paper: Paper
     title: str
     caption: str
-    marks: str = ""
+    legend: str = ""
     omitted: str | None = None
     experiment: str
     protocol: SerializeAsAny[Experiment]
@@ -119,8 +119,8 @@ class Figure(Model):
 
     @property
     def full_caption(self) -> str:
-        """The caption, what the marks mean, and what of the paper's figure is left out."""
-        return " ".join(part for part in (self.caption, self.marks, self.omitted) if part)
+        """The caption, the legend, and what of the paper's figure is left out."""
+        return " ".join(part for part in (self.caption, self.legend, self.omitted) if part)
 
     @property
     def variants(self) -> dict[str, Variant]:

@@ -24,8 +24,8 @@ def add_paper(crate: Any, paper: dict[str, Any]) -> Any:
 def claims_in_words(audit: dict[str, Any], figure: str) -> str:
     """The claims whose evidence is ``paper/figure``, each with its verdict."""
     claims = (claim for paper in audit["papers"] for claim in paper["claims"] if claim["evidence"] == figure)
-    said = "; ".join(f"{claim['id'].split('/')[1]} {claim['verdict']}" for claim in claims)
-    return f"Claims that it is evidence of: {said or 'none'}."
+    verdicts = "; ".join(f"{claim['id'].split('/')[1]} {claim['verdict']}" for claim in claims)
+    return f"Claims that it is evidence of: {verdicts or 'none'}."
 
 
 def _add_review(crate: Any, audit: dict[str, Any], claim: dict[str, Any], paper: Any) -> Any:

@@ -105,14 +105,14 @@ def _say_what_it_is(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) -
     paper = next(add_paper(crate, paper) for paper in audit["papers"] if figure in paper["figures"])
     reduced = "; ".join(figure["deviations"]) or "nothing"
     what = f"{claims_in_words(audit, figure['id'])} Scale {figure['scale']}, reduced: {reduced}."
-    said = {
+    descriptions = {
         "csv": f"Table of {figure['rows']} rows: {figure['title']}. {what}",
         "json": f"Settings and provenance of {figure['id']}.",
     }
     for suffix, path in figure["files"].items():
         file = crate.get(f"figures/{path}")
         file["name"] = f"{figure['id']}, {suffix.upper()}"
-        file["description"] = said.get(suffix, f"{figure['title']}. {figure['caption']}")
+        file["description"] = descriptions.get(suffix, f"{figure['title']}. {figure['caption']}")
         file["about"] = paper
 
 

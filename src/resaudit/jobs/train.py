@@ -96,11 +96,11 @@ class Train(Job):
         """
         import torch
 
-        from resaudit.store.checkpoints import Checkpoint, heeded_signals
+        from resaudit.store.checkpoints import Checkpoint, delayed_signals
         from resaudit.training.ensemble import Descent
 
         device = torch.device(work.device)
-        with heeded_signals() as signalled:
+        with delayed_signals() as signalled:
             objective, work.record["kernel"] = self.objective(work, device)
             rates = self.rates(work.results)
             made_by = self.made_by(rates, work.record)

@@ -52,8 +52,10 @@ def _compared(fresh: Path, reference: Path, figure: Figure) -> tuple[list[str], 
         tables = read_csv(fresh), read_csv(reference)
         return others or list(disagreements(*tables, figure)), other_choices(*tables)
     except ODD_CONTENT as error:
-        told = f"{type(error).__name__}: {error}"
-        raise ResauditError(f"{fresh} cannot be compared with its reference ({told}); draw the figure again") from error
+        reason = f"{type(error).__name__}: {error}"
+        raise ResauditError(
+            f"{fresh} cannot be compared with its reference ({reason}); draw the figure again"
+        ) from error
 
 
 def _drawn(table: Path) -> Path:

@@ -44,7 +44,7 @@ class Setting:
     assumptions: tuple[str, ...]
 
 
-SAID: dict[str, type | tuple[type, ...]] = {
+EXPECTED: dict[str, type | tuple[type, ...]] = {
     "figure": str, "scale": str, "settings": dict, "values": dict, "differs from the protocol in": list, "sha256": str,
     "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
     "packages": dict, "constraints_sha256": (str, NoneType),
@@ -145,22 +145,22 @@ def read_about(csv: Path) -> dict[str, Any]:
     """
     path = csv.with_suffix(".json")
     try:
-        said: dict[str, Any] = read_json(path)
-        wrong = [key for key, kind in SAID.items() if key in said and not isinstance(said[key], kind)]
-        if wrong or "values" not in said:
+        about: dict[str, Any] = read_json(path)
+        wrong = [key for key, kind in EXPECTED.items() if key in about and not isinstance(about[key], kind)]
+        if wrong or "values" not in about:
             raise ValueError(f"{', '.join(wrong) or 'values'} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ResauditError(
             f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"
         ) from error
-    return said
+    return about
 
 
 def footer(figure: Figure, setting: Setting) -> str:
-    """What the marks mean, the scale and what it reduces, and what is assumed at the ``paper`` scale."""
+    """The legend, the scale and what it reduces, and what is assumed at the ``paper`` scale."""
     scale = f"Scale {setting.scale}: {'; '.join(setting.deviations) or 'nothing reduced'}."
     protocol = f"Assumed in the protocol: {'; '.join(setting.assumptions)}."
-    return " ".join(part for part in (figure.marks, figure.omitted, scale, protocol) if part)
+    return " ".join(part for part in (figure.legend, figure.omitted, scale, protocol) if part)
 
 
 def best_rates_of(found: Any) -> Mapping[Key, BestRate]:

@@ -95,7 +95,7 @@ def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
     yield f"  in all about {seconds / 60:.0f} min of one core, less what other figures or earlier runs share"
 
 
-def ledger_sha256(config: Config, paper: str) -> str:
+def claims_sha256(config: Config, paper: str) -> str:
     """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
     claims = {name: claim.model_dump(mode="json") for name, claim in config.claims_of(paper).items()}
     return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()

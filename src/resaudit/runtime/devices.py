@@ -43,7 +43,7 @@ def claim_device(
     if not devices:
         return None
     folder = folder or _folder_of_locks(environment)
-    said = False
+    warned = False
     while True:
         for device in devices:
             try:
@@ -55,9 +55,9 @@ def claim_device(
             if is_ours:
                 environment[VISIBLE] = device
                 return device
-        if not said:
+        if not warned:
             print(f"resaudit: waiting for one of {len(devices)} CUDA devices, all taken", file=sys.stderr, flush=True)
-            said = True
+            warned = True
         time.sleep(SECONDS_BETWEEN_TRIES)
 
 
@@ -110,6 +110,6 @@ def _folder_of_locks(environment: MutableMapping[str, str]) -> Path:
     try:
         folder.mkdir(mode=0o700, exist_ok=True)
     except OSError as error:
-        said = f"cannot make {folder} for locks: {error.strerror}; set TMPDIR to another folder"
-        raise ResauditError(said) from error
+        message = f"cannot make {folder} for locks: {error.strerror}; set TMPDIR to another folder"
+        raise ResauditError(message) from error
     return folder

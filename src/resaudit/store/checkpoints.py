@@ -52,8 +52,8 @@ class Checkpoint(Generic[State]):
             written, rest = self._path.read_bytes().split(b"\n", 1)
             if hashlib.sha256(rest).hexdigest().encode() != written:
                 raise ValueError("its bytes are not those that were written")
-            said, content = rest.split(b"\n", 1)
-            self._before = self._seconds_of_own(json.loads(said))
+            header, content = rest.split(b"\n", 1)
+            self._before = self._seconds_of_own(json.loads(header))
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 state = self._kind(**{f.name: arrays[f.name] for f in fields(self._kind)})  # type: ignore[arg-type]
         except FileNotFoundError:
@@ -64,11 +64,11 @@ class Checkpoint(Generic[State]):
         _say(f"goes on from {self._path}, {self._before:.0f} s into the work")
         return state
 
-    def _seconds_of_own(self, said: Mapping[str, Any]) -> float:
-        differing = [key for key, value in self._made_by.items() if said["made by"].get(key) != value]
+    def _seconds_of_own(self, header: Mapping[str, Any]) -> float:
+        differing = [key for key, value in self._made_by.items() if header["made by"].get(key) != value]
         if differing:
             raise ValueError(f"it is of {', '.join(f'another {key}' for key in differing)}")
-        return float(said["seconds"])
+        return float(header["seconds"])
 
     def write(self, state: State) -> None:
         """Replace the checkpoint.
@@ -116,7 +116,7 @@ def forget(folder: Path) -> None:
 
 
 @contextmanager
-def heeded_signals() -> Iterator[Callable[[], int | None]]:
+def delayed_signals() -> Iterator[Callable[[], int | None]]:
     """Let SIGTERM and SIGINT wait until the work looks for them.
 
     Yields:

@@ -33,8 +33,8 @@
     for (const part of document.querySelectorAll(".group, .paper, .all tbody")) {
       part.hidden = !all && !part.querySelector(".claim:not([hidden]), tr[data-claim]:not([hidden])");
     }
-    const said = all ? `All ${count} claims are shown.` : `${count} of ${claims.length} claims are shown.`;
-    if (shown.textContent !== said) shown.textContent = said;
+    const summary = all ? `All ${count} claims are shown.` : `${count} of ${claims.length} claims are shown.`;
+    if (shown.textContent !== summary) shown.textContent = summary;
   }
 
   function rememberInAddress() {
