@@ -45,6 +45,11 @@ def of_kind(plan: Plan, kind: type[Kind]) -> dict[str, Kind]:
     return {job.id: job for job in plan.jobs.values() if isinstance(job, kind)}
 
 
+def first_of(plan: Plan, kind: type[Kind]) -> Kind:
+    """The first of these."""
+    return next(iter(of_kind(plan, kind).values()))
+
+
 def data_of(config: Config) -> Dataset:
     """The data set that all figures of a configuration have."""
     (dataset,) = config.datasets()

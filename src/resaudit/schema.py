@@ -75,6 +75,8 @@ def _line(error: ErrorDetails, where: str) -> str:
             return f"{place} is missing; give it"
         case "too_short":
             return f"{place} is empty; give at least one"
+        case "too_long":
+            allowed = f"a list of at most {error['ctx']['max_length']}"
         case "model_type" | "dict_type":
             allowed = "a section"
         case _:
@@ -111,8 +113,9 @@ def different(values: list[T]) -> list[T]:
     Raises:
         ValueError: two are the same; the message follows the name of its place.
     """
-    if len(set(values)) < len(values):
-        raise ValueError(f"names a value twice: {shown(values)}")
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names {in_words(twice)} twice; allowed: each value once")
     return values
 
 
