@@ -75,7 +75,7 @@ def _check_form(override: Override) -> None:
     }
     if section in whole and whole[section][0]:
         raise ResauditError(f"override {override.text!r}: name a setting, as in {whole[section][1]}")
-    if section == "scale" and rest:
+    if section == "scale" and (rest or override.own):
         raise ResauditError(f"override {override.text!r}: a scale is chosen as a whole, with scale=NAME")
     if override.chooses and not isinstance(override.value, str):
         raise ResauditError(f"override {override.text!r}: one is chosen by its name, as in {override.key}=NAME")
@@ -89,13 +89,19 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     Args:
         overrides: all.
         name: ``paper/figure``.
+
+    Raises:
+        ResauditError: one sets of the figure what can only be chosen as a whole.
     """
     prefix = f"figure.{name.replace('/', '.')}."
-    return [
+    found = [
         replace(each, key=each.key.removeprefix(prefix), own=each.key.startswith(prefix))
         for each in overrides
         if each.key.startswith(prefix) or each.key.split(".")[0] in OF_FIGURES
     ]
+    for each in found:
+        _check_form(each)
+    return found
 
 
 def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
