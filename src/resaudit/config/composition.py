@@ -62,8 +62,8 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     run = _run(folder, given)
     known = list(files_of_figures(folder))
     _check_figures_named(given, known)
-    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     claims = {} if only is not None else _claims(folder, given, known)
+    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
