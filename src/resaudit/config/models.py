@@ -1,6 +1,6 @@
 """The models of the configuration: each key, its type, its bounds and its default stand here or with an experiment."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
@@ -158,24 +158,18 @@ class Figure(Model):
             given.check_width(info.data["whitening"].components)
         return given
 
-    @field_validator("assumptions")
-    @classmethod
-    def _settings_exist(cls, given: dict[str, Assumption], info: ValidationInfo) -> dict[str, Assumption]:
-        for name, assumption in given.items():
-            node: Any = {**info.data}
+    @model_validator(mode="after")
+    def _settings_exist(self) -> Self:
+        for name, assumption in self.assumptions.items():
+            node: Any = self
             for part in assumption.setting.split(".") if assumption.setting else ():
-                fields = node if isinstance(node, dict) else {key: getattr(node, key) for key in _fields(node)}
-                if "protocol" in info.data and part not in fields:
+                if not isinstance(node, Model) or part not in type(node).model_fields:
                     raise ValueError(
-                        f"has {name}.setting {assumption.setting!r}, which is no key; allowed: a key of the figure, as "
-                        "protocol.runs or dataset.name"
+                        f"has assumptions.{name}.setting {assumption.setting!r}, which is no key; allowed: a key of the "
+                        "figure, as protocol.runs or dataset.name"
                     )
-                node = fields.get(part)
-        return given
-
-
-def _fields(node: Any) -> list[str]:
-    return list(type(node).model_fields) if isinstance(node, Model) else []
+                node = getattr(node, part)
+        return self
 
 
 def _not_empty(folder: str) -> str:
