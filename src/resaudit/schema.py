@@ -67,7 +67,8 @@ def validated(kind: type[M], given: Any, where: str) -> M:
 
 
 def _line(error: ErrorDetails, where: str) -> str:
-    place = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    path = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    place = path.lstrip(".") or "the configuration"
     match error["type"]:
         case "value_error":
             return f"{place} {error['ctx']['error']}"
@@ -80,7 +81,7 @@ def _line(error: ErrorDetails, where: str) -> str:
         case "model_type" | "dict_type":
             allowed = "a section"
         case _:
-            allowed = error["msg"].removeprefix("Input should be ")
+            allowed = error["msg"].removeprefix("Input should be ").replace("String should match", "text that matches")
     return f"{place} is {shown(error['input'])}; allowed: {allowed}"
 
 

@@ -1,4 +1,4 @@
-"""Oracle: the reference tables. Sees a README whose verdicts are not those of the claims and tables that are committed."""
+"""Oracle: the reference tables. Sees a README whose verdicts are not those that the committed tables give."""
 
 import re
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from resaudit.errors import ResauditError
 
@@ -118,13 +118,16 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
     *sections, last = override.key.split(".")
     node: Any = tree
     for part in sections:
-        node = node[part] if isinstance(node, DictConfig) and part in node else None
-        if not isinstance(node, DictConfig):
-            known = ", ".join(sorted(map(str, tree)))
+        below = node.get(part)
+        if not isinstance(below, DictConfig):
+            known = ", ".join(sorted(str(key) for key, value in node.items() if isinstance(value, DictConfig)))
             raise ResauditError(
-                f"unknown configuration key {where + override.key!r}: it has no section {part!r}; {known}"
+                f"unknown configuration key {where + override.key!r}; allowed in place of {part!r}: {known or 'none'}"
             )
-    node[last] = override.value
+        node = below
+    # Of a section the keys that are named, the others stay.
+    within = isinstance(override.value, dict) and isinstance(node.get(last), DictConfig)
+    node[last] = OmegaConf.merge(node[last], override.value) if within else override.value
 
 
 def powers_of_ten(first: float, last: float, step: float) -> list[float]:
