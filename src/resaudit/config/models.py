@@ -162,7 +162,7 @@ class Figure(Model):
     def _settings_exist(self) -> Self:
         for name, assumption in self.assumptions.items():
             node: Any = self
-            for part in assumption.setting.split(".") if assumption.setting else ():
+            for part in assumption.setting.split(".") if assumption.setting is not None else ():
                 if not isinstance(node, Model) or part not in type(node).model_fields:
                     raise ValueError(
                         f"has assumptions.{name}.setting {assumption.setting!r}, which is no key; allowed: a key of the "
