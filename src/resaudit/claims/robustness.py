@@ -121,7 +121,7 @@ def matrix(plans: Plans, paper: str) -> pd.DataFrame:
                 judged[variant, name] = judgement
                 rows += _rows(variant, name, other_evidence, judgement)
     if not rows:
-        raise ResauditError(f"no claim is held against {', '.join(plans.base.figures)}; choose other figures=[…]")
+        raise ResauditError(f"no claim is checked against {', '.join(plans.base.figures)}; choose other figures=[…]")
     order = {name: position for position, name in enumerate(claims)}
     return (
         pd.DataFrame(rows)

@@ -42,7 +42,7 @@ def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
         if not chosen:
             held = dict.fromkeys(claim["evidence"].split("/")[1] for claim in claims)
             raise ResauditError(
-                f"no claim is held against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
+                f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
             )
         return chosen
     chosen = [claim for claim in claims if wanted in (claim["id"], claim["id"].split("/")[1])]
