@@ -20,6 +20,7 @@ import pytest
 
 from resaudit.config.composition import load
 from resaudit.config.models import Config
+from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
@@ -42,6 +43,12 @@ Kind = TypeVar("Kind", bound=Job)
 def of_kind(plan: Plan, kind: type[Kind]) -> dict[str, Kind]:
     """A plan's jobs of one kind, by id."""
     return {job.id: job for job in plan.jobs.values() if isinstance(job, kind)}
+
+
+def data_of(config: Config) -> Dataset:
+    """The data set that all figures of a configuration have."""
+    (dataset,) = config.datasets()
+    return dataset
 
 
 def run_planned(job: Job, results: Path, execution: Execution | None = None) -> None:
@@ -78,14 +85,14 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
 def mnist_config(tmp_path_factory: pytest.TempPathFactory) -> Config:
     config = load([f"paths.data={CHECKOUT / 'data'}"])
     with one_at_a_time(tmp_path_factory, "fetch"):
-        fetch(config.datasets()[0], CHECKOUT / "data" / "mnist")
+        fetch(data_of(config), CHECKOUT / "data" / "mnist")
     return config
 
 
 @pytest.fixture(scope="session")
 def mnist(mnist_config: Config) -> tuple[np.ndarray, np.ndarray]:
     """All training images and labels."""
-    return fetch_of(mnist_config.datasets()[0], mnist_config.paths.data).training_set()
+    return fetch_of(data_of(mnist_config), mnist_config.paths.data).training_set()
 
 
 @pytest.fixture(scope="session")

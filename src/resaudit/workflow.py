@@ -3,16 +3,27 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
+from resaudit.config.composition import datasets, load
+from resaudit.config.models import Config
 from resaudit.errors import ResauditError
+from resaudit.jobs.draw import draw_job
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
-from resaudit.plan.plan import Plan
+from resaudit.jobs.vary import vary_job
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Job
+from resaudit.plan.layout import Layout
+from resaudit.plan.plan import Plan, execution_of, fetch_of
+from resaudit.plan.plans import Plans
 from resaudit.runtime.locks import hold
 from resaudit.training.kernels.library import kernel_of
 
@@ -83,6 +94,74 @@ def check_installed_from(checkout: Path) -> None:
     package = Path(__file__).resolve().parent
     if package != (checkout / "src" / "resaudit").resolve():
         raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
+
+
+class JobsOfRules:
+    """The jobs of the rules of a run. Each stands in the plan, as a file, once it has been asked for.
+
+    Args:
+        overrides: Hydra overrides, as of :func:`resaudit.config.composition.load`.
+        folder: of the configuration files.
+        writes: whether to write jobs into the plan; jobs of Snakemake's own on other nodes must not.
+
+    Raises:
+        ResauditError: as of :func:`resaudit.config.composition.load`.
+    """
+
+    def __init__(self, overrides: Sequence[str], folder: Path, writes: bool) -> None:
+        self.plans = Plans.composed(overrides, folder)
+        self.plan = self.plans.base
+        self.execution = execution_of(self.plan.config)
+        self.files = Layout(self.plan.config.paths)
+        self.files.check_writable()
+        self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
+        self._found: dict[tuple[str, ...], Job] = {}
+
+    def write_plan(self) -> None:
+        """Write the jobs of all figures, as configured."""
+        for job in self.plan.jobs.values():
+            self._planned(job)
+
+    def of(self, rule: str, **wildcards: str) -> Job:
+        """The job of a rule, by the wildcards of its files.
+
+        Raises:
+            ResauditError: there is none in the configuration or any variant.
+        """
+        asked = (rule, *wildcards.values())
+        if asked not in self._found:
+            self._found[asked] = self._planned(self._made(rule, **wildcards))
+        return self._found[asked]
+
+    def fetching(self) -> dict[str, Fetch]:
+        """The fetching of every data set that is configured, by its name."""
+        known = datasets(self._folder, self._overrides).items()
+        made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known}
+        for job in made.values():
+            self._planned(job)
+        return made
+
+    def _made(self, rule: str, **wildcards: str) -> Job:
+        match rule:
+            case "draw" | "draw_variant":
+                name = f"{wildcards['paper']}/{wildcards['figure']}"
+                config = self.plans.under(wildcards.get("variant")).config
+                return draw_job(config.figure[name], self._of_paper.figure[name], config)
+            case "vary":
+                return vary_job(self.plans, wildcards["paper"], self._of_paper)
+            case "report":
+                return Report(self.plan.config, self._overrides)
+        return self.plans.job(f"{rule}/{wildcards['id']}")
+
+    @cached_property
+    def _of_paper(self) -> Config:
+        """The figures at scale paper, which deviations are told from."""
+        return load(["scale=paper"], self._folder, list(self.plan.figures))
+
+    def _planned(self, job: Job) -> Job:
+        if self._writes:
+            write_job(job, self.execution, self.files.results)
+        return job
 
 
 def check_kernels(plan: Plan) -> None:

@@ -7,12 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.config.composition import load
-from resaudit.papers.drawing import figure_module, read_csv
+from resaudit.papers.drawing import Setting, about, figure_module, read_csv
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
 from resaudit.plan.layout import Layout
-from resaudit.plan.plan import FigurePlan, Plan, make_plan
-from resaudit.plan.words import about
+from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.store.files import write_json
 from resaudit.store.provenance import provenance
 from tests.conftest import CHECKOUT
@@ -20,11 +19,13 @@ from tests.conftest import CHECKOUT
 OVERRIDES = ("scale=smoke", "figures=[fig04,fig07]")
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
+SETTING = Setting("smoke", None, (), ())
 
 
-def plan_in(folder: Path) -> Plan:
+def plan_in(folder: Path, *overrides: str) -> Plan:
     """The run's plan, with its results below a folder."""
-    return make_plan(load([*OVERRIDES, f"paths.results={folder / 'results'}", f"paths.figures={folder / 'figures'}"]))
+    paths = [f"paths.{key}={folder / key}" for key in ("results", "figures")]
+    return make_plan(load([*OVERRIDES, *paths, *overrides]))
 
 
 def finished_run(folder: Path) -> Plan:
@@ -37,9 +38,9 @@ def finished_run(folder: Path) -> Plan:
         if job.files:
             write_json(job.folder(layout.results) / "settings.json", job.identity)
             write_json(job.folder(layout.results) / "provenance.json", ran)
-    for name in plan.figures:
+    for name, part in plan.figures.items():
         _draw(name, layout)
-        write_json(layout.figure(name, "json"), about(plan.config, load(["scale=paper"]), name) | made_by)
+        write_json(layout.figure(name, "json"), about(part, SETTING) | made_by)
     write_json(layout.figures / "audit.json", _audit(plan, made_by))
     page = "<!doctype html><html lang='en'><title>Audit</title><p>A page.</p></html>\n"
     (layout.figures / "audit.html").write_text(page, encoding="utf-8")
@@ -73,7 +74,7 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "title": "Demystifying ResNet",
         "short": "Li, Jiao, Han, Weissman",
         "arxiv": "1611.01186",
-        "ledger": {"file": "config/claims/demystifying_resnet.yaml", "sha256": "0" * 64},
+        "ledger": {"file": "config/paper/demystifying_resnet/claims.yaml", "sha256": "0" * 64},
         "counts": {"supported": 1, "contradicted": 1, "inconclusive": 0, "not run": 1},
         "claims": claims,
         "figures": [_figure(plan, name, part, made_by) for name, part in plan.figures.items()],
@@ -109,13 +110,13 @@ def _claim(name: str, figure: str, verdict: str) -> dict[str, Any]:
 
 
 def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) -> dict[str, Any]:
-    layout, said = Layout(plan.config.paths), about(plan.config, load(["scale=paper"]), name)
+    layout, said = Layout(plan.config.paths), about(part, SETTING)
     table = layout.figure(name, "csv")
     return {
         "id": name,
         "title": part.figure.title,
         "caption": part.figure.full_caption,
-        "experiment": part.figure.experiment.value,
+        "experiment": part.figure.experiment,
         "files": {suffix: f"{name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),
         "rows": len(read_csv(table)),
@@ -124,6 +125,6 @@ def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) ->
         "deviations": said["differs from the protocol in"],
         "assumptions": [],
         "provenance": made_by | {"devices": ["cpu"], "seconds": 123.4},
-        "jobs": sorted({job.key for job in part.jobs}),
+        "jobs": sorted(key for key, job in with_inputs(part.jobs.values()).items() if job.files),
         "command": f'snakemake --cores all --config "figures=[{name.split("/")[1]}]"',
     }

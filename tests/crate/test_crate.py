@@ -20,6 +20,7 @@ from resaudit.crate.description import describe
 from resaudit.errors import ResauditError
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from tests.conftest import CHECKOUT, Command, of_kind, run_command
@@ -136,7 +137,8 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
     expected = {f"figures/{name}.{suffix}" for name in plan.figures for suffix in ("csv", "json", "pdf", "png", "svg")}
     expected |= {f"results/{job.key}/provenance.json" for job in of_kind(plan, Train).values()}
     expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Hessians).values()}
-    expected |= {f"results/whiten/{plan.data.id}/settings.json", "figures/audit.json", "figures/audit.html"}
+    expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Whiten).values()}
+    expected |= {"figures/audit.json", "figures/audit.html"}
     for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src/resaudit", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
     assert expected <= names
@@ -152,13 +154,13 @@ def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan)
     assert run["startTime"] < FINISHED
     assert {"@id": "figures/demystifying_resnet/fig04.csv"} in run["result"]
     values = {name: graph[f"#input/{name}"]["value"] for name in ("scale", "seed", "dataset", "overrides")}
-    assert values == {"scale": "smoke", "seed": 1, "dataset": "mnist", "overrides": " ".join(OVERRIDES)}
+    assert values == {"scale": "smoke", "seed": "1", "dataset": "mnist", "overrides": " ".join(OVERRIDES)}
     review = graph["#review/demystifying_resnet/smaller-loss-at-best-rate"]
     assert graph[review["reviewRating"]["@id"]]["name"] == "contradicted"
     assert graph[review["itemReviewed"]["@id"]]["isPartOf"] == {"@id": "https://arxiv.org/abs/1611.01186"}
     assert "depth-invariant-condition supported" in graph["figures/demystifying_resnet/fig04.csv"]["description"]
     data = graph["#data/mnist"]
-    images = plan.config.dataset.files["train_images"]
+    images = plan.config.datasets()[0].files["train_images"]
     assert graph[data["mainEntity"]["@id"]]["sha256"] == images.sha256
     assert graph["./"]["datePublished"] == GENERATED
     assert any(entity.get("name") == "torch" and entity["softwareVersion"] for entity in graph.values())
@@ -259,7 +261,8 @@ def lose_an_ensemble(plan: Plan) -> None:
 
 
 def lose_provenance(plan: Plan) -> None:
-    (plan.data.folder(Path(plan.config.paths.results)) / "provenance.json").unlink()
+    (job,) = of_kind(plan, Whiten).values()
+    (job.folder(Path(plan.config.paths.results)) / "provenance.json").unlink()
 
 
 def half_an_audit(plan: Plan) -> None:
@@ -276,9 +279,8 @@ def half_an_audit(plan: Plan) -> None:
         (lose_an_ensemble, "does not exist, but a figure is drawn from it"),
         (change_a_table, "fig07.csv is not the table that the audit judged"),
         (half_an_audit, "is no JSON"),
-        (lambda plan: change_audit(plan, version=2), "breaks the schema of an audit at $.version"),
+        (lambda plan: change_audit(plan, version=2), "breaks the schema of an audit: $.version is 2; allowed: 1"),
         (lambda plan: change_audit(plan, scale="paper"), "scale is paper, asked for is smoke; give the overrides"),
-        (lambda plan: setattr(plan.config, "seed", 7), "seed of demystifying_resnet/fig04 is 1, asked for is 7"),
     ],
 )
 def test_a_run_that_is_not_whole_is_not_packed(
@@ -292,3 +294,8 @@ def test_a_run_that_is_not_whole_is_not_packed(
     assert "\n" not in str(error.value)
     assert (tmp_path / "out.zip").read_bytes() == b"an older crate"
     assert {path.name for path in tmp_path.iterdir()} == {"out.zip", "results", "figures"}
+
+
+def test_a_run_of_another_seed_is_not_packed(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(ResauditError, match="seed of demystifying_resnet/fig04 is 1, asked for is 7"):
+        write_crate(plan_in(tmp_path, "seed=7"), tmp_path / "out.zip")

@@ -26,7 +26,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
 from resaudit.store.files import write_json
 
-FIGURE = Figure(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
+FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG11 = "demystifying_resnet/fig11"
 REFERENCE = pd.DataFrame({"network": list("aabb"), "run": [0, 1, 0, 1], "loss": [1.0, 2.0, np.inf, 4.0]})
 
@@ -61,9 +61,9 @@ def test_more_rows_than_the_reference_are_no_failure() -> None:
     assert failures(more) == ""
 
 
-FOLLOWED = Figure(
+FOLLOWED = Figure.model_construct(
     keys=["network", "learning_rate", "run", "epoch"],
-    tolerances={"loss": Tolerance(0.01), "index": Tolerance(eigenvalues=2)},
+    tolerances={"loss": Tolerance(relative=0.01), "index": Tolerance(eigenvalues=2)},
 )
 
 
@@ -139,14 +139,14 @@ def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Pa
 
 
 def test_every_reference_has_its_figures_keys_without_repetition() -> None:
-    for name, figure in load().every_figure():
+    for name, figure in load().figure.items():
         table = pd.read_csv(reference_file(name))
         assert not table.duplicated(figure.keys).any()
         assert set(figure.tolerances) <= set(table.columns) - set(figure.keys)
 
 
 def test_a_value_agrees_within_absolute_plus_relative_of_the_reference() -> None:
-    figure = Figure(keys=["run"], tolerances={"x": Tolerance(relative=0.1, absolute=0.01)})
+    figure = Figure.model_construct(keys=["run"], tolerances={"x": Tolerance(relative=0.1, absolute=0.01)})
     reference = pd.DataFrame({"run": [0, 1, 2], "x": [1.0, 0.0, np.nan]})
     assert not list(disagreements(reference.assign(x=[1.1, 0.009, np.nan]), reference, figure))
     assert list(disagreements(reference.assign(x=[1.115, 0.0, np.nan]), reference, figure))

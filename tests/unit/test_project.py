@@ -9,7 +9,7 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from resaudit.config.composition import load
+from resaudit.config.composition import files_of_figures
 from resaudit.papers.drawing import figure_module
 from tests.conftest import CHECKOUT
 
@@ -67,11 +67,11 @@ def test_environment_installs_the_project_and_allows_its_pythons() -> None:
 
 
 def test_every_figure_has_a_module_and_starts_with_its_command() -> None:
-    for name, _ in load().every_figure():
+    for name, file in files_of_figures(CHECKOUT / "config").items():
         module = figure_module(name)
         assert callable(module.table)
         assert callable(module.plot)
-        first = (CHECKOUT / "config" / "figure" / f"{name}.yaml").read_text(encoding="utf-8").splitlines()[0]
+        first = file.read_text(encoding="utf-8").splitlines()[0]
         assert first == f'# snakemake --cores all --config "figures=[{name.split("/")[1]}]"'
 
 

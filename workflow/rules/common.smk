@@ -1,23 +1,18 @@
 # The configuration, composed and checked before any job starts, and the few functions that rules share.
 import shlex
 import sys
-from functools import cache
 from pathlib import Path
 
-from resaudit.config.composition import datasets, load
 from resaudit.config.models import CONTROL
-from resaudit.jobs.draw import draw_job
-from resaudit.jobs.report import Report
-from resaudit.jobs.vary import vary_job
 from resaudit.papers.formats import FORMATS
 from resaudit.plan.code import code_sha256
-from resaudit.plan.files import kind_named, plan_file, write_job
+from resaudit.plan.files import kind_named, plan_file
 from resaudit.plan.layout import Layout
-from resaudit.plan.plan import execution_of, fetch_of
-from resaudit.plan.plans import Plans, evidence_figures
+from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.workflow import (
+    JobsOfRules,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
@@ -27,28 +22,23 @@ from resaudit.workflow import (
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
-    OVERRIDES = overrides_from(config)
-    CONFIG = Path(workflow.basedir) / "config"
-    PLANS = Plans.composed(OVERRIDES, CONFIG)
-    PLAN = PLANS.base
-    FILES = Layout(PLAN.config.paths)
-    FILES.check_writable()
-    check_kernels(PLAN)
-    DATASETS = {name: fetch_of(found, PLAN.config.paths.data) for name, found in datasets(CONFIG, OVERRIDES).items()}
-    # The device is decided once, here, and stands in each job's file.
-    OF_PAPER = load(["scale=paper"], CONFIG, [*PLAN.figures])
-    EXECUTION = execution_of(PLAN.config)
-    PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
+    JOBS = JobsOfRules(overrides_from(config), Path(workflow.basedir) / "config", workflow.is_main_process)
+    check_kernels(JOBS.plan)
+    JOBS.write_plan()
+    DATASETS = JOBS.fetching()
 
-# A job that waits for its GPU would keep a processor from jobs that want none.
-if PLAN.config.device == "auto" and EXECUTION.device == "cuda" and "gpu" not in workflow.global_resources:
-    workflow.register_resource("gpu", len(visible_devices()))
-
+PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
+PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
+
+# A job that waits for its GPU would keep a processor from jobs that want none.
+ON_GPU = JOBS.execution.device == "cuda"
+if ON_GPU and PLAN.config.device == "auto" and "gpu" not in workflow.global_resources:
+    workflow.register_resource("gpu", len(visible_devices()))
 
 
 wildcard_constraints:
@@ -64,58 +54,17 @@ onstart:
         sweep(RESULTS, FILES.figures)
 
 
-@cache
-def planned(kind, id):
-    """A job by its id, which now stands in the plan."""
+def job(rule, wildcards):
     with errors_in_one_line():
-        return in_plan(PLANS.job(f"{kind}/{id}"))
+        return JOBS.of(rule, **dict(wildcards.items()))
 
 
-def in_plan(job):
-    if workflow.is_main_process:
-        write_job(job, EXECUTION, RESULTS)
-    return job
-
-
-for job in [*PLAN.jobs.values(), *DATASETS.values()]:
-    in_plan(job)
-
-
-@cache
-def drawing(paper, figure, variant=None):
-    """The job that draws a figure."""
-    name = f"{paper}/{figure}"
-    config = PLANS.under(variant).config
-    return in_plan(draw_job(config.figure[name], OF_PAPER.figure[name], config))
-
-
-@cache
-def varying(paper):
-    """The job that judges a paper's claims under every variant."""
-    with errors_in_one_line():
-        return in_plan(vary_job(PLANS, paper, OF_PAPER))
-
-
-REPORT = in_plan(Report(PLAN.config, tuple(OVERRIDES)))
-
-
-def job_of(kind):
-    """The job of a rule's wildcards."""
-    of_kind = {
-        "draw": lambda wildcards: drawing(wildcards.paper, wildcards.figure),
-        "draw_variant": lambda wildcards: drawing(wildcards.paper, wildcards.figure, wildcards.variant),
-        "vary": lambda wildcards: varying(wildcards.paper),
-        "report": lambda wildcards: REPORT,
-    }
-    return of_kind.get(kind, lambda wildcards: planned(kind, wildcards.id))
-
-
-def inputs_of(kind):
-    """What a kind's jobs read; the plan only says what they are, so that its date is of no account."""
+def inputs_of(rule):
+    """What a rule's jobs read. The plan only says what they are, so its date does not count."""
 
     def of(wildcards):
-        job = job_of(kind)(wildcards)
-        return [ancient(plan_file(RESULTS, job.key)), *job.reads(RESULTS)]
+        asked = job(rule, wildcards)
+        return [ancient(plan_file(RESULTS, asked.key)), *asked.reads(RESULTS)]
 
     return of
 
@@ -124,49 +73,44 @@ def outputs_of(kind):
     return [RESULTS / kind / "{id}" / name for name in (*kind_named(kind).files, "settings.json", "provenance.json")]
 
 
-def cost_of(kind, wildcards):
-    return job_of(kind)(wildcards).cost(EXECUTION)
+def key_of(rule):
+    """Changes with whatever a job's result depends on, except its inputs' bytes and the code."""
+    return lambda wildcards: job(rule, wildcards).key
 
 
-def key_of(kind):
-    """Changes with whatever a job's result depends on but its inputs' bytes and the code."""
-    return lambda wildcards: job_of(kind)(wildcards).key
+def threads_of(rule):
+    return lambda wildcards: job(rule, wildcards).cost(JOBS.execution).threads
 
 
-def threads_of(kind):
-    return lambda wildcards: cost_of(kind, wildcards).threads
+def mem_mb_of(rule):
+    return lambda wildcards, attempt: job(rule, wildcards).cost(JOBS.execution).megabytes_asked(attempt)
 
 
-def mem_mb_of(kind):
-    return lambda wildcards, attempt: cost_of(kind, wildcards).megabytes_asked(attempt)
+def runtime_of(rule):
+    return lambda wildcards, attempt: job(rule, wildcards).cost(JOBS.execution).minutes_asked(attempt)
 
 
-def runtime_of(kind):
-    return lambda wildcards, attempt: cost_of(kind, wildcards).minutes_asked(attempt)
-
-
-def gpus_of(kind):
-    return lambda wildcards: int(EXECUTION.device == "cuda" and cost_of(kind, wildcards).wants_gpu)
+def gpus_of(rule):
+    return lambda wildcards: int(ON_GPU and job(rule, wildcards).cost(JOBS.execution).wants_gpu)
 
 
 def code(*modules):
-    """Changes with whatever these modules of resaudit compute with: as a param, it makes Snakemake run a job again."""
-    return code_sha256(*(f"resaudit.{module}" for module in modules))
-
-
-def figure_files(name):
-    return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
+    """Changes with whatever these modules compute with: as a param, it makes Snakemake run a job again."""
+    return code_sha256(*(name if name.startswith("resaudit.") else f"resaudit.{name}" for name in modules))
 
 
 def code_of_figure(wildcards):
     experiment = type(PLAN.config.figure[f"{wildcards.paper}/{wildcards.figure}"].protocol).__module__
-    return code("jobs.draw", f"papers.{wildcards.paper}.{wildcards.figure}", experiment.removeprefix("resaudit."))
+    return code("jobs.draw", f"papers.{wildcards.paper}.{wildcards.figure}", experiment)
 
 
 def code_of_claims(module):
     claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
-    checks = {type(check).__module__ for claim in claims for check in claim.checks.values()}
-    return code(module, *(check.removeprefix("resaudit.") for check in checks))
+    return code(module, *{type(check).__module__ for claim in claims for check in claim.checks.values()})
+
+
+def figure_files(name):
+    return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
 
 
 def matrices(_wildcards):

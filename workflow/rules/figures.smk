@@ -26,8 +26,8 @@ rule draw:
     params:
         code=code_of_figure,
         job=key_of("draw"),
-        title=lambda wildcards: drawing(wildcards.paper, wildcards.figure).figure.title,
-        caption=lambda wildcards: drawing(wildcards.paper, wildcards.figure).figure.full_caption,
+        title=lambda wildcards: job("draw", wildcards).figure.title,
+        caption=lambda wildcards: job("draw", wildcards).figure.full_caption,
     shell:
         RUN
 

@@ -78,17 +78,24 @@ def files_of_figures(folder: Path) -> dict[str, Path]:
 
 
 def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
-    """Every configured data set by name, with the overrides that apply to all data sets."""
-    given = [override for override in parsed(overrides) if override.key.startswith("dataset.")]
-    found = {}
+    """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
+    given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
     for file in sorted(folder.glob("dataset/*.yaml")):
-        with _one_line_errors():
-            tree = OmegaConf.create({"dataset": OmegaConf.load(file)})
-            for override in given:
-                set_in(tree, override)
-            plain: Any = OmegaConf.to_container(tree, resolve=True)
-            found[file.stem] = validated(Dataset, plain["dataset"], "dataset")
+        try:
+            found[file.stem] = _dataset(file, given)
+        except ResauditError:
+            # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
+            found[file.stem] = _dataset(file, ())
     return found
+
+
+def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
+    with _one_line_errors():
+        tree = OmegaConf.create({"dataset": OmegaConf.load(file)})
+        for override in given:
+            set_in(tree, override)
+        plain: Any = OmegaConf.to_container(tree, resolve=True)
+    return validated(Dataset, plain["dataset"], "dataset")
 
 
 def _run(folder: Path, given: Sequence[Override]) -> Run:

@@ -18,7 +18,7 @@ LARGEST_SEED = 2**63 - 1
 Device = Literal["auto", "cpu", "cuda"]
 """Where jobs that want a GPU run; ``auto``: on CUDA if torch can use it."""
 Kernel = Literal["auto", "fused", "torch"]
-"""What computes networks with activations: the ``fused`` kernel, ``torch``, or ``auto`` (fused on a CPU if possible)."""
+"""What computes networks with activations; ``auto``: the fused kernel on a CPU if possible, else torch."""
 
 
 class Whitening(Model):
@@ -162,20 +162,16 @@ class Figure(Model):
     @classmethod
     def _settings_exist(cls, given: dict[str, Assumption], info: ValidationInfo) -> dict[str, Assumption]:
         for name, assumption in given.items():
-            node: Any = {**info.data}
-            for part in assumption.setting.split(".") if assumption.setting else ():
-                fields = node if isinstance(node, dict) else {key: getattr(node, key) for key in _fields(node)}
-                if "protocol" in info.data and part not in fields:
+            node: Any = info.data
+            for part in assumption.setting.split(".") if assumption.setting is not None and "protocol" in node else ():
+                known = node if node is info.data else dict(node) if isinstance(node, Model) else {}
+                if part not in known:
                     raise ValueError(
                         f"has {name}.setting {assumption.setting!r}, which is no key; allowed: a key of the figure, as "
                         "protocol.runs or dataset.name"
                     )
-                node = fields.get(part)
+                node = known[part]
         return given
-
-
-def _fields(node: Any) -> list[str]:
-    return list(type(node).model_fields) if isinstance(node, Model) else []
 
 
 def _not_empty(folder: str) -> str:

@@ -1,4 +1,4 @@
-"""Progress of long loops: a bar on a terminal, a line every few seconds in a log. A full disk does not stop the loop."""
+"""Progress of long loops: a bar on a terminal, a line every few seconds in a log. A full disk stops nothing."""
 
 import sys
 import time
