@@ -1,6 +1,6 @@
-"""The command ``resaudit``, called by Snakemake's rules and usable by hand.
+"""The command ``resaudit``: Snakemake's rules call it, and so can you.
 
-Heavy modules are imported by the subcommand that needs them, so that the light ones start at once.
+Each subcommand imports the heavy modules that it needs, so that the others start at once.
 """
 
 import os
@@ -21,15 +21,15 @@ if TYPE_CHECKING:
 Overrides = tuple[str, ...]
 Command = Callable[..., None]
 REQUEUE = 85
-"""Exit status of a job that left a checkpoint on SIGTERM: what a scheduler can be told to queue again."""
+"""Exit status of a job that wrote a checkpoint on SIGTERM; a scheduler can requeue jobs with this status."""
 
 
 def main() -> int:
     """Run one subcommand.
 
     Returns:
-        The exit status: 0, 1 for an error said in one line, 2 for bad usage, 130 interrupted, and :data:`REQUEUE` where
-        SIGTERM ended a job whose checkpoint the next run goes on from.
+        The exit status: 0; 1 after a one-line error; 2 for bad usage; 130 if interrupted; :data:`REQUEUE` if SIGTERM
+        ended a job that the next run resumes.
     """
     try:
         return _run()
@@ -41,7 +41,7 @@ def _run() -> int:
     try:
         cli.main(standalone_mode=False)
     except ResauditError as error:
-        # Standard error may be a log on the very disk that is full.
+        # Standard error may be a log on a full disk.
         say(f"resaudit: error: {error}", else_to=sys.stdout)
         return 1
     except Interrupted as stop:
@@ -73,12 +73,12 @@ def _with_overrides(command: Command) -> Command:
 
 
 def _threads(command: Command) -> Command:
-    """A bound on every numerical library's threads, set before any of them is imported."""
+    """Bound the threads of every numerical library, before any of them is imported."""
 
     def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
         for library in ("OMP", "MKL", "OPENBLAS"):
             os.environ[f"{library}_NUM_THREADS"] = str(threads)
-        # Threads that wait shall sleep: those of torch would else take the cores from the fused kernel's.
+        # Waiting threads sleep: torch's would take the cores from the fused kernel's.
         os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
     option = click.option(
@@ -104,7 +104,7 @@ def _plan_of_figure(figure: str, overrides: Overrides) -> tuple["Plan", str]:
     from resaudit.config.composition import config_folder, files_of_figures, load
     from resaudit.plan.plan import make_plan
 
-    # One named in full is composed alone; of a short name all have to be looked at.
+    # A full name needs only its own figure; a short name needs all.
     config = load(overrides, only=[figure] if figure in files_of_figures(config_folder()) else None)
     name = config.resolve_figure(figure)
     return make_plan(config.model_copy(update={"figures": [name]})), name
@@ -121,7 +121,7 @@ def _plan_of_figure(figure: str, overrides: Overrides) -> tuple["Plan", str]:
 )
 @_threads
 def run(job: str, results: Path) -> None:
-    """Run one job, KIND/ID, as its file results/plan/KIND/ID.json says; its inputs must be there."""
+    """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
     from resaudit.jobs.runner import run_job
 
     run_job(job, results)
@@ -133,7 +133,7 @@ def run(job: str, results: Path) -> None:
 @click.option("--markdown", is_flag=True, help="As a table in Markdown.")
 @_with_overrides
 def audit(wanted: str | None, strict: bool, markdown: bool, overrides: Overrides) -> None:
-    """Print the verdict on every claim, from the tables drawn here."""
+    """Print the verdict on every claim, from the tables in figures/."""
     plan = _plan(overrides)
     from resaudit.claims.terminal import run_audit
 
@@ -154,7 +154,7 @@ def list_figures(overrides: Overrides) -> None:
 @click.argument("figure")
 @_with_overrides
 def explain(figure: str, overrides: Overrides) -> None:
-    """Say what FIGURE is drawn from: protocol, assumptions, ensembles, cost, files."""
+    """Show what FIGURE is drawn from: protocol, assumptions, jobs, cost, files."""
     from resaudit.config.composition import load
     from resaudit.plan.words import explain as lines_about
 
@@ -166,7 +166,7 @@ def explain(figure: str, overrides: Overrides) -> None:
 @cli.command()
 @_with_overrides
 def compare(overrides: Overrides) -> None:
-    """Compare the tables drawn here with those in figures/reference, within the stated tolerances."""
+    """Compare the tables in figures/ with those in figures/reference, within the stated tolerances."""
     plan = _plan(overrides)
     from resaudit.papers.comparison import compare_with_references
 
@@ -177,7 +177,7 @@ def compare(overrides: Overrides) -> None:
 @cli.command()
 @_with_overrides
 def reference(overrides: Overrides) -> None:
-    """Make the tables drawn here the references in figures/reference, to be committed."""
+    """Copy the tables in figures/ to figures/reference, to be committed."""
     plan = _plan(overrides)
     from resaudit.papers.comparison import write_references
 

@@ -1,20 +1,20 @@
-"""The exceptions that a user is meant to read."""
+"""The exceptions whose text users read."""
 
 
 class ResauditError(Exception):
-    """Bad input or a missing piece; its text is one line: what is wrong, what is allowed, what to do."""
+    """Bad input or a missing file; its text is one line: what is wrong, what is allowed, what to do."""
 
     def __str__(self) -> str:
         return in_one_line(super().__str__())
 
 
 def in_one_line(text: str) -> str:
-    """A text without line breaks: what other libraries or a file's content say of themselves may have some."""
+    """A text without line breaks, which messages of other libraries may contain."""
     return " ".join(text.splitlines())
 
 
 class Interrupted(Exception):
-    """A signal asked the process to stop, and it did so with nothing lost.
+    """A signal stopped the process; its work is in a checkpoint.
 
     Attributes:
         signal: its number.

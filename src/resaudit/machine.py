@@ -1,4 +1,4 @@
-"""The class of machine that a result was computed on: within one class the same settings give the same bytes."""
+"""The machine class of a result: within one class the same settings give the same bytes."""
 
 import os
 import platform
@@ -14,15 +14,15 @@ from resaudit.runtime.extensions import VECTOR_BITS
 from resaudit.training.kernels import library as fused
 
 SWITCHES = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", VECTOR_BITS)
-"""Environment variables by which a machine computes as one of another class would."""
+"""Environment variables that make a machine compute like another class."""
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def machine_class(device: str) -> dict[str, Any]:
-    """All of a machine that the last digits of a result depend on, as far as it can be asked.
+    """The properties of this machine that the last digits of a result depend on.
 
     Args:
-        device: what computes, "cpu" or a GPU's name.
+        device: "cpu" or a GPU's name.
     """
     return {
         "device": device,
@@ -36,10 +36,10 @@ def machine_class(device: str) -> dict[str, Any]:
 
 
 def processor(cpu_info: Path = _CPU_INFO) -> str:
-    """The processor's model, with the numbers by which its maker tells models of one name apart.
+    """The processor's model name with its family, model and stepping numbers.
 
     Args:
-        cpu_info: where Linux describes it; where there is no such file, what Python knows is taken.
+        cpu_info: Linux's description; without this file, the name that Python reports.
     """
     if not cpu_info.is_file():
         return platform.processor() or platform.machine()
@@ -50,7 +50,7 @@ def processor(cpu_info: Path = _CPU_INFO) -> str:
 
 
 def _torch_blas(build: str) -> str:
-    """The library of linear algebra that torch was built with, from its own description.
+    """The BLAS that torch was built with, from torch's own description.
 
     >>> _torch_blas("Intel(R) oneAPI Math Kernel Library Version 2024.2-Product Build 1; BLAS_INFO=mkl, LAPACK=1")
     'mkl 2024.2'

@@ -1,4 +1,4 @@
-"""Models of the configuration, and their errors in one line each."""
+"""Base classes of the pydantic models, and validation errors in one line."""
 
 import unicodedata
 from collections.abc import Iterator
@@ -11,14 +11,14 @@ from resaudit.errors import ResauditError
 
 LONGEST_TEXT = 10_000
 LONGEST_LIST = 8
-"""Of which every value is shown."""
+"""Longer lists are abbreviated."""
 _LONGEST_SHOWN = 40
-# Line breaks, other control characters, and halves of characters, which no file can hold.
+# Line breaks, other control characters, and lone surrogates, which UTF-8 cannot encode.
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
 
 
 class Closed(BaseModel):
-    """Known keys only, no type converted, finite numbers."""
+    """A strict, frozen model: known keys only, no type conversion, finite numbers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
 
@@ -33,7 +33,7 @@ class Closed(BaseModel):
 
 
 class Model(Closed):
-    """A section of the configuration, whose texts are of one line."""
+    """A section of the configuration; its strings have one line each."""
 
     @field_validator("*")
     @classmethod
@@ -48,7 +48,7 @@ T = TypeVar("T")
 
 
 def validated(kind: type[M], given: Any, where: str) -> M:
-    """A model of what was given.
+    """Validate plain values against a model.
 
     Args:
         kind: the model.
@@ -56,7 +56,7 @@ def validated(kind: type[M], given: Any, where: str) -> M:
         where: the place of ``given``, as a dotted path.
 
     Raises:
-        ResauditError: the first error (where, what was given, what is allowed), and how many others there are.
+        ResauditError: the first error (place, value given, values allowed) and the number of others.
     """
     try:
         return kind.model_validate(given)
@@ -86,13 +86,13 @@ def _line(error: ErrorDetails, where: str) -> str:
 
 
 def shown(value: Any) -> str:
-    """A value as Python writes it, shortened."""
+    """A value's ``repr``, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
 
 
 def in_words(value: Any) -> str:
-    """A setting in a few words, to be read.
+    """A setting in a few words, for people.
 
     >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None)
     ('1, 2.5, yes', '0 … 8 (9 values)', 'all')
@@ -109,10 +109,10 @@ def in_words(value: Any) -> str:
 
 
 def different(values: list[T]) -> list[T]:
-    """A list whose values are different.
+    """Check that a list has no duplicates.
 
     Raises:
-        ValueError: two are the same; the message follows the name of its place.
+        ValueError: it has; the message continues the place's name.
     """
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
@@ -121,10 +121,10 @@ def different(values: list[T]) -> list[T]:
 
 
 def check_text(text: str) -> None:
-    """Check that a text is short and can be printed in one line.
+    """Check that a text is short and fits on one line.
 
     Raises:
-        ValueError: it is not; the message follows the name of its place.
+        ValueError: it does not; the message continues the place's name.
     """
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")

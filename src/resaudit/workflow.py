@@ -1,4 +1,4 @@
-"""What the Snakefile needs: its command line turned into overrides, and one run at a time in a folder."""
+"""Helpers of the Snakefile: ``--config`` as Hydra overrides, checks before the first job, one run per folder."""
 
 import os
 import re
@@ -28,13 +28,13 @@ from resaudit.runtime.locks import hold
 from resaudit.training.kernels.library import kernel_of
 
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
-"""What Hydra takes for another value than the text, where it has no quotes."""
+"""Words that Hydra reads as another type unless they are quoted."""
 
 
 def overrides_from(config: Mapping[str, Any]) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
-    ``overrides`` is a list of them, or text with commas or spaces between; every other key is one itself.
+    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself.
 
     Raises:
         ResauditError: a key has no value.
@@ -48,7 +48,7 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
     if empty:
         raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
     named = [
-        # A text by itself is left to Hydra, which may see more in it.
+        # Plain text goes to Hydra unquoted: it may be a list or a number.
         f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
         for key, value in config.items()
         if key != "overrides"
@@ -58,7 +58,7 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
 
 
 def _as_hydra(value: Any) -> str:
-    """What Hydra reads as this value of YAML's."""
+    """A YAML value in Hydra's override syntax."""
     if isinstance(value, Mapping):
         return f"{{{','.join(f'{key}:{_as_hydra(item)}' for key, item in value.items())}}}"
     if isinstance(value, list):
@@ -86,10 +86,10 @@ def _split(text: str) -> list[str]:
 
 
 def check_installed_from(checkout: Path) -> None:
-    """See that the package at work is the one beside the Snakefile, whose files its rules watch.
+    """Check that the imported package is the one beside the Snakefile, whose files the rules watch.
 
     Raises:
-        ResauditError: it is another.
+        ResauditError: it is another one.
     """
     package = Path(__file__).resolve().parent
     if package != (checkout / "src" / "resaudit").resolve():
@@ -165,7 +165,7 @@ class JobsOfRules:
 
 
 def check_kernels(plan: Plan) -> None:
-    """Warn before any job starts where networks with activations will train slowly, for want of the compiled kernel.
+    """Warn before any job starts if networks with activations will train slowly without the compiled kernel.
 
     Raises:
         ResauditError: the fused kernel is wanted on the CPU and cannot be used.
@@ -184,7 +184,7 @@ def check_kernels(plan: Plan) -> None:
 
 @contextmanager
 def errors_in_one_line() -> Iterator[None]:
-    """End the process with one line and status 1 where a user is to read an error, not a traceback."""
+    """End the process with status 1 and the error's one line instead of a traceback."""
     try:
         yield
     except ResauditError as error:
@@ -192,9 +192,9 @@ def errors_in_one_line() -> Iterator[None]:
 
 
 def hold_lock(folder: Path) -> None:
-    """Hold a lock on a results folder until this process ends; where its file system has no flock, warn and go on.
+    """Hold a lock on a results folder until this process ends; without flock, warn and continue.
 
-    Snakemake's own lock cannot stand in: it is chosen before the Snakefile is read (``nolock`` in profiles/default).
+    Snakemake's own lock cannot replace it: the profile disables that (``nolock``) before the Snakefile is read.
 
     Raises:
         ResauditError: another process holds the lock, or the folder cannot be written to.

@@ -11,7 +11,7 @@ from resaudit.plan.plans import Plans
 
 
 def test_figures_without_claims_have_no_verdicts() -> None:
-    without = "no claim is held against demystifying_resnet/fig10; "
+    without = "no claim is checked against demystifying_resnet/fig10; "
     claims = [{"id": "paper/claim", "evidence": "demystifying_resnet/fig04"}]
     with pytest.raises(ResauditError, match=f"{without}figures with claims: fig04"):
         _chosen(claims, None, make_plan(load(["figures=[fig10]"])))

@@ -147,7 +147,7 @@ def test_kills_of_a_laptop_run_lose_no_byte(mnist_config: Config, tmp_path: Path
     def finish(folder: Path) -> Completed:
         last = run_command(*command, cwd=folder, timeout=7200)
         assert drawn(folder, "csv") == drawn(tmp_path / "undisturbed", "csv")
-        assert any("goes on from" in f.read_text() for f in folder.glob("results/logs/train/*.log")), PAPER
+        assert any("resumes from" in f.read_text() for f in folder.glob("results/logs/train/*.log")), PAPER
         return last
 
     (tmp_path / "kills").mkdir()

@@ -139,7 +139,7 @@ def test_a_checkpoint_of_something_else_is_refused_and_said(
 ) -> None:
     kept_state(tmp_path, moments)
     assert checkpoint(tmp_path).read() is not None
-    assert "goes on from" in capsys.readouterr().err
+    assert "resumes from" in capsys.readouterr().err
     assert checkpoint(tmp_path, **made_by).read() is None
     assert f"{said}; starting afresh" in capsys.readouterr().err
 
@@ -227,7 +227,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
             os.kill(os.getpid(), number)
         kept.keep(state, signalled())
 
-    with delayed_signals() as signalled, pytest.raises(Interrupted, match="the next run goes on from there") as stopped:
+    with delayed_signals() as signalled, pytest.raises(Interrupted, match="the next run resumes from there") as stopped:
         run(objective, weights, None, after)
     assert stopped.value.signal == number
     assert signal.getsignal(number) is before

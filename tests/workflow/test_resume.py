@@ -88,7 +88,7 @@ def stopped_after(folder: Path, job: Train, number: int, checkpoints: int) -> tu
 def ends_the_same(folder: Path, job: Train, undisturbed: bytes, environment: dict[str, str] | None = None) -> None:
     again = run(folder, job, environment)
     assert again.returncode == 0, again.stderr
-    assert "goes on from" in again.stderr
+    assert "resumes from" in again.stderr
     assert result_of(folder, job).read_bytes() == undisturbed
     assert not checkpoint_of(folder, job).parent.exists()
 

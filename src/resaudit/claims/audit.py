@@ -1,4 +1,4 @@
-"""The audit: every claim with its verdict and all that it rests on, as one JSON-able dictionary (docs/audit.md)."""
+"""The audit: every claim with its verdict and evidence, as one JSON-able dictionary (docs/audit.md)."""
 
 import math
 from collections.abc import Mapping, Sequence
@@ -26,15 +26,15 @@ Json = dict[str, Any]
 def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str, Drawn]]:
     """The judgement on every claim of a paper, by id, and the figures that were drawn, by name.
 
-    The figures that the plan chooses must be what it asks for; others count if they are, whenever they were drawn.
+    A chosen figure must have the plan's settings; another figure counts only if it has them.
 
     Args:
-        plan: what was asked for.
-        every: the same with every figure in it.
+        plan: with the chosen figures.
+        every: the same with every figure.
         paper: its id.
 
     Raises:
-        ResauditError: a table is not what it should be.
+        ResauditError: a table is damaged or of other settings.
     """
     figures, reasons = _drawn_figures(plan, every, paper)
     judgements = {}
@@ -46,7 +46,7 @@ def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgemen
 
 
 def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
-    """The figures of a paper that were drawn as the plan asks, and why others that were drawn do not count."""
+    """The figures of a paper that match the plan, and for the other drawn ones the reason why they do not."""
     figures: dict[str, Drawn] = {}
     reasons: dict[str, str] = {}
     for name in every.figures:
@@ -73,14 +73,14 @@ def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
 
 
 def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
-    """The audit of what has been drawn.
+    """The audit of the drawn figures.
 
     Args:
-        plan: what was asked for.
+        plan: with the chosen figures.
         overrides: as they were given.
 
     Raises:
-        ResauditError: a table is not what it should be, or nothing has been drawn.
+        ResauditError: a table is damaged or of other settings, or nothing has been drawn.
     """
     every = make_plan(plan.config.model_copy(update={"figures": []}))
     papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
@@ -229,7 +229,7 @@ def _assumptions(part: FigurePlan) -> list[Json]:
 
 
 def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
-    """How the figure was drawn, with the devices and seconds of the jobs whose results it shows."""
+    """The provenance of the drawing, with the devices and seconds of its jobs."""
     jobs = [ran for ran in map(_ran, folders) if ran]
     keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")
     drawing = {key: figure.about[key] for key in keys}
@@ -240,7 +240,7 @@ def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
 
 
 def _ran(folder: Path) -> Json:
-    """A job's provenance; nothing where its results have been cleared away since.
+    """A job's provenance; empty if its results have been removed since.
 
     Raises:
         ResauditError: it is damaged.
@@ -269,12 +269,12 @@ def _robustness(robustness: Robustness, claims_sha256: str, figures: Mapping[str
 
 
 def command_for(figure: str, overrides: Sequence[str]) -> str:
-    """What draws one figure again, with the same overrides."""
+    """The command that draws one figure again, with the same overrides."""
     others = [override for override in overrides if not override.startswith("figures=")]
     given = f" 'overrides=[{','.join(others)}]'" if others else ""
     return f"snakemake --cores all --config 'figures=[{figure}]'{given}"
 
 
 def finite(number: float) -> float | None:
-    """A number as JSON has it: None where it is not finite."""
+    """A number for JSON: None if it is not finite."""
     return number if math.isfinite(number) else None

@@ -16,9 +16,9 @@ class Needs(Model):
     """The least evidence for a verdict.
 
     Attributes:
-        runs: of every setting that is compared.
-        depths: that must be in the table.
-        scales: that count.
+        runs: of every compared setting.
+        depths: that the table must have.
+        scales: that count as evidence.
     """
 
     runs: Annotated[int, Field(ge=1)] = 1
@@ -46,11 +46,11 @@ class Claim(Model):
     Attributes:
         statement: the claim in our words.
         where: its place in the paper.
-        kind: a mathematical statement, one about measurements with a spread, or one that is counted.
+        kind: a mathematical statement, a statement about runs with a spread, or a count.
         evidence: the figure of the same paper whose table is checked.
-        not_yet: why that figure is not here yet; the claim is ``not run``.
+        not_yet: why that figure does not exist yet; the claim is ``not run``.
         reading: how its vague words are made exact.
-        reason: why they are read so.
+        reason: for the reading.
         checks: by name within the claim, ``{check: NAME, …}`` with the check's parameters; all must hold.
         needs: the least evidence for a verdict.
     """

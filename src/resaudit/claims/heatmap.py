@@ -1,4 +1,4 @@
-"""The matrix claim x variant as a heat map that is read without a manual."""
+"""The matrix claim x variant as a heat map."""
 
 from collections.abc import Mapping
 
@@ -19,9 +19,9 @@ _LOOKS = {
 
 
 def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
-    """A heat map: what became of each claim (row) under each reading (column), in words and colour.
+    """A heat map of verdicts, in words and colour: claims in rows, readings in columns.
 
-    Where a claim's evidence does not depend on a variant, the cell is pale, with a dot: the verdict is the control's.
+    A pale cell with a dot: the claim's evidence does not depend on the variant; the verdict is the control's.
     """
     claims, variants = list(table["claim"].unique()), list(table["variant"].unique())
     cells = table.drop_duplicates(["claim", "variant"]).set_index(["claim", "variant"])

@@ -1,6 +1,6 @@
-"""Confidence intervals over runs: the jackknife with Student's t, on a log scale for what is positive.
+"""Confidence intervals over runs: the jackknife with Student's t, on a log scale for positive effects.
 
-docs/intervals.md says how often they cover. An effect is computed from the means over runs and, in the same way, from
+docs/intervals.md has their measured coverage. An effect is computed from the means over runs and, in the same way, from
 the means with each run left out in turn (Quenouille 1956). Its standard error is the jackknife's, its interval that of
 Student's t (Tukey 1958). For the mean of a quantity of each run (a logarithm, a slope, the logarithm of a ratio) this
 is exactly the paired t-interval.
@@ -20,11 +20,11 @@ def replicate_means(values: np.ndarray) -> np.ndarray:
     """The mean over runs, then the means with each run left out in turn.
 
     Args:
-        values: shape (runs,) or (runs, k). NaN: the run has no value there and does not count, so that leaving it out
-            changes nothing. Infinite: the run diverged; so is every mean that it is in (both ways at once: NaN).
+        values: shape (runs,) or (runs, k). NaN: the run has no value and does not count, so that leaving it out changes
+            nothing. Infinite: the run diverged, and so does every mean with it (both signs: NaN).
 
     Returns:
-        Shape (1 + runs,) or (1 + runs, k); NaN where no run is left.
+        Shape (1 + runs,) or (1 + runs, k); NaN if no run is left.
     """
     if not len(values):
         return np.full((1, *values.shape[1:]), np.nan)
@@ -32,7 +32,7 @@ def replicate_means(values: np.ndarray) -> np.ndarray:
     least = np.where(finite, values, np.inf).min(axis=0)
     least = np.where(np.isfinite(least), least, 0.0)
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        # Sums of what is not negative, to either side of the run left out: nothing cancels, equal runs stay equal.
+        # Sums of non-negative terms on either side of the run left out: nothing cancels, equal runs stay equal.
         above = np.where(known, values - least, 0.0)
         before, after = np.cumsum(above, axis=0), np.cumsum(above[::-1], axis=0)[::-1]
         nothing = np.zeros_like(above[:1])
@@ -57,14 +57,14 @@ def half_width(moved: np.ndarray, runs: int, level: float) -> np.ndarray:
 def interval(effect: float, replicates: np.ndarray, runs: int, level: float, logarithmic: bool) -> tuple[float, float]:
     """A confidence interval for an effect.
 
-    Where the effect is infinite (a run diverged; on a log scale also zero) there is no standard error: the interval
-    then reaches from the least to the largest of the effect and its replicates. Where a finite effect is not finite
-    without one of the runs, or there is only one run, the interval is everything.
+    If the effect is infinite (a run diverged; on a log scale also zero) there is no standard error: the interval then
+    spans the effect and its replicates. If a finite effect is not finite without one of the runs, or there is only one
+    run, the interval is unbounded.
 
     Args:
         effect: over all runs.
-        replicates: the effect with each run that counts left out, shape (at least ``runs``,).
-        runs: of the mean in it that is over the fewest.
+        replicates: the effect with each run left out, shape (at least ``runs``,).
+        runs: number of runs; of several means, the smallest number.
         level: of the interval.
         logarithmic: whether the effect is positive and its standard error is that of its logarithm.
     """
@@ -87,13 +87,13 @@ def interval(effect: float, replicates: np.ndarray, runs: int, level: float, log
 def covered(runs: int, level: float, logarithmic: bool) -> float:
     """The share of intervals that cover the arithmetic mean of skewed runs, simulated with a fixed seed.
 
-    Runs are log-normal with a standard deviation of the logarithm of 1: of the laws in docs/intervals.md the one whose
-    mean is covered least. From :data:`MANY` runs on it is that of as many, since more are covered better.
+    Runs are log-normal with a standard deviation of the logarithm of 1, the distribution in docs/intervals.md with the
+    lowest coverage. More than :data:`MANY` runs count as :data:`MANY`; their coverage is higher.
 
     Args:
-        runs: how many, at least 2.
-        level: that is stated.
-        logarithmic: of the interval.
+        runs: number of runs, at least 2.
+        level: nominal.
+        logarithmic: whether the interval is made on a log scale.
     """
     rng = np.random.default_rng(SEED)
     runs = min(runs, MANY)

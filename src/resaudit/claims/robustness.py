@@ -1,4 +1,4 @@
-"""The same claims under other readings of what the paper does not state: the matrix claim x variant."""
+"""Robustness: the claims under every variant of the assumptions, as the matrix claim x variant."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -25,14 +25,14 @@ CONFIGURED = "as-configured"
 
 
 class Robustness(Closed):
-    """What ``robustness.json`` holds.
+    """The content of ``robustness.json``.
 
     Attributes:
         paper: its id.
-        finished: when it was made.
-        ledger: SHA-256 of the claims then.
-        tables: SHA-256 of each figure's table then, as configured.
-        variants: that were run.
+        finished: when the matrix was made.
+        ledger: SHA-256 of the claims.
+        tables: SHA-256 of each configured figure's table.
+        variants: as they were run.
         verdicts: by claim, then variant.
         sha256: of the matrix as a table.
         drawings: SHA-256 of the drawn matrix, by suffix.
@@ -52,7 +52,7 @@ class Robustness(Closed):
         return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
 
     def stale(self, claims_sha256: str, tables: Mapping[str, str]) -> str | None:
-        """Why this is not of the claims and tables given, if it is not."""
+        """Why the matrix is stale for these claims and tables; None if it is not."""
         if claims_sha256 != self.ledger:
             return "the claims have changed since"
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
@@ -60,7 +60,7 @@ class Robustness(Closed):
 
 
 def read_robustness(layout: Layout, paper: str) -> Robustness | None:
-    """What the last run under all variants found; None if there was none.
+    """The last matrix of a paper; None if there is none.
 
     Raises:
         ResauditError: the file is damaged.
@@ -80,15 +80,15 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
     Args:
         plans: as configured, and under every variant of the paper.
         paper: whose claims.
-        deviations: of each variant, and of the control, from the paper's protocol, in words.
+        deviations: from the paper's protocol, in words, by variant and for the control.
 
     Raises:
-        ResauditError: a table is missing or not what it should be.
+        ResauditError: a table is missing, damaged or of other settings.
     """
     layout, name = Layout(plans.base.config.paths), f"{paper}/robustness"
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     table = matrix(plans, paper)
-    # What it says of the files does not hold while they are made anew.
+    # The record must not describe files that are being replaced.
     record.unlink(missing_ok=True)
     write_csv(csv, table)
     apply_style()
@@ -99,10 +99,10 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
 
 
 def matrix(plans: Plans, paper: str) -> pd.DataFrame:
-    """One row for each claim that can be run, reading and check.
+    """One row per runnable claim, variant and check.
 
-    Columns: claim, variant (:data:`CONFIGURED`, the control, then the variants), depends (whether the evidence for the
-    claim is other than the control's), verdict (of the claim), check, check_verdict, effect, low, high, runs, where,
+    Columns: claim, variant (:data:`CONFIGURED`, the control, then the variants), depends (whether the claim's evidence
+    differs from the control's), verdict (of the claim), check, check_verdict, effect, low, high, runs, where,
     unit, why.
 
     Raises:
@@ -121,7 +121,7 @@ def matrix(plans: Plans, paper: str) -> pd.DataFrame:
                 judged[variant, name] = judgement
                 rows += _rows(variant, name, other_evidence, judgement)
     if not rows:
-        raise ResauditError(f"no claim is held against {', '.join(plans.base.figures)}; choose other figures=[…]")
+        raise ResauditError(f"no claim is checked against {', '.join(plans.base.figures)}; choose other figures=[…]")
     order = {name: position for position, name in enumerate(claims)}
     return (
         pd.DataFrame(rows)
@@ -146,7 +146,7 @@ def _chosen(plans: Plans, paper: str, name: str) -> bool:
 
 
 def depends(plans: Plans, variant: str | None, paper: str, name: str) -> bool:
-    """Whether a claim's evidence under a variant is other than the control's, or, of the control, than configured."""
+    """Whether a claim's evidence differs from the control's; for the control, from the configured one."""
     if variant is None:
         return True
     other = None if variant == CONTROL else CONTROL
@@ -222,7 +222,7 @@ def _variant(plans: Plans, paper: str, variant: str, deviations: Sequence[str]) 
 
 
 def _verdicts(rows: pd.DataFrame) -> dict[str, VerdictUnderVariant]:
-    """By variant, the verdict with the effect of the check that decides it; no verdict where nothing depends on it."""
+    """Verdicts by variant, each with the effect of its deciding check; null if the evidence does not depend on it."""
     verdicts = {}
     for variant, part in rows[rows["variant"] != CONFIGURED].groupby("variant", sort=False):
         deciding = part[part["check_verdict"] == part["verdict"]]

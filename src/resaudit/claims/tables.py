@@ -1,4 +1,4 @@
-"""The tables that claims are held against, each only if it is what it says it is."""
+"""The tables that claims are checked against, verified before use."""
 
 import hashlib
 from collections.abc import Iterator
@@ -17,7 +17,7 @@ from resaudit.plan.words import settings_of
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that was drawn: its table, and what the file beside it says."""
+    """A drawn figure: its table and the content of its ``.json``."""
 
     name: str
     table: pd.DataFrame
@@ -29,7 +29,7 @@ def drawn(plan: Plan, name: str) -> Drawn | None:
     """The table of ``paper/figure``; None if it has not been drawn.
 
     Raises:
-        ResauditError: it cannot be read, has been changed since it was drawn, or is of other settings than the plan's.
+        ResauditError: it is unreadable, was changed since it was drawn, or has other settings than the plan.
     """
     csv = Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
@@ -64,7 +64,7 @@ def errors_naming(table: str) -> Iterator[None]:
     """Name the table in errors about its content.
 
     Raises:
-        ResauditError: it lacks something, or holds values of a kind that its figure does not have.
+        ResauditError: the table lacks expected columns, types or values.
     """
     try:
         yield

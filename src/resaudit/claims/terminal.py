@@ -20,10 +20,10 @@ def run_audit(
     strict: bool = False,
     as_markdown: bool = False,
 ) -> None:
-    """Say the verdict on every claim, or on one in full.
+    """Print the verdict on every claim, or one claim in full.
 
     Raises:
-        ResauditError: nothing has been drawn, a table is not what it should be, there is no such claim, or, with
+        ResauditError: nothing has been drawn, a table is damaged or of other settings, the claim is unknown, or, with
             ``strict``, a claim is not supported.
     """
     audit = make_audit(plan, overrides)
@@ -44,7 +44,7 @@ def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
         if not chosen:
             held = dict.fromkeys(claim["evidence"].split("/")[1] for claim in claims)
             raise ResauditError(
-                f"no claim is held against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
+                f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
             )
         return chosen
     chosen = [claim for claim in claims if wanted in (claim["id"], claim["id"].split("/")[1])]
@@ -64,7 +64,7 @@ def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
 
 
 def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts as a table in Markdown, as the README has it."""
+    """The verdicts as a Markdown table, for the README."""
     yield "| claim | verdict | |"
     yield "|---|---|---|"
     for claim in claims:
@@ -78,7 +78,7 @@ def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
 
 
 def _grounds(finding: Json) -> str:
-    """How many of a check's places lie on which side."""
+    """How many of a check's places hold and how many fail."""
     verdicts = [point["verdict"] for point in finding["points"]]
     name, held = finding["name"].replace("-", " "), verdicts.count(Verdict.supported.value)
     if len(verdicts) < 2:
@@ -93,7 +93,7 @@ def _counts(claims: Sequence[Json]) -> str:
 
 
 def _ends_of(finding: Json) -> str:
-    """What the two numbers beside an effect are."""
+    """What the two numbers beside an effect mean."""
     if finding["exact"] or not finding["points"]:
         return ""
     if finding["spread"]:
@@ -102,7 +102,7 @@ def _ends_of(finding: Json) -> str:
 
 
 def in_full(claim: Json) -> Iterator[str]:
-    """All about one claim."""
+    """Everything about one claim."""
     yield f"{claim['id']}: {claim['verdict']}"
     for key in ("statement", "where", "kind", "reading", "reason", "why"):
         yield textwrap.fill(f"{key}: {claim[key]}", WIDTH, subsequent_indent="    ")

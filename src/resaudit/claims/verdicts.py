@@ -1,4 +1,4 @@
-"""From what was measured to a verdict: whether the whole interval lies on the claim's side of its threshold."""
+"""From measurements to verdicts: a check holds if the whole interval lies on the claim's side of the threshold."""
 
 import math
 from collections.abc import Sequence
@@ -14,14 +14,14 @@ from resaudit.claims.intervals import covered, interval
 from resaudit.errors import ResauditError
 
 ERROR_RATE = 0.05
-"""Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of its intervals) (Bonferroni)."""
+"""Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of intervals) (Bonferroni)."""
 
 SHORT = 0.02
-"""Intervals that cover this much less than their level say so."""
+"""Coverage is reported if it is this much below the level."""
 
 
 class Verdict(Enum):
-    """What a run says of a claim."""
+    """The result of judging a claim."""
 
     supported = "supported"
     contradicted = "contradicted"
@@ -31,15 +31,15 @@ class Verdict(Enum):
 
 @dataclass(frozen=True)
 class Judged:
-    """A point with its interval, and which side of the threshold it is on.
+    """A point with its interval and verdict.
 
     Attributes:
         where: the place.
-        effect: at the learning rates shown, where it depends on some.
+        effect: at the learning rates shown, if it depends on rates.
         low, high: ends of its interval.
-        runs: it is from.
-        verdict: supported only if it is at every choice of tied rates, contradicted likewise.
-        tied: the least and the largest end of all these choices' intervals; None where there is no choice.
+        runs: number of runs.
+        verdict: supported only if supported at every choice of tied rates, contradicted likewise.
+        tied: least and largest end over all tied rates' intervals; None without tied rates.
     """
 
     where: str
@@ -52,13 +52,13 @@ class Judged:
 
     @property
     def ends(self) -> tuple[float, float]:
-        """What the verdict goes by: of all tied choices, or of the only one."""
+        """The interval that decides the verdict: over all tied rates if there are any."""
         return self.tied or (self.low, self.high)
 
 
 @dataclass(frozen=True)
 class Finding:
-    """What one check of a claim found.
+    """The result of one check of a claim.
 
     Attributes:
         name: of the check within the claim.
@@ -78,7 +78,7 @@ class Finding:
 
     @property
     def worst(self) -> Judged | None:
-        """The point that speaks most against the claim, or least for it."""
+        """The point most against the claim, or least in favour."""
         return max(self.points, key=lambda p: _against(self.check, p), default=None)
 
     @property
@@ -90,10 +90,7 @@ class Finding:
 
     @property
     def coverage(self) -> float | None:
-        """The share of skewed runs' means that these intervals cover, where it is short of their level.
-
-        The least of all points; None where the level is kept (within :data:`SHORT`).
-        """
+        """The least coverage of means of skewed runs over all points; None if within :data:`SHORT` of the level."""
         if not self.measured.arithmetic:
             return None
         runs = {point.runs for point in self.points if math.isfinite(point.high - point.low)}
@@ -103,7 +100,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict on a claim, why, and what it rests on."""
+    """A verdict on a claim, its reason and its findings."""
 
     verdict: Verdict
     why: str
@@ -111,19 +108,19 @@ class Judgement:
 
 
 def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
-    """Hold a claim against a table.
+    """Judge a claim by a table.
 
-    Supported if every check is, contradicted if one is contradicted, else inconclusive; inconclusive too with less
-    than the least evidence; not run without a table. A check is supported if the whole interval of every point lies
-    on the claim's side, contradicted if that of any point lies wholly on the other.
+    A check is supported if every point's whole interval lies on the claim's side, contradicted if one lies entirely on
+    the other side. A claim is supported if every check is, contradicted if one is, otherwise inconclusive; also
+    inconclusive with less than the least evidence; not run without a table.
 
     Args:
         claim: with its checks.
-        table: of the figure that is its evidence; None if there is none.
-        scale: that the table is of.
+        table: of the claim's figure; None if it is not drawn.
+        scale: of the table.
 
     Raises:
-        ResauditError: the table has no rows, or lacks a column, or a value that should be there.
+        ResauditError: the table has no rows, or lacks a column or a required value.
     """
     if table is None:
         untried = [_untried(name, check) for name, check in claim.checks.items()]
@@ -166,7 +163,7 @@ def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judg
 
 
 def _interval(point: Point, level: float, logarithmic: bool) -> tuple[float, float]:
-    """A point's interval; everything where the effect is not a number."""
+    """A point's interval; unbounded if the effect is not a number."""
     if math.isnan(point.effect):
         return (0.0 if logarithmic else -math.inf), math.inf
     if point.replicates is None:
@@ -180,7 +177,7 @@ def _of_points(check: Check, points: list[Judged]) -> Verdict:
 
 
 def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:
-    """The parts of a check of which not one place could be measured; the name of a place begins with its part's."""
+    """The parts of a check without a measured place; a place's name begins with its part's."""
     return [part for part in check.parts if not any(f"{point.where},".startswith(f"{part},") for point in points)]
 
 
@@ -191,7 +188,7 @@ def _combined(verdicts: list[Verdict]) -> Verdict:
 
 
 def _against(check: Check, point: Judged) -> float:
-    """How far a point's interval reaches towards the other side; larger is worse for the claim."""
+    """How far a point's interval reaches to the other side; larger is worse for the claim."""
     least, most = check.region
     if check.within_factor is not None:
         return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends)
@@ -223,7 +220,7 @@ def _missing(claim: Claim, table: pd.DataFrame, scale: str) -> list[str]:
 
 
 def _missing_of(name: str, rows: pd.DataFrame, claim: Claim) -> list[str]:
-    """What one network lacks, where the whole table has enough: runs at the depths needed."""
+    """The runs that one network lacks at the required depths."""
     needs, missing = claim.needs, []
     parts = {"": rows}
     if "depth" in rows:
@@ -247,7 +244,7 @@ def criterion(check: Check) -> str:
 
 
 def sentence(finding: Finding) -> str:
-    """What a check found, in words."""
+    """A finding in one sentence."""
     name = finding.name.replace("-", " ").capitalize()
     worst = finding.worst
     if worst is None:

@@ -1,1 +1,1 @@
-"""The configuration: Hydra's files composed one figure at a time, and checked by pydantic models."""
+"""The configuration: Hydra composes one figure at a time, pydantic models validate it."""

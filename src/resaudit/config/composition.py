@@ -23,18 +23,18 @@ from resaudit.errors import ResauditError
 from resaudit.schema import validated
 
 NOT_FIGURES = ("paper", "claims")
-"""Files of a paper's folder that are no figures; nor are those whose names begin with an underscore."""
+"""Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 SECTIONS = (*Run.model_fields, *OF_FIGURES, "figure", "claims")
 
 
 def config_folder() -> Path:
-    """The folder of configuration files: of the working directory, else of the checkout this module lies in.
+    """The folder of configuration files: in the working directory, else in this module's checkout.
 
     Raises:
         ResauditError: neither has one.
     """
     for checkout in (Path.cwd(), Path(__file__).resolve().parents[3]):
-        # Other projects have a config/config.yaml too; only a checkout of this one has the package beside it.
+        # Other projects have a config/config.yaml too, but not this package beside it.
         if (checkout / "config" / "config.yaml").is_file() and (checkout / "src" / "resaudit").is_dir():
             return checkout / "config"
     raise ResauditError(
@@ -43,11 +43,11 @@ def config_folder() -> Path:
 
 
 def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None) -> Config:
-    """Compose the configuration and check it.
+    """Compose and validate the configuration.
 
     Args:
-        overrides: Hydra overrides, such as ``scale=paper``; what they say of a figure's protocol goes before what
-            the scale says of it.
+        overrides: Hydra overrides, such as ``scale=paper``; for a figure's protocol they take precedence over the
+            scale.
         folder: of the configuration files; default :func:`config_folder`.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
 
@@ -78,13 +78,13 @@ def files_of_figures(folder: Path) -> dict[str, Path]:
 
 
 def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
-    """Every data set that is configured, by name, with what overrides say of the data where that fits the data set."""
+    """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
     for file in sorted(folder.glob("dataset/*.yaml")):
         try:
             found[file.stem] = _dataset(file, given)
         except ResauditError:
-            # Not every data set has every source; figures of this one are refused when they are composed.
+            # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
             found[file.stem] = _dataset(file, ())
     return found
 
@@ -99,7 +99,7 @@ def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
 
 
 def _run(folder: Path, given: Sequence[Override]) -> Run:
-    """What holds for all figures."""
+    """The settings shared by all figures."""
     with _one_line_errors():
         tree = _composed(folder, None, _choices(given))
         for override in given:
@@ -126,25 +126,25 @@ def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Fig
     try:
         return validated(Figure, plain | {"name": name}, where)
     except ResauditError as error:
-        # What holds for all figures is named as it was set.
+        # Shared settings keep the name under which the user set them.
         everywhere = "|".join(OF_FIGURES)
         raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
 
 
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> DictConfig:
-    """A figure's section with the data and the seed that it has, reduced as its scale says, and overridden."""
+    """A figure's section with its data and seed, reduced by its scale, with overrides applied."""
     composed = _composed(folder, name, _choices(overrides))
     given, scale = composed.figure, run.scale.name
     if any(override.chooses and override.own for override in overrides):
         given.pop("dataset", None)
     elif isinstance(given.get("dataset"), str):
-        # A figure's own data set is not changed by one that is chosen for all.
+        # dataset=NAME for all figures does not replace a figure's own data set.
         given.dataset = _composed(folder, None, (f"dataset={given.dataset}",)).dataset
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
     reductions = [given.get("scales", {}).get(scale)]
     reductions += [given.get("variant_scales", {}).get(scale)] if run.variant is not None else []
-    # Beside the root, whose settings an interpolation may name.
+    # Merged inside the root: an interpolation may name its settings.
     composed.figure = OmegaConf.merge(given, *({"protocol": reduced} for reduced in reductions if reduced))
     tree: DictConfig = composed.figure
     for override in overrides:
@@ -155,7 +155,7 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
 
 
 def _set_for_all_networks(tree: DictConfig, override: Override) -> None:
-    """What a user sets holds for the networks too that a scale has other settings of."""
+    """A user's setting also replaces the scale's settings of single networks."""
     section, _, key = override.key.partition(".")
     if section == "protocol" and key != "per_network":
         for each in tree.protocol.get("per_network", []):
@@ -169,7 +169,7 @@ def _overrides_of_variant(tree: DictConfig, variant: str) -> list[str]:
 
 
 def _check_variants(config: Config, whole: bool) -> None:
-    """A variant that several figures of a paper have must be the same one, and the one asked for must exist."""
+    """Check that a variant id means the same in all figures of a paper, and that the chosen variant exists."""
     summaries: dict[tuple[str, str], str] = {}
     for name, figure in config.figure.items():
         for key, variant in figure.variants.items():
@@ -210,7 +210,7 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> 
 
 
 def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], scales: Sequence[str]) -> None:
-    """See that a claim's evidence and scales are those of the configuration."""
+    """Check that a claim's figure and scales exist in the configuration."""
     known = f"{paper}/{claim.evidence}" in figures
     if not known and not claim.not_yet:
         allowed = ", ".join(name.split("/")[1] for name in figures if name.startswith(f"{paper}/"))
@@ -231,7 +231,7 @@ def _choices(given: Sequence[Override]) -> tuple[str, ...]:
 
 
 def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
-    """The files: the root and, under ``figure``, one figure; keys may be added."""
+    """The composed files: the root and, under ``figure``, one figure; keys may be added."""
     state = tuple((str(file), file.stat().st_mtime_ns) for file in _files(folder, figure))
     return deepcopy(_compose_once(folder, figure, choices, state))
 
@@ -246,7 +246,7 @@ def _files(folder: Path, figure: str | None) -> list[Path]:
     ]
 
 
-# Variants compose the same again and again.
+# Variants compose the same files many times.
 @lru_cache(maxsize=256)
 def _compose_once(folder: Path, figure: str | None, choices: tuple[str, ...], _state: Any) -> DictConfig:
     _register()
@@ -273,7 +273,7 @@ def _one_line_errors(figure: str = "figure") -> Iterator[None]:
 
 
 def _in_one_line(error: BaseException, figure: str) -> str:
-    """What Hydra or OmegaConf says, with the cause, without their several lines of context."""
+    """Hydra's or OmegaConf's message with its cause, without the lines of context."""
     text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
     options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
     missing = re.search(r"Could not find '([^']+)'", text)

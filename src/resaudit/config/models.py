@@ -1,4 +1,4 @@
-"""The models of the configuration: each key, its type, its bounds and its default stand here or with an experiment."""
+"""Pydantic models of the configuration: keys, types, bounds, defaults (a protocol's: in its experiment)."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -11,18 +11,18 @@ from resaudit.experiments.experiment import Experiment, experiments_of
 from resaudit.schema import Model
 
 CONTROL = "control"
-"""Not a variant: the reading configured, reduced as far as the variants are, to be compared with them."""
+"""Not a variant: the configured reading, reduced like the variants, for comparison with them."""
 LARGEST_SEED = 2**63 - 1
-"""What a signed integer of 64 bits holds."""
+"""The largest signed 64-bit integer."""
 
 Device = Literal["auto", "cpu", "cuda"]
-"""Where jobs run that want a GPU; ``auto``: CUDA where torch can use it."""
+"""Where jobs that want a GPU run; ``auto``: on CUDA if torch can use it."""
 Kernel = Literal["auto", "fused", "torch"]
-"""What computes activations: the ``fused`` kernel, ``torch``, or ``auto`` (on a CPU fused if possible)."""
+"""What computes networks with activations; ``auto``: the fused kernel on a CPU if possible, else torch."""
 
 
 class Whitening(Model):
-    """Principal components kept and scaled to unit variance; whether the mean is subtracted first."""
+    """Principal components, scaled to unit variance; ``centered``: the mean is subtracted first."""
 
     components: Annotated[int, Field(ge=1, le=LARGEST_CLASSES)]
     centered: bool
@@ -36,9 +36,9 @@ class Scale(Model):
 
 
 class Variant(Model):
-    """Another plausible value of an assumption: in words, and as the overrides of a figure that set it.
+    """Another plausible value of an assumption: a summary and the figure's overrides that set it.
 
-    Figures of a paper may share a variant under one id; together they are one other reading of the paper.
+    Figures of a paper may share a variant's id; together they are one other reading of the paper.
     """
 
     summary: str
@@ -49,10 +49,10 @@ class Assumption(Model):
     """A value that the paper does not state.
 
     Attributes:
-        setting: the key of the figure's configuration that holds the value, as ``protocol.runs`` or ``dataset.name``.
-        value: the value in words where no key holds it.
+        setting: the key of the figure that holds the value, such as ``protocol.runs`` or ``dataset.name``.
+        value: the value in words if no key holds it.
         reason: why this value.
-        variants: plausible others, by id.
+        variants: plausible other values, by id.
     """
 
     setting: str | None = None
@@ -62,9 +62,9 @@ class Assumption(Model):
 
 
 class Tolerance(Model):
-    """How far a column of a fresh table may lie from the reference, and for what share of the rows.
+    """How far a column of a new table may differ from the reference, and in what share of the rows it must agree.
 
-    ``eigenvalues``: of a share of a Hessian's eigenvalues, how many of these, whose number the table has.
+    ``eigenvalues``: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
     """
 
     relative: Annotated[float, Field(ge=0)] = 0.0
@@ -82,21 +82,21 @@ class Paper(Model):
 
 
 class Figure(Model):
-    """A figure: the paper's protocol, and what the paper left unsaid.
+    """A figure: the paper's protocol, and assumptions where the paper states nothing.
 
     Attributes:
         name: ``paper/figure``.
-        dataset, whitening: the data that it is made from; null: none.
+        dataset, whitening: its data; null: none.
         seed: of all its random draws.
         paper, title, caption: what it shows.
         legend: what lines, markers and colours mean.
         omitted: what of the paper's figure is left out.
-        experiment: what its evidence is of.
+        experiment: name of the experiment.
         protocol: the settings of the experiment.
-        scales: by scale, the settings that it reduces.
-        variant_scales: by scale, those that it reduces further when the figure is drawn under a variant.
+        scales: by scale, the reduced settings.
+        variant_scales: by scale, the settings reduced further under a variant.
         assumptions: by name.
-        keys: columns of its table that tell rows apart.
+        keys: columns of its table that identify a row.
         tolerances: by column of its table.
     """
 
@@ -190,16 +190,16 @@ class Paths(Model):
 
 
 class Run(Model):
-    """What holds for all figures of a run.
+    """The settings shared by all figures of a run.
 
     Attributes:
-        device: where jobs run that want a GPU.
+        device: where jobs that want a GPU run.
         kernel: what computes networks with activations.
-        checkpoint_seconds: of work between two checkpoints of a training, which resumes from the last one.
+        checkpoint_seconds: of work between two checkpoints of a training.
         scale: how much of the protocol is run.
-        figures: those to draw, by short or full name; empty: all.
-        variant: another reading of what the papers leave unsaid, by its id; :data:`CONTROL` is the reading
-            configured, reduced as the variants are.
+        figures: to draw, by short or full name; empty: all.
+        variant: id of another reading of the papers; :data:`CONTROL` is the configured reading, reduced like the
+            variants.
         paths: folders.
     """
 
@@ -213,7 +213,7 @@ class Run(Model):
 
 
 class Config(Run):
-    """Everything that a run depends on.
+    """The whole configuration.
 
     Attributes:
         figure: every figure that was composed, by ``paper/figure``.
@@ -231,7 +231,7 @@ class Config(Run):
         return given
 
     def named(self, wanted: str) -> list[str]:
-        """Every ``paper/figure`` that a short or full name stands for.
+        """Every ``paper/figure`` that a short or full name matches.
 
         Raises:
             ResauditError: there is none.
@@ -265,10 +265,10 @@ class Config(Run):
         return list({dataset.name: dataset for dataset in found}.values())
 
     def resolve_figure(self, wanted: str) -> str:
-        """The ``paper/figure`` that a short or full name stands for.
+        """The ``paper/figure`` that a short or full name matches.
 
         Raises:
-            ResauditError: there is none, or it is in several papers.
+            ResauditError: none matches, or several papers have one.
         """
         matches = self.named(wanted)
         if len(matches) > 1:

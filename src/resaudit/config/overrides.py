@@ -1,4 +1,4 @@
-"""Overrides of the configuration, Hydra's ``key=value``: which are understood, and how they are set."""
+"""Overrides of the configuration, in Hydra's ``key=value`` syntax."""
 
 import re
 from collections.abc import Sequence
@@ -14,12 +14,12 @@ from resaudit.errors import ResauditError
 
 GROUPS = ("dataset", "scale")
 OF_FIGURES = ("seed", "dataset", "whitening")
-"""Sections that hold for every figure, and that a figure may have other values of."""
+"""Sections shared by all figures unless a figure has its own."""
 LARGEST_POWER = 300
-"""Of ten; double precision ends at 308."""
+"""Exponent of ten; double precision ends at 308."""
 MOST_POWERS = 1000
 
-# figures=fig04,fig05 is what one types; a list needs its brackets in Hydra.
+# Users type figures=fig04,fig05; Hydra needs brackets around a list.
 _FIGURES = re.compile(r"^figures=([^\[].*)$")
 
 
@@ -29,9 +29,9 @@ class Override:
 
     Attributes:
         key: dotted.
-        value: of it.
-        text: as it was given.
-        own: whether it is of one figure and not of all.
+        value: as parsed.
+        text: as given.
+        own: whether it applies to one figure rather than to all.
     """
 
     key: str
@@ -49,7 +49,7 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     """Parse overrides.
 
     Raises:
-        ResauditError: one is no ``key=value``, or sets what can only be chosen as a whole.
+        ResauditError: one is not ``key=value``, or sets part of what can only be chosen as a whole.
     """
     return [_parse(_FIGURES.sub(r"figures=[\1]", override)) for override in overrides]
 
@@ -84,7 +84,7 @@ def _check_form(override: Override) -> None:
 
 
 def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
-    """Those that concern a figure, with their keys within it, in order.
+    """The overrides that apply to a figure, in order, with keys relative to it.
 
     Args:
         overrides: all.
@@ -113,7 +113,7 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
         where: the section, for messages.
 
     Raises:
-        ResauditError: there is no such section on the way.
+        ResauditError: a section of the key does not exist.
     """
     *sections, last = override.key.split(".")
     node: Any = tree
@@ -131,7 +131,7 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
 
 
 def powers_of_ten(first: float, last: float, step: float) -> list[float]:
-    """10^first … 10^last, rounded to 12 digits so that they are the same numbers on every machine.
+    """10^first … 10^last, rounded to 12 digits to be the same on every machine.
 
     >>> powers_of_ten(-1, 0, 0.5)
     [0.1, 0.316227766017, 1.0]

@@ -1,4 +1,4 @@
-"""The crate as one zip: the same inputs give the same bytes, and a name never stands for half a crate."""
+"""The crate as one zip, written atomically; the same inputs give the same bytes."""
 
 import json
 import zipfile
@@ -13,20 +13,20 @@ from resaudit.plan.plan import Plan
 from resaudit.store.files import written_whole
 from resaudit.store.provenance import commit
 
-# The first moment that a zip can name; the run's times stand in the metadata.
+# The earliest time of the zip format; the run's times are in the metadata.
 _TIME = (1980, 1, 1, 0, 0, 0)
 
 
 def write_crate(plan: Plan, destination: Path) -> None:
-    """Write the run that ``figures/audit.json`` is about as a Workflow Run RO-Crate.
+    """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate.
 
     Args:
-        plan: says where the results lie, and the settings that they must be of.
-        destination: the ``.zip`` to write; one that exists is replaced by a whole one or left alone.
+        plan: the folders, and the settings that the results must have.
+        destination: the ``.zip`` to write; an existing one is replaced atomically.
 
     Raises:
-        ResauditError: the extra ``crate`` is not installed, the destination cannot be, there is no audit yet, or a file
-            is missing or of another run.
+        ResauditError: the extra ``crate`` is not installed, the destination is invalid, there is no audit, or a file is
+            missing or of another run.
     """
     if find_spec("rocrate") is None:
         raise ResauditError(

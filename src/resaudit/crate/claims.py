@@ -1,4 +1,4 @@
-"""The papers, their claims and what the audit found of each, as schema.org's Claim and ClaimReview."""
+"""The papers, their claims and verdicts as schema.org's Claim and ClaimReview."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ from resaudit.crate.entities import add
 
 
 def add_claims(crate: Any, audit: dict[str, Any]) -> list[Any]:
-    """Add every claim with its review; the reviews are returned."""
+    """Add every claim with its review; return the reviews."""
     return [_add_review(crate, audit, claim, add_paper(crate, p)) for p in audit["papers"] for claim in p["claims"]]
 
 
@@ -40,7 +40,7 @@ def _add_review(crate: Any, audit: dict[str, Any], claim: dict[str, Any], paper:
     )
     verdict = claim["verdict"]
     rating = add(crate, f"#verdict/{verdict.replace(' ', '-')}", "Rating", name=verdict, alternateName=verdict)
-    # A claim whose figure was not drawn has no table to point at.
+    # A claim whose figure was not drawn has no table.
     drawn = [figure["files"]["csv"] for p in audit["papers"] for figure in p["figures"]
              if figure["id"] == claim["evidence"]]  # fmt: skip
     return add(

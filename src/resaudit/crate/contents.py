@@ -1,4 +1,4 @@
-"""What goes into a crate: the audit, and the bytes of every file, each read once."""
+"""The contents of a crate: the audit and the bytes of every file, each read once."""
 
 import hashlib
 import json
@@ -16,7 +16,7 @@ from resaudit.plan.words import settings_in_words
 from resaudit.report.schema import read_audit
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
-# Snakemake finds its default profile only beside the Snakefile: without profiles/ the crate would not run again.
+# Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
 _COMPILED = (".pyc", ".so", ".pyd")
 _RECORDS = ("settings.json", "provenance.json")
@@ -24,12 +24,12 @@ _RECORDS = ("settings.json", "provenance.json")
 
 @dataclass(frozen=True)
 class Contents:
-    """All that a crate is made from.
+    """The contents of a crate.
 
     Attributes:
         audit: ``audit.json``.
-        files: bytes by path in the crate, the metadata file not among them.
-        jobs: the provenance of every job that the figures are drawn from.
+        files: bytes by path in the crate, without the metadata file.
+        jobs: the provenance of every job behind the figures.
     """
 
     audit: dict[str, Any]
@@ -38,15 +38,15 @@ class Contents:
 
 
 def figures_of(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Every figure of an audit, whatever its paper."""
+    """Every figure of an audit."""
     return (figure for paper in audit["papers"] for figure in paper["figures"])
 
 
 def gather(plan: Plan, checkout: Path) -> Contents:
-    """Read the audit, what it is about, and the workflow of a checkout.
+    """Read the audit, its figures and records, and the workflow of a checkout.
 
     Raises:
-        ResauditError: the audit or a file that it needs is missing, or they do not belong together.
+        ResauditError: the audit or one of its files is missing, or they are of different runs.
     """
     layout = Layout(plan.config.paths)
     audit = _read_audit(layout.figures / "audit.json")
@@ -67,7 +67,7 @@ def _read_audit(path: Path) -> dict[str, Any]:
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:
-    """See that the audit is of the scale, data and seed that the crate is going to state."""
+    """Check that the audit has the scale, data and seed of the configuration."""
     _check_same("the audit's scale", audit["scale"], config.scale.name)
     for figure in figures_of(audit):
         config.named(figure["id"])
@@ -98,7 +98,7 @@ def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
 
 
 def _drawn(audit: dict[str, Any]) -> set[str]:
-    """Paths under the figures folder: the audit, its page and all that was drawn."""
+    """Paths under the figures folder: the audit, its page and the files of every figure and matrix."""
     parts = list(figures_of(audit))
     parts += [paper["robustness"] for paper in audit["papers"] if paper["robustness"]]
     return {"audit.json", "audit.html"} | {name for part in parts for name in part["files"].values()}
@@ -140,7 +140,7 @@ def _parsed(path: Path, content: bytes) -> dict[str, Any]:
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:
-    """The files that can run again, by their path in the checkout; neither hidden files nor compiled ones."""
+    """The workflow's files by path in the checkout, without hidden and compiled ones."""
     named = {name: checkout / name for name in _SINGLE}
     for folder in _FOLDERS:
         root = (checkout / folder).resolve()

@@ -1,6 +1,6 @@
-"""The crate's metadata: what each file is, what ran, and what the audit found, as RO-Crate 1.1 JSON-LD.
+"""The crate's metadata (files, run, verdicts) as RO-Crate 1.1 JSON-LD.
 
-The terms are those of the Workflow Run Crate profile 0.5 and of schema.org. What is not known is left out.
+The terms are those of the Workflow Run Crate profile 0.5 and of schema.org. Unknown values are left out.
 """
 
 import hashlib
@@ -47,7 +47,7 @@ def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any]
     Args:
         config: the run's configuration.
         contents: the files and the audit.
-        checkout_commit: of the checkout that the workflow's files are from, which may be later than the run's.
+        checkout_commit: of the workflow's files, possibly later than the run's.
     """
     from rocrate.rocrate import ROCrate
 
@@ -58,7 +58,7 @@ def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any]
     for name, content in contents.files.items():
         _add_file(crate, name, content)
     for figure in figures_of(contents.audit):
-        _say_what_it_is(crate, contents.audit, figure)
+        _describe_figure(crate, contents.audit, figure)
     run = add_run(crate, workflow, config, contents)
     reviews = add_claims(crate, contents.audit)
     _describe_root(
@@ -69,7 +69,7 @@ def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any]
 
 
 def _compacted(entity: dict[str, Any]) -> dict[str, Any]:
-    """One value where there is one, as RO-Crate 1.1 recommends."""
+    """Unwrap lists of one value, as RO-Crate 1.1 recommends."""
     return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
 
 
@@ -83,7 +83,7 @@ def _add_file(crate: Any, name: str, content: bytes) -> None:
 
 
 def _role(name: str) -> str:
-    """What a file is for, by where it lies."""
+    """A file's role, by its path."""
     roles = {
         "figures/audit.json": "Every claim with its verdict, what was measured and where it fails, for machines",
         "figures/audit.html": "Every claim with its verdict and figure, as one page",
@@ -100,8 +100,8 @@ def _role(name: str) -> str:
     return next((role for start, role in roles.items() if name.startswith(start)), "What the workflow needs installed")
 
 
-def _say_what_it_is(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) -> None:
-    """Describe the files of one figure, with the claims that are read from its table."""
+def _describe_figure(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) -> None:
+    """Describe the files of one figure, with the claims judged by its table."""
     paper = next(add_paper(crate, paper) for paper in audit["papers"] if figure in paper["figures"])
     reduced = "; ".join(figure["deviations"]) or "nothing"
     what = f"{claims_in_words(audit, figure['id'])} Scale {figure['scale']}, reduced: {reduced}."
@@ -117,7 +117,7 @@ def _say_what_it_is(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) -
 
 
 def _describe_root(crate: Any, audit: dict[str, Any], workflow: Any, mentions: list[Any]) -> None:
-    """The crate as a whole; it is dated by its audit, so that the same run gives the same crate."""
+    """Describe the crate as a whole. Its date is the audit's, so that the same run gives the same crate."""
     titles = ", ".join(f'"{paper["title"]}"' for paper in audit["papers"])
     counts = "; ".join(
         f"{paper['title']}: " + ", ".join(f"{number} {verdict}" for verdict, number in paper["counts"].items())

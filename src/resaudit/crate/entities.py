@@ -4,7 +4,7 @@ from typing import Any
 
 
 def add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
-    """A contextual entity of the crate, made unless it is there already; what is None is left out."""
+    """Get or add a contextual entity of the crate; properties that are None are left out."""
     from rocrate.model.contextentity import ContextEntity
 
     known = {name: value for name, value in properties.items() if value is not None}

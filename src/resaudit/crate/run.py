@@ -1,4 +1,4 @@
-"""The run: the workflow that was executed, with which inputs and software, when, and what it gave."""
+"""The run: workflow, inputs, software, times and outputs."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -15,7 +15,7 @@ _INPUTS = {
     "figures": ("Text", "the figures that were drawn"),
     "overrides": ("Text", "Hydra overrides beside the defaults"),
 }
-# A file is of the first kind whose ending it has.
+# The first matching ending decides.
 _OUTPUTS = {
     "audit": (("/audit.json",), "the verdict on every claim, for machines"),
     "page": (("/audit.html",), "the verdict on every claim, to be read"),
@@ -26,13 +26,13 @@ _OUTPUTS = {
 
 
 def add_workflow(crate: Any, contents: Contents, citation: Any, commit: dict[str, Any] | None) -> Any:
-    """The Snakefile as the crate's main entity, with the software that it ran on.
+    """The Snakefile as the crate's main entity, with its software.
 
     Args:
         crate: to add to.
-        contents: the files, and the audit that knows the versions.
+        contents: the files and the audit, which has the versions.
         citation: ``CITATION.cff``.
-        commit: of the checkout that the workflow's files are from.
+        commit: of the workflow's files.
     """
     engine = contents.audit["provenance"]["packages"].get("snakemake")
     workflow = crate.add_workflow(dest_path="Snakefile", main=True, lang="snakemake", lang_version=engine)
@@ -53,13 +53,13 @@ def add_workflow(crate: Any, contents: Contents, citation: Any, commit: dict[str
 
 
 def add_run(crate: Any, workflow: Any, config: Config, contents: Contents) -> Any:
-    """The one execution of the workflow that this crate is about."""
+    """The execution of the workflow."""
     inputs, outputs = _inputs(crate, config, contents.audit), _outputs(crate, contents)
     workflow["input"] = [parameter for parameter, _ in inputs]
     workflow["output"] = [parameter for parameter, _ in outputs]
     settings = [{"@id": name} for name in contents.files if name.startswith("config/")]
     start, end = _times(contents)
-    # Which person or organisation ran it is not recorded anywhere, so no agent is named.
+    # No record says who ran it, so no agent is named.
     return add(
         crate,
         "#run",
@@ -76,7 +76,7 @@ def add_run(crate: Any, workflow: Any, config: Config, contents: Contents) -> An
 
 
 def add_data(crate: Any, dataset: Dataset) -> Any:
-    """The data set, which is not in the crate: what its bytes are, under which licence, whom to cite."""
+    """The data set, which is not in the crate: its files' SHA-256, licence and citation."""
     name = f"#data/{dataset.name}"
     parts = [
         add(crate, f"{name}/{file.name}", "CreativeWork", name=file.name, sha256=file.sha256,
@@ -98,7 +98,7 @@ def add_data(crate: Any, dataset: Dataset) -> Any:
 
 
 def _author(crate: Any, author: Any) -> Any:
-    """A person or, where CITATION.cff gives one name, an organisation."""
+    """A person or, if CITATION.cff gives a single name, an organisation."""
     if "name" in author:
         return add(
             crate, f"#{author.name.replace(' ', '-')}", "Organization", name=author.name, url=author.get("website")
@@ -109,7 +109,7 @@ def _author(crate: Any, author: Any) -> Any:
 
 
 def _software(crate: Any, contents: Contents) -> list[Any]:
-    """Python and each package, in every version that had a part in the run."""
+    """Python and the packages, in every version used in the run."""
     ran = [contents.audit["provenance"], *(f["provenance"] for f in figures_of(contents.audit)), *contents.jobs]
     packages = {(name, version) for record in ran for name, version in record["packages"].items()}
     pythons = sorted({record["python"] for record in ran})
@@ -134,7 +134,7 @@ def _commit(crate: Any, identifier: str, commit: dict[str, Any]) -> Any:
 
 
 def _inputs(crate: Any, config: Config, audit: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """Each formal parameter with the value that it had."""
+    """Each formal parameter with its value."""
     values = {
         "scale": audit["scale"],
         "seed": ", ".join(sorted({str(figure.seed) for figure in config.chosen_figures().values()})),
@@ -157,7 +157,7 @@ def _inputs(crate: Any, config: Config, audit: dict[str, Any]) -> list[tuple[Any
 
 
 def _outputs(crate: Any, contents: Contents) -> list[tuple[Any, list[str]]]:
-    """Each kind of output with the files that are of it."""
+    """Each kind of output with its files."""
     files, pairs = [name for name in contents.files if name.startswith("figures/")], []
     for name, (endings, meaning) in _OUTPUTS.items():
         of_this_kind = [file for file in files if file.endswith(endings)]
@@ -176,9 +176,9 @@ def _parameter(crate: Any, name: str, kind: str, meaning: str) -> Any:
 
 
 def _times(contents: Contents) -> tuple[str, str]:
-    """From the start of the first job whose result is used to the end of the audit."""
+    """The start of the first job whose result is used, and the end of the audit."""
     records = [figure["provenance"] for figure in figures_of(contents.audit)] + contents.jobs
-    # A figure's seconds are those of all its jobs together: only a job's own tell when it began.
+    # A figure's seconds sum over its jobs; only a job's own seconds give its start.
     starts = [_moment(job["finished"]) - timedelta(seconds=job["seconds"]) for job in contents.jobs]
     ends = [_moment(record["finished"]) for record in records] + [_moment(contents.audit["generated"])]
     return min(starts + ends).isoformat(timespec="seconds"), max(ends).isoformat(timespec="seconds")

@@ -1,8 +1,8 @@
-"""Percentiles of absolute eigenvalues from counts: bracketing by counts, then the determinant's zeros.
+"""Percentiles of absolute eigenvalues from counts: bracketing by counts, then zeros of the determinant.
 
-Counts alone say, for certain, between which bounds an eigenvalue of a given rank lies. Within bounds that hold it
-alone the determinant of H - t I, which each count yields too, has a single zero, which a secant-like step finds in a
-few counts (eq. 11). Needs the standard library only.
+Counts bracket the eigenvalue of a given rank with certainty. Within bounds that contain only this eigenvalue, the
+determinant of H - t I, which each count also yields, has a single zero; a secant-like step finds it in a few counts
+(eq. 11). Imports only the standard library.
 """
 
 import itertools
@@ -18,23 +18,23 @@ Counter = Callable[[Sequence[float]], list[tuple[int, float]]]
 
 
 CERTAIN = 1e-5
-"""Relative width of the bounds within which counts have enclosed an eigenvalue when interpolation is believed."""
+"""Interpolation is trusted once counts enclose an eigenvalue within this relative width."""
 SHRUNK = 0.005
-"""And how much narrower these have to be than those that were known to hold it alone: two steps' worth."""
+"""The bounds must also be this much narrower than those that first isolated the eigenvalue: about two steps."""
 MOST_COUNTS = 100
-"""For one eigenvalue within bounds that hold it alone; bisection alone would need some 30."""
+"""Counts for one isolated eigenvalue; bisection alone would need about 30."""
 
 
 LEAST_CUT = 0.1
-"""Share of a bracket, in log t, that a count takes off at least."""
+"""Least share of a bracket, in log t, that a count cuts off."""
 CUTS_BEFORE_TWO = 2
-"""Tries to part an eigenvalue from one of the other sign before both are searched: near zero weights they pair up."""
+"""Attempts to separate eigenvalues of opposite sign before both are searched: near zero weights they pair up."""
 LEAST_WEIGHT = 0.1
-"""In a percentile, of the eigenvalues below and above it: one that weighs less may be known less well."""
+"""Least interpolation weight that counts: an eigenvalue with less weight in the percentile needs less accuracy."""
 
 
 class Untrusted(ArithmeticError):
-    """Counts contradict each other, or could not be taken."""
+    """Counts contradict each other or failed."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +48,7 @@ class Side:
 
 @dataclass(frozen=True, order=True)
 class Pair:
-    """What is known at +-t: eigenvalues below t and below -t, and the two determinants."""
+    """Counts and log determinants at +t and -t."""
 
     t: float
     upper: int
@@ -58,17 +58,17 @@ class Pair:
 
     @property
     def within(self) -> int:
-        """Eigenvalues of absolute value below t (a tie at -t apart)."""
+        """Number of eigenvalues of absolute value below t (except for a tie at -t)."""
         return self.upper - self.lower
 
     def side(self, positive: bool) -> Side:
-        """What is known at t, or at -t."""
+        """The count at t, or at -t."""
         return Side(self.t, self.upper, self.log_upper) if positive else Side(self.t, self.lower, self.log_lower)
 
 
 @dataclass(frozen=True)
 class Percentile:
-    """A percentile, and bounds that enclose the two eigenvalues it lies between, and as few others as may be."""
+    """A percentile with the tightest known bounds around the two eigenvalues between which it is interpolated."""
 
     value: float
     bounds: Bounds
@@ -76,14 +76,14 @@ class Percentile:
 
 @dataclass
 class Bracketing:
-    """Counts taken so far of one Hessian, and the searches among them.
+    """The counts of one Hessian so far, and searches among them.
 
     Attributes:
         count: counts.
         size: number of eigenvalues.
-        floor: absolute value under which no eigenvalue is looked for.
+        floor: least absolute value to search.
         top: absolute value above all eigenvalues.
-        tolerance: relative width of bounds at which an eigenvalue between them is known well enough.
+        tolerance: relative width of bounds at which an eigenvalue counts as known.
     """
 
     count: Counter
@@ -97,7 +97,7 @@ class Bracketing:
         """Count at +-t.
 
         Raises:
-            Untrusted: more or fewer eigenvalues than at neighbouring bounds allow.
+            Untrusted: the count contradicts one at a neighbouring bound.
         """
         (upper, log_upper), (lower, log_lower) = self.count([t, -t])
         pair = Pair(t, upper, lower, log_upper, log_lower)
@@ -111,14 +111,14 @@ class Bracketing:
         return pair
 
     def percentile(self, share: float, hint: Bounds | None = None) -> Percentile | None:
-        """Percentile of the absolute eigenvalues, linearly interpolated between ranks; None if it lies under the floor.
+        """Percentile of the absolute eigenvalues, linearly interpolated between ranks; None if it is under the floor.
 
         Args:
             share: in [0, 1).
             hint: bounds that may enclose the two ranks, such as those of a nearby Hessian.
 
         Raises:
-            Untrusted: counts contradict each other, or could not be taken.
+            Untrusted: counts contradict each other or failed.
         """
         position = share * (self.size - 1)
         rank = math.floor(position)
@@ -132,15 +132,15 @@ class Bracketing:
         return Percentile((1 - weight) * first + weight * second, (self._below(rank).t, self._above(rank + 2).t))
 
     def _below(self, wanted: int) -> Pair:
-        """The largest bound known with at most as many eigenvalues within as wanted."""
+        """The largest known bound with at most ``wanted`` eigenvalues within."""
         return max(p for p in self.pairs if p.within <= wanted)
 
     def _above(self, wanted: int) -> Pair:
-        """The least bound known with at least as many eigenvalues within as wanted."""
+        """The least known bound with at least ``wanted`` eigenvalues within."""
         return min(p for p in self.pairs if p.within >= wanted)
 
     def _enclose(self, wanted: int) -> bool:
-        """Count until bounds have at most, and at least, so many within; False if the floor hides one."""
+        """Count until bounds with at most and at least ``wanted`` within are known; False if the floor hides one."""
         step = 0.0
         while (lowest := self.pairs[0]).within > wanted:
             if lowest.t <= self.floor:
@@ -206,7 +206,7 @@ class Bracketing:
 
     def _zero(self, left: Side, right: Side, positive: bool, weight: float) -> float:
         """The only eigenvalue of one sign between two absolute values, as a zero of det(H - t I) or det(H + t I)."""
-        # The error of an interpolation goes with the square of the width.
+        # The interpolation error is proportional to the square of the width.
         most = 1 / math.sqrt(max(weight, LEAST_WEIGHT))
         enough = max(self.tolerance * left.t, min(CERTAIN * left.t, SHRUNK * (right.t - left.t))) * most
         ends = left.count, right.count
@@ -216,7 +216,7 @@ class Bracketing:
             t, width = _estimate(left, right, outside), right.t - left.t
             if width <= enough:
                 return t
-            # Beyond the estimate, as seen from the nearer bound, so that the two bounds are soon close.
+            # Beyond the estimate as seen from the nearer bound, so that the bounds soon enclose it closely.
             margin = 0.4 * enough
             t += margin if t - left.t < right.t - t else -margin
             if width > widths[-3] / 2:
@@ -233,12 +233,12 @@ class Bracketing:
 
 
 def _step(missing: int, wanted: int) -> float:
-    """How far to go in log t for so many more eigenvalues, were their number proportional to t."""
+    """Step in log t towards ``missing`` more eigenvalues, assuming that their number is proportional to t."""
     return 1.2 * missing / max(wanted, 1)
 
 
 def _cut(low: Pair, high: Pair, wanted: int, tried: int) -> float:
-    """Where to count next between two bounds, in log t; every fourth time in the middle, whatever counts suggest."""
+    """The next bound to count at, interpolated in log t; every fourth time the middle."""
     share = (wanted - low.within) / (high.within - low.within)
     share = 0.5 if tried % 4 == 3 else min(max(share, LEAST_CUT), 1 - LEAST_CUT)
     return low.t * math.exp(share * math.log(high.t / low.t))
@@ -247,8 +247,8 @@ def _cut(low: Pair, high: Pair, wanted: int, tried: int) -> float:
 def _estimate(left: Side, right: Side, outside: Side | None) -> float:
     """Zero between left and right of (r - t) exp(a + c t) through the absolute determinants of three bounds (eq. 11).
 
-    Without a third c = 0, which is the secant. The second divided difference of log |r - t| is what has to vanish
-    against that of log |det|; it is monotonic in r.
+    Without a third bound c = 0, the secant. r solves that the second divided differences of log |r - t| and log |det|
+    are equal; the former is monotonic in r.
     """
     p, q = left.t, right.t
     if not (math.isfinite(left.log_determinant) and math.isfinite(right.log_determinant)):

@@ -1,4 +1,4 @@
-"""What a linear network's Hessian at one point is made of, layer by layer."""
+"""The layer-by-layer factors of a linear network's Hessian at one point."""
 
 from dataclasses import dataclass
 
@@ -12,7 +12,7 @@ from resaudit.networks.network import Network
 
 @dataclass(frozen=True)
 class Chain:
-    """All that a linear network's Hessian at one point depends on, each of shape (depth, width, width), float64.
+    """The factors of a linear network's Hessian at one point, each of shape (depth, width, width), float64.
 
     Attributes:
         network: shape and shortcuts.

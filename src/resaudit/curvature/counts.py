@@ -1,10 +1,9 @@
 """Number of a Hessian's eigenvalues below a bound, in time linear in the depth; docs/curvature.md derives it.
 
-H of a linear network is a chain: a layer's change v_l acts on the layers behind it only through the change F of what
-flows on, a width x width matrix. H - t I is eliminated layer by layer from the output to the input; what is left is a
-symmetric matrix over F (eq. 6), and by Sylvester's law the pivots' signs say how many eigenvalues lie below t. A pivot
-that is small against what it is coupled to is put off to the next layer instead of being divided by (eq. 9): no number
-grows, so no digit is lost.
+H of a linear network is a chain: a layer's change v_l acts on later layers only through the change F of the signal, a
+width x width matrix. H - t I is eliminated layer by layer from the output to the input, leaving a symmetric matrix over
+F (eq. 6); by Sylvester's law the pivots' signs give the number of eigenvalues below t. A pivot that is small relative
+to its couplings is delayed to the next layer (eq. 9), so that entries do not grow and no digits are lost.
 """
 
 import ctypes
@@ -20,21 +19,21 @@ from resaudit.curvature.plain import TooManyDelayed, eliminate_chain
 from resaudit.runtime.extensions import NOT_BUILT
 
 THRESHOLD = 1e-4
-"""Least pivot, as a share of the largest entry it is coupled to (eq. 9)."""
+"""Least pivot relative to its largest coupling (eq. 9)."""
 MOST_DELAYED = 600
-"""Pivots that may be put off at once, in squares of a width of 10; more are proof of trouble, not of a spectrum."""
+"""Most delayed pivots at a width of 10 (scaled by its square); with more the count is given up."""
 _kept = threading.local()
 
 
 @dataclass(frozen=True)
 class Counts:
-    """What the elimination of H - t I says, for each t.
+    """The result of eliminating H - t I, for each t.
 
     Attributes:
-        below: number of eigenvalues below t; -1 where it could not be told.
+        below: number of eigenvalues below t; -1 if the count was given up.
         log_determinant: log |det(H - t I)|.
-        delayed: most pivots that were put off at once.
-        largest: largest absolute entry met on the way; eps times it estimates the rounding error in H.
+        delayed: largest number of pivots delayed at once.
+        largest: largest absolute entry during elimination; eps times it estimates the rounding error in H.
     """
 
     below: np.ndarray
@@ -44,7 +43,7 @@ class Counts:
 
 
 def counted_by() -> str:
-    """What counts here, in words."""
+    """The method that counts on this machine, in words."""
     wide = lanes()
     return (
         f"compiled counts, vectors of {wide} doubles"
@@ -61,8 +60,8 @@ def count_below(
     Args:
         chain: the Hessian.
         bounds: finite numbers t.
-        threshold: least pivot as a share of what it is coupled to, at most 0.3 (eq. 9).
-        compiled: whether the compiled kernel counts or its plain twin; None: the kernel where there is one.
+        threshold: least pivot relative to its couplings, at most 0.3 (eq. 9).
+        compiled: use the compiled kernel or its plain twin; None: the kernel if it exists.
 
     Raises:
         ValueError: a bound is not finite, or the threshold is out of range.
@@ -102,7 +101,7 @@ def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Count
 
 
 def _memory(doubles: int) -> np.ndarray:
-    """Working memory of this thread, kept from count to count: fresh pages cost as much as a count of 16 layers."""
+    """Working memory of this thread, reused: fresh pages cost as much as a count of 16 layers."""
     kept: np.ndarray | None = getattr(_kept, "memory", None)
     if kept is None or len(kept) < doubles:
         kept = _kept.memory = np.zeros(doubles)

@@ -1,4 +1,4 @@
-"""Where the next Hessian's percentile may lie, from those before it: the nearer the guess, the fewer the counts."""
+"""Predicting the next Hessian's percentile from the previous ones: a better guess needs fewer counts."""
 
 import math
 from collections.abc import Iterator
@@ -7,12 +7,12 @@ from dataclasses import dataclass, field
 from resaudit.curvature.bracketing import Bounds, Percentile
 
 REMEMBERED = 4
-"""Values that the rules need, and one to judge them by."""
+"""The values that the rules need, and one to choose among the rules."""
 
 
 @dataclass
 class Foresight:
-    """What is known of one run so far.
+    """The recent percentiles of one run.
 
     Attributes:
         logarithms: of the last percentiles.
@@ -23,12 +23,12 @@ class Foresight:
     around: Bounds = (1.0, 1.0)
 
     def remember(self, found: Percentile) -> None:
-        """Book a percentile."""
+        """Store a percentile."""
         self.logarithms = [*self.logarithms[1 - REMEMBERED :], math.log(found.value)]
         self.around = found.bounds[0] / found.value, found.bounds[1] / found.value
 
     def hint(self) -> Bounds | None:
-        """Bounds to try first; None where nothing is known."""
+        """Bounds to try first; None without previous values."""
         if not self.logarithms:
             return None
         value = math.exp(foreseen(self.logarithms))
@@ -36,10 +36,9 @@ class Foresight:
 
 
 def foreseen(known: list[float]) -> float:
-    """The next value by that of a few simple rules which would have foreseen the last one best.
+    """Predict the next value by the rule that would have predicted the last one best.
 
-    At a large learning rate a network swings from epoch to epoch about a path that drifts; hence the rules with a
-    period of two.
+    At a large learning rate a network oscillates from epoch to epoch, hence the rules with a period of two.
 
     >>> foreseen([1.0, 2.0, 3.0, 4.0]), foreseen([1.0, 5.0, 1.0, 5.0])
     (5.0, 1.0)

@@ -27,7 +27,7 @@ def hessians(weights: torch.Tensor, network: Network, moments: Moments) -> torch
         moments: of the data, float64.
 
     Returns:
-        Shape (runs, N, N), N = depth * width^2, symmetric to the last bit. Parameters are ordered as in
+        Shape (runs, N, N), N = depth * width^2, exactly symmetric. Parameters are ordered as in
         Demystifying ResNet, Definition 5: by layer, then column, then row of the weight matrix.
 
     Raises:
@@ -38,7 +38,7 @@ def hessians(weights: torch.Tensor, network: Network, moments: Moments) -> torch
 
 
 def lower_hessians(weights: torch.Tensor, network: Network, moments: Moments) -> torch.Tensor:
-    """As :func:`hessians`, but only the lower triangle is meaningful: all that an eigensolver reads."""
+    """As :func:`hessians`, but only the lower triangle is meaningful; eigensolvers read no more."""
     if not network.is_linear:
         raise ValueError("closed-form Hessians exist for linear networks only")
     xx = torch.from_numpy(moments.xx).to(weights)

@@ -1,4 +1,4 @@
-"""The plain twin of kernels/counts.c: the same elimination, written to be read."""
+"""The plain twin of kernels/counts.c: the same elimination, written for readability."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +9,12 @@ from resaudit.curvature.chain import Chain
 
 
 class TooManyDelayed(ArithmeticError):
-    """So many pivots had to be put off that the count is given up."""
+    """Too many pivots were delayed; the count is given up."""
 
 
 @dataclass
 class Tally:
-    """What an elimination has found so far; see :class:`resaudit.curvature.counts.Counts`."""
+    """Running totals of an elimination; see :class:`resaudit.curvature.counts.Counts`."""
 
     negative: int = 0
     delayed: int = 0
@@ -22,7 +22,7 @@ class Tally:
     largest: float = 0.0
 
     def take(self, pivot: np.ndarray) -> None:
-        """Book a pivot of one or two rows."""
+        """Add a pivot of one or two rows."""
         sign, size = np.linalg.slogdet(pivot)
         self.negative += int(np.sum(np.linalg.eigvalsh(pivot) < 0)) if sign else 0
         self.log_determinant += float(size)
@@ -34,11 +34,11 @@ def eliminate_chain(chain: Chain, shift: float, threshold: float, most_delayed: 
     Args:
         chain: the Hessian.
         shift: t.
-        threshold: least pivot as a share of what it is coupled to.
-        most_delayed: pivots that may be put off at once.
+        threshold: least pivot relative to its couplings.
+        most_delayed: limit of delayed pivots.
 
     Raises:
-        TooManyDelayed: more had to be.
+        TooManyDelayed: the limit was exceeded.
     """
     network, eye, tally = chain.network, np.eye(chain.network.width), Tally()
     square = network.width**2
@@ -56,7 +56,7 @@ def eliminate_chain(chain: Chain, shift: float, threshold: float, most_delayed: 
 
 
 def _front(chain: Chain, layer: int, rest: np.ndarray, delayed: int, boundary: int) -> np.ndarray:
-    """The symmetric matrix over pivots put off, v, and what is before the layer (eq. 7)."""
+    """The symmetric matrix over delayed pivots, v, and the state before the layer (eq. 7)."""
     width = chain.network.width
     square, inner = width**2, len(rest) - delayed
     weight, eye = chain.weights[layer], np.eye(width)
@@ -93,7 +93,7 @@ def _change(weight: np.ndarray, before: np.ndarray, boundary: int, behind: int) 
 
 
 def _eliminate(front: np.ndarray, candidates: int, threshold: float, tally: Tally) -> tuple[np.ndarray, int]:
-    """Take all pivots among the first candidates that pass eq. 9; returns what is left, and how many were put off."""
+    """Take all candidates that pass eq. 9 as pivots; return the remaining matrix and the number of delayed pivots."""
     tally.largest = max(tally.largest, float(np.abs(front).max()))
     left = np.ones(len(front), dtype=bool)
     progress = True
@@ -113,7 +113,7 @@ def _eliminate(front: np.ndarray, candidates: int, threshold: float, tally: Tall
 
 
 def _pivot(front: np.ndarray, column: int, candidates: int, left: np.ndarray, threshold: float) -> np.ndarray | None:
-    """The first of the pivots tried that passes: the diagonal entry, the partner's, or both as one of two rows."""
+    """The first of three pivots that passes eq. 9: the diagonal entry, its partner's, or both as a 2 x 2 pivot."""
     others = np.flatnonzero(left[:candidates])
     for chosen in _tried(front, column, others[others != column]):
         outside = left.copy()

@@ -1,6 +1,6 @@
-"""Products of exact Hessians with vectors, without the Hessians; the largest absolute eigenvalues by Lanczos's method.
+"""Hessian-vector products without forming the Hessian; the largest absolute eigenvalues by Lanczos's method.
 
-Everything is batched over runs and takes O(depth) for each product.
+Everything is batched over runs; a product takes O(depth).
 """
 
 from dataclasses import dataclass
@@ -12,14 +12,14 @@ from resaudit.networks.linear import backward, forward
 from resaudit.networks.network import Network
 
 MOST_STEPS = 120
-"""Lanczos steps before it gives up; counts then decide how good its answer is."""
+"""Most Lanczos steps; counts then certify the result."""
 STEPS_BETWEEN_CHECKS = 6
 BYTES_AT_ONCE = 256 * 2**20
-"""Memory for Lanczos's vectors; a single run's are a batch of their own."""
+"""Memory for Lanczos vectors; a batch has at least one run."""
 ACCURACY = 1e-10
-"""Relative error of the largest eigenvalue, by the residual's square over the gap, at which Lanczos stops."""
+"""Lanczos stops at this relative error of the largest eigenvalue, estimated as squared residual over gap."""
 FRESH = 0.03
-"""Share of a random vector in a start taken from another Hessian: no eigenvector is left out."""
+"""Share of a random vector added to a start vector from another Hessian, so that no eigenvector is missed."""
 
 
 class HessianProduct:
@@ -64,7 +64,7 @@ class HessianProduct:
         return states, state
 
     def _returned(self, entering: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
-        """The derivative by every layer's output of half the quadratic form, from that by the network's output."""
+        """The derivative of half the quadratic form by every layer's output, from that by the network's output."""
         returned = torch.empty_like(entering)
         for first in reversed(self.network.units):
             exit_ = output
@@ -90,11 +90,11 @@ class Largest:
 
 
 def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None) -> Largest:
-    """The largest absolute eigenvalue of every run by Lanczos's method, orthogonalized in full.
+    """The largest absolute eigenvalue of every run by Lanczos's method with full orthogonalization.
 
     Args:
         product: with the Hessians.
-        start: a vector near the eigenvectors, of the weights' shape; random where there is none.
+        start: vectors near the eigenvectors, of the weights' shape; None: random.
     """
     shape = product.weights.shape
     runs, size = shape[1], product.network.parameters
@@ -125,14 +125,14 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
 
 
 def runs_at_once(network: Network) -> int:
-    """Runs whose vectors fit into the memory meant for them."""
+    """Number of runs whose vectors fit into :data:`BYTES_AT_ONCE`."""
     return max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
 
 
 def _first_vector(weights: torch.Tensor, start: torch.Tensor | None) -> torch.Tensor:
     generator = torch.Generator().manual_seed(weights.shape[0])
     depth, _, width, _ = weights.shape
-    # The same for every run, so that a run's result does not depend on which others are beside it.
+    # The same for every run, so that a run's result does not depend on the batch.
     random = torch.randn(depth, 1, width, width, generator=generator, dtype=torch.float64).to(weights)
     random = _flat(random.expand(weights.shape))
     vector = random / random.norm(dim=1, keepdim=True)
@@ -142,14 +142,14 @@ def _first_vector(weights: torch.Tensor, start: torch.Tensor | None) -> torch.Te
 
 
 def _ritz(diagonal: torch.Tensor, beside: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eigenvalues and eigenvectors of the tridiagonal matrices, on the CPU, where small matrices are quicker."""
+    """Eigenvalues and eigenvectors of the tridiagonal matrices, on the CPU, which is faster for small ones."""
     off = torch.diag_embed(beside, offset=1)
     values, vectors = torch.linalg.eigh((torch.diag_embed(diagonal) + off + off.mT).cpu())
     return values.to(diagonal), vectors.to(diagonal)
 
 
 def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor, best: torch.Tensor) -> bool:
-    """Whether both ends' values are known: the largest to the accuracy wanted, the other well enough to be less."""
+    """Whether the largest magnitude is known to :data:`ACCURACY` and the other end is certainly smaller."""
     residual = beside[:, None] * last.abs()
     ends = torch.stack([torch.zeros_like(best), torch.full_like(best, values.shape[1] - 1)], dim=1)
     if values.shape[1] < 4:

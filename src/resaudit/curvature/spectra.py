@@ -1,4 +1,4 @@
-"""Statistics of spectra as arrays. Needs NumPy only, so that tables are made without torch."""
+"""Statistics of spectra as arrays. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
 
@@ -13,11 +13,11 @@ class Spectra:
         lambda_max: largest absolute eigenvalue.
         lambda_p10: 10th percentile of the absolute eigenvalues (Demystifying ResNet, Appendix B).
         condition_number: lambda_max / lambda_p10.
-        index: share of eigenvalues below minus the noise floor, hence surely negative.
-        raw_index: share of eigenvalues below zero, rounding errors and all.
+        index: share of eigenvalues below minus the noise floor, that is certainly negative.
+        raw_index: share of eigenvalues below zero, including rounding errors.
         sizeable_index: share of eigenvalues below minus a hundredth of lambda_max.
         noise_floor: eps * N * lambda_max, the size of an eigensolver's rounding errors.
-        resolved: whether lambda_p10, and with it the condition number, lies above the noise floor.
+        resolved: whether lambda_p10, and so the condition number, lies above the noise floor.
     """
 
     lambda_max: np.ndarray

@@ -1,4 +1,4 @@
-"""Statistics of a Hessian's eigenvalues, and how far double precision lets them be trusted."""
+"""Statistics of a Hessian's eigenvalues, with their noise floor."""
 
 from collections.abc import Iterable
 from dataclasses import fields
@@ -12,9 +12,9 @@ from resaudit.datasets.moments import Moments
 from resaudit.networks.network import Network
 
 SIZEABLE = 0.01
-"""Share of the largest absolute eigenvalue from which on one counts for the sizeable index."""
+"""Least share of the largest absolute eigenvalue that the sizeable index counts."""
 BYTES_AT_ONCE = 256 * 2**20
-"""Memory for the Hessians of one batch; a single larger Hessian is a batch of its own."""
+"""Memory for the Hessians of one batch; a batch has at least one Hessian."""
 
 
 def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
@@ -49,8 +49,8 @@ def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
 def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
     """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
 
-    All is computed in the precision of the weights; float32 is what a reader may suspect the paper used.
-    A run that has diverged (weights not finite) has NaN statistics and is not resolved.
+    Computed in the precision of the weights; the paper may have used float32. A diverged run has NaN statistics
+    and is not resolved.
     """
     return _stack([spectra_at(w, network, moments) for w in weights])
 

@@ -1,4 +1,4 @@
-"""Statistics of spectra in time linear in the depth: counts instead of eigenvalues; docs/curvature.md derives them."""
+"""Statistics of spectra from eigenvalue counts, in time linear in the depth; docs/curvature.md derives them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -20,19 +20,19 @@ from resaudit.datasets.moments import Moments
 from resaudit.networks.network import Network
 
 CERTIFIED = 1e-8
-"""Relative distance above the largest absolute eigenvalue found beyond which counts must show that there is none."""
+"""Counts certify that no absolute eigenvalue exceeds the largest one found by more than this relative distance."""
 MOST_MISSED = 1e3
-"""How far short of the largest eigenvalue Lanczos may have fallen before counts are doubted instead."""
+"""If counts show an eigenvalue this many times Lanczos's largest, the counts are doubted."""
 TOLERANCE = 1e-7
-"""Relative width of bounds at which the 10th percentile's eigenvalues are known; it is exact to ten times that."""
+"""Relative width of bounds around the 10th percentile's eigenvalues; the percentile is accurate to ten times that."""
 DANGER = 1e-3
-"""A count at t whose fronts have entries above DANGER |t| / eps is trusted only if other pivots give the same."""
+"""A count at t whose fronts have entries above DANGER |t| / eps is trusted only if other pivots agree."""
 SECOND_THRESHOLD = 1e-2
-"""Least pivot of that second count: other pivots are taken, with less growth, at a higher price."""
+"""Threshold of that second count: other pivots, with less growth, at a higher cost."""
 LARGEST_DENSE = 3200
-"""Parameters up to which a Hessian is dense if its counts are not to be trusted, or there is no compiled kernel."""
+"""Up to this many parameters, all eigenvalues are computed if counts are untrusted or there is no kernel."""
 LARGEST_ENTRY = 1e100
-"""A Hessian with larger entries is of a run on its way to infinity, and squares of these would be there."""
+"""A run with larger entries is diverging; their squares would overflow."""
 EPS = float(np.finfo(np.float64).eps)
 SHARE = 0.1
 
@@ -54,10 +54,9 @@ class _Row:
 def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
     """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
 
-    What :func:`resaudit.curvature.spectrum.spectra_along` computes from all eigenvalues, from some twenty counts: the
-    indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise floor
-    is NaN, and so is an index that could not be counted. Float64 on the CPU; weights that follow each other closely
-    cost less.
+    The result of :func:`resaudit.curvature.spectrum.spectra_along` from about twenty counts each: the indices exactly,
+    lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise floor is NaN, and so is
+    an index whose count was given up. Float64 on the CPU; similar consecutive weights cost less.
     """
     vectors: torch.Tensor | None = None
     foresight: list[Foresight] = []
@@ -70,15 +69,15 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
             counted = list(pool.map(lambda job: _statistics(*job), jobs))
         rows.append([
-            row or _otherwise(sound[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
+            row or _dense_row(sound[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
         ])  # fmt: skip
     return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
 
 
 def _sound(weights: torch.Tensor, network: Network, moments: Moments) -> tuple[torch.Tensor, list[bool]]:
-    """The weights with zeros for runs that have diverged, so far that products overflow; and which have not."""
+    """The weights, zero for runs that have diverged (products would overflow), and which runs have not."""
     image = HessianProduct(weights, network, moments)(torch.ones_like(weights))
-    # Not a number is not smaller either.
+    # NaN compares as not smaller.
     finite = ((weights.abs() < LARGEST_ENTRY) & (image.abs() < LARGEST_ENTRY)).all(dim=3).all(dim=2).all(dim=0)
     return torch.where(finite[None, :, None, None], weights, torch.zeros_like(weights)), finite.tolist()
 
@@ -86,7 +85,7 @@ def _sound(weights: torch.Tensor, network: Network, moments: Moments) -> tuple[t
 def _largest(
     weights: torch.Tensor, network: Network, moments: Moments, vectors: torch.Tensor | None
 ) -> tuple[list[float], torch.Tensor]:
-    """Largest absolute eigenvalues as Lanczos finds them, and the eigenvectors, from those of the Hessians before."""
+    """Largest absolute eigenvalues by Lanczos, and eigenvectors, started from the previous Hessians' eigenvectors."""
     found = []
     for runs in torch.split(torch.arange(weights.shape[1]), runs_at_once(network)):
         start = None if vectors is None else vectors[:, runs]
@@ -96,7 +95,7 @@ def _largest(
 
 
 def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: bool) -> _Row | None:
-    """Of one Hessian; None where counts are not to be trusted, or cost more than all eigenvalues do."""
+    """Statistics of one Hessian; None if counts are untrusted or cost more than all eigenvalues."""
     if not finite:
         return _Row()
     if lambda_max == 0.0:
@@ -120,10 +119,10 @@ def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: b
 
 
 def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, float]]:
-    """Number of eigenvalues below each bound and log |det|, where rounding cannot have mattered or other pivots agree.
+    """Number of eigenvalues below each bound and log |det|; doubtful counts are repeated with other pivots.
 
     Raises:
-        Untrusted: the two counts differ, or too many pivots had to be put off.
+        Untrusted: the two counts differ, or too many pivots were delayed.
     """
     counts = count_below(chain, bounds)
     doubtful = EPS * counts.largest > DANGER * np.abs(bounds)
@@ -137,10 +136,10 @@ def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, flo
 
 
 def certified_largest(chain: Chain, found: float) -> float:
-    """The largest absolute eigenvalue: what was found, if counts show none above it, else bisected by counts.
+    """The largest absolute eigenvalue: ``found`` if counts show none above it, else bisected by counts.
 
     Raises:
-        Untrusted: counts could not be taken.
+        Untrusted: counts failed.
     """
     size = chain.network.parameters
 
@@ -162,14 +161,14 @@ def certified_largest(chain: Chain, found: float) -> float:
 
 
 def _indices(chain: Chain, floor: float, lambda_max: float) -> tuple[int, int | None, int]:
-    """Eigenvalues surely negative, negative as computed (None if that count was given up), and sizeably negative."""
+    """Numbers of certainly, nominally (None if that count was given up) and sizeably negative eigenvalues."""
     (sure, _), (sizeable, _) = trusted_counts(chain, [-floor, -SIZEABLE * lambda_max])
     raw = int(count_below(chain, [0.0]).below[0])
     return sure, raw if raw >= 0 else None, sizeable
 
 
-def _otherwise(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:
-    """Where counts are not to be trusted: all eigenvalues, or, if these are too dear, lambda_max and nothing else."""
+def _dense_row(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:
+    """Statistics without counts: from all eigenvalues, or, if these cost too much, lambda_max alone."""
     if network.parameters > LARGEST_DENSE:
         return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
     dense = spectra_at(weights[:, None], network, moments)

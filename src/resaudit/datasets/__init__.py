@@ -1,1 +1,1 @@
-"""From a data set's bytes to whitened samples and their moments."""
+"""Data sets: fetching, whitening, moments."""

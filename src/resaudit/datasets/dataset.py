@@ -1,4 +1,4 @@
-"""What a data set is: the files that it consists of, by size and SHA-256, and where their bytes may come from."""
+"""Data sets: files identified by size and SHA-256, and their sources."""
 
 from pathlib import Path
 from typing import Annotated, Literal, Self
@@ -8,15 +8,15 @@ from pydantic import Field, field_validator, model_validator
 from resaudit.schema import Model
 
 LARGEST_FILE = 2**31
-"""Bytes of an unpacked IDX file, which is read as a whole: forty times MNIST's."""
+"""Bytes of an unpacked IDX file, which is read at once; forty times MNIST's."""
 LARGEST_CLASSES = 256
 """Labels are bytes."""
 
 
 Source = Literal["folder", "torchvision", "wheel", "debian"]
-"""Kinds of places that hold a data set's bytes."""
+"""Kinds of sources."""
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
-# Names become those of files and folders, and wildcards of the workflow.
+# Names are used for files, folders and wildcards of the workflow.
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 FILES = ("train_images", "train_labels", "test_images", "test_labels")
 
@@ -30,9 +30,9 @@ class DataFile(Model):
 
 
 class Wheel(Model):
-    """A pickled copy inside a package of the Python package index, read as an archive, never installed."""
+    """A pickled copy in a wheel of the Python package index, which is read but not installed."""
 
-    # One published version: pip would run the code of a folder or a repository, and take a hyphen for an option.
+    # Exactly one published version: pip would run code from a folder or a repository, and read a hyphen as an option.
     requirement: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
     sha256: Sha256
     member: str
@@ -46,7 +46,7 @@ class DebianPackage(Model):
 
 
 class Dataset(Model):
-    """A data set: what its bytes are and where they may come from."""
+    """A data set: its files and its sources, in order of preference."""
 
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_]*$")]
     title: str
@@ -78,13 +78,13 @@ class Dataset(Model):
     def _sources_are_known(self) -> Self:
         for source in self.sources:
             if source != "folder" and getattr(self, source) is None:
-                raise ValueError(f"has {source} among its sources, where {self.name} is not; leave it out")
+                raise ValueError(f"lists the source {source}, which {self.name} does not define; leave it out")
         return self
 
 
 def _is_folder(name: str) -> bool:
     try:
         return Path(name).expanduser().is_dir()
-    # The name is too long, or ~NAME is of nobody.
+    # The name is too long, or ~NAME is no user.
     except (OSError, RuntimeError):
         return False

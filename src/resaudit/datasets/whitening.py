@@ -35,14 +35,14 @@ def whiten(images: np.ndarray, labels: np.ndarray, components: int, centered: bo
     """Project images on their leading principal components and scale these to unit second moment.
 
     Demystifying ResNet, Appendix B: "Ten greatest principal components are kept". With ``centered`` the mean
-    image is taken off first and the second moment is the variance; without, components are the right singular
-    vectors of the raw pixels. Signs are fixed: each component's largest entry is positive.
+    image is subtracted first and the second moment is the variance; without, components are the right singular vectors
+    of the raw pixels. Signs are fixed: each component's largest entry is positive.
 
     Args:
         images: uint8, shape (samples, height, width).
         labels: uint8, shape (samples,).
-        components: how many to keep.
-        centered: whether the mean image is taken off.
+        components: number to keep.
+        centered: whether the mean image is subtracted.
 
     Raises:
         ResauditError: the images have fewer directions of non-zero variance than components.
@@ -62,7 +62,7 @@ def whiten(images: np.ndarray, labels: np.ndarray, components: int, centered: bo
 
 
 def _pixel_moments(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and second-moment matrix. The sums are of integers below 2^53, so exact in any order."""
+    """Mean and second-moment matrix. Sums of integers below 2^53 are exact in any order."""
     total = np.zeros(pixels.shape[1])
     products = np.zeros((pixels.shape[1],) * 2)
     for chunk in _chunks(pixels):

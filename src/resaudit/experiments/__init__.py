@@ -1,1 +1,1 @@
-"""Experiments: what a figure's evidence is of, one a module: its settings, the jobs that follow, and their results."""
+"""Experiments, one per module: a figure's settings, the jobs that follow from them, and their results."""

@@ -1,4 +1,4 @@
-"""Training at every learning rate, then at the best one with Hessians on the way."""
+"""Training at every learning rate, then at the best ones with Hessians along the training."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -19,17 +19,17 @@ if TYPE_CHECKING:
     from resaudit.experiments.results import TrainingResults
 
 NegativeEigenvalues = Literal["beyond_noise", "every", "sizeable"]
-"""Which eigenvalues the index counts: those below minus the noise floor, every one with a minus sign, or those below
-minus a hundredth of the largest absolute eigenvalue."""
+"""The eigenvalues that the index counts: below minus the noise floor, below zero, or below minus a hundredth of the
+largest absolute eigenvalue."""
 
 
 class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
     """A sweep of learning rates, and Hessians along the training at those tied for the best, at one depth.
 
     Attributes:
-        hessian_epochs: epochs that have their Hessian computed, evenly on a logarithmic scale; null: all.
+        hessian_epochs: number of epochs with a Hessian, evenly spaced on a logarithmic scale; null: all.
         hessian_precision: of Hessians and eigenvalues.
-        hessian_method: how these are computed.
+        hessian_method: how they are computed.
         negative_eigenvalues: which eigenvalues count for the index.
     """
 
@@ -43,7 +43,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
     negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
-        """At ``network`` and ``depth`` each a ``sweep``, a ``followed`` training and its ``hessians`` (``part``)."""
+        """For each ``network`` and ``depth`` the parts ``sweep``, ``followed`` training and its ``hessians``."""
         data = needed(data)
         epochs, jobs = snapshot_epochs(self.epochs, self.hessian_epochs), dict[Coordinates, Job]()
         for (name, depth), sweep in self.sweeps(data, seed).items():
@@ -54,7 +54,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
         return jobs
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
-        """Trajectories, spectra, and which rates are the best."""
+        """Trajectories, spectra and best rates."""
         from resaudit.experiments.results import read_training
 
         return read_training(jobs, results, FOLLOWED[self.rate], self.negative_eigenvalues)

@@ -1,4 +1,4 @@
-"""What all experiments have in common."""
+"""The base class of all experiments."""
 
 import importlib
 import pkgutil
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from resaudit.plan.job import Job
 
 Coordinates = tuple[tuple[str, Any], ...]
-"""Where a job stands in an experiment: names and values, as ``(("network", "xavier"), ("depth", 16))``."""
+"""A job's place in an experiment: names and values, such as ``(("network", "xavier"), ("depth", 16))``."""
 
 
 def at(**named: Any) -> Coordinates:
@@ -27,7 +27,7 @@ def at(**named: Any) -> Coordinates:
 
 
 def in_words(coordinates: Coordinates) -> str:
-    """Coordinates to be read.
+    """Coordinates in words.
 
     >>> in_words(at(network="xavier", depth=16))
     'xavier, depth 16'
@@ -40,10 +40,10 @@ class NoData(Exception):
 
 
 def needed(data: "Whiten | None") -> "Whiten":
-    """Data that an experiment cannot do without.
+    """The data, which the experiment needs.
 
     Raises:
-        NoData: there are none.
+        NoData: ``data`` is None.
     """
     if data is None:
         raise NoData
@@ -51,17 +51,17 @@ def needed(data: "Whiten | None") -> "Whiten":
 
 
 class Experiment(Model):
-    """The settings of one kind of experiment: the keys that ``protocol`` has in a figure's configuration.
+    """The settings of one experiment: the keys of ``protocol`` in a figure's configuration.
 
     A subclass is an experiment: ``class RateSweep(Experiment, name="rate_sweep")`` is ``experiment: rate_sweep``.
     """
 
     name: ClassVar[str]
     of_table: ClassVar[tuple[str, ...]] = ()
-    """Settings that no job depends on: what the table is made with."""
+    """Settings that only the table depends on, not the jobs."""
 
     def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
-        """Give an experiment its name; a base of several has none."""
+        """Set the experiment's name; a shared base class has none."""
         super().__init_subclass__(**options)
         if name is not None:
             cls.name = name
@@ -70,13 +70,13 @@ class Experiment(Model):
         """The jobs whose results the figure's table is made from.
 
         Args:
-            data: whitened; None where the figure has none.
+            data: whitened; None if the figure has none.
             seed: of all random draws.
         """
         raise NotImplementedError
 
     def read(self, jobs: Mapping[Coordinates, "Job"], results: Path) -> Any:
-        """What the figure's ``table`` is given: by coordinates what each job wrote, unless the experiment says more.
+        """The argument of the figure's ``table``: by default each job's result by coordinates.
 
         Raises:
             ResauditError: a result is missing, damaged or of other settings.
@@ -87,19 +87,19 @@ class Experiment(Model):
         """Check settings that depend on the data.
 
         Args:
-            width: components that the whitened data have.
+            width: number of components of the whitened data.
 
         Raises:
-            ValueError: a setting does not go with it; the message follows the name of the protocol.
+            ValueError: a setting does not fit; the message continues the protocol's name.
         """
 
     def in_words(self) -> dict[str, Any]:
-        """Settings that are shown in another form than their own, by name; None: not shown."""
+        """Settings shown in another form, by name; None: not shown."""
         return {}
 
 
 def experiments_of(paper: str) -> dict[str, type[Experiment]]:
-    """Every experiment that a paper's figures can name: the general ones, and its own (``experiments.py``)."""
+    """Every experiment that a paper's figures can use: the general ones and its own (``experiments.py``)."""
     for module in pkgutil.iter_modules(experiments.__path__, f"{experiments.__name__}."):
         importlib.import_module(module.name)
     own = f"resaudit.papers.{paper}.experiments"

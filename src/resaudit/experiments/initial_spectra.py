@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from resaudit.experiments.results import TrainingResults
 
 DENSE_UP_TO = 200
-"""Parameters up to which all eigenvalues are computed: counting them would not be quicker."""
+"""Up to this many parameters, all eigenvalues are computed: counts would not be faster."""
 
 Precision = Literal["float64", "float32"]
-"""Floating-point type that Hessians and their eigenvalues are computed in."""
+"""Floating-point type of Hessians and eigenvalues."""
 HessianMethod = Literal["counts", "dense"]
-"""How statistics of a Hessian's spectrum are computed; both are exact but for rounding.
+"""How statistics of a Hessian's spectrum are computed; both methods are exact up to rounding.
 
 ``counts``: numbers of eigenvalues below bounds, in time linear in the depth. ``dense``: all eigenvalues, in time cubic
-in the depth; single precision, and Hessians so small that nothing is gained, are always computed so.
+in the depth; always used for single precision and for small Hessians.
 """
 
 
@@ -33,14 +33,14 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
 
     Attributes:
         hessian_precision: of Hessians and eigenvalues.
-        hessian_method: how these are computed.
+        hessian_method: how they are computed.
     """
 
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
-        """Hessians at ``network`` and ``depth``."""
+        """Hessians by ``network`` and ``depth``."""
         data = needed(data)
         return {
             at(network=name, depth=depth): hessians_job(
@@ -59,6 +59,6 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
 def hessians_job(
     data: Whiten, ensemble: Ensemble, precision: str, method: str, training: Train | None = None
 ) -> Hessians:
-    """The Hessians of linear networks, by the method configured where it can be used."""
+    """The Hessians of linear networks; counts only in double precision and above :data:`DENSE_UP_TO` parameters."""
     countable = precision == "float64" and ensemble.network.parameters > DENSE_UP_TO
     return Hessians(data, ensemble, precision, method if countable else "dense", training)

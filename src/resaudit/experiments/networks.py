@@ -1,4 +1,4 @@
-"""What the experiments with trained or initialized networks have in common."""
+"""The base of experiments with trained or initialized networks."""
 
 from collections.abc import Iterator
 from typing import Annotated, Literal, Self
@@ -10,13 +10,13 @@ from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.network import Network, base_name, network_named, period_of, shortcut_depth_of
 from resaudit.schema import Model, different
 
-# Upper bounds keep a slip of the keyboard from planning what no machine can hold.
+# Upper bounds keep a typing error from planning more than a machine can hold.
 LARGEST_DEPTH = 10_000
-"""Weight matrices: ten times the deepest network that is drawn."""
+"""Weight matrices; ten times the deepest network drawn."""
 LARGEST_RUNS = 10_000
-"""Seeds, or draws of a theorem's check: twenty times the most that are drawn."""
+"""Seeds, or draws of a theorem; twenty times the most used."""
 LARGEST_EPOCHS = 100_000
-"""Steps of gradient descent: a hundred times the paper's. Every epoch that is kept is a number in the plan."""
+"""Steps of gradient descent; a hundred times the paper's. The plan lists every epoch that is kept."""
 
 Depth = Annotated[int, Field(ge=1, le=LARGEST_DEPTH)]
 """Number of weight matrices."""
@@ -34,7 +34,7 @@ Key = tuple[str, int]
 
 
 class RunsAt(Model):
-    """Fewer runs at one depth, where a run is dear."""
+    """Fewer runs at one expensive depth."""
 
     depth: Depth
     runs: Runs
@@ -47,9 +47,9 @@ class Networks(Experiment):
         networks: names as in the figure's legend.
         depths: numbers of weight matrices.
         runs: seeds of each setting.
-        runs_at: fewer runs at the depths named.
-        zero_scale: what Xavier weights are multiplied by to start a shortcut network.
-        xavier: law of the Xavier initialization.
+        runs_at: fewer runs at single depths.
+        zero_scale: factor on Xavier weights that start a shortcut network.
+        xavier: distribution of the Xavier initialization.
     """
 
     networks: Names
@@ -64,7 +64,7 @@ class Networks(Experiment):
         return self.depths if network in self.networks else []
 
     def runs_of(self, network: str, depth: int) -> int:  # noqa: ARG002
-        """How many runs a network has at a depth."""
+        """Number of runs of a network at a depth."""
         return min([self.runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
 
     def places(self) -> Iterator[Key]:
@@ -84,7 +84,7 @@ class Networks(Experiment):
         )
 
     def in_words(self) -> dict[str, str | None]:
-        """Runs together with the depths that have fewer."""
+        """Runs, with the depths that have fewer."""
         fewer = [f"{each.runs} at depth {each.depth}" for each in self.runs_at]
         return {"runs": ", ".join([str(self.runs), *fewer]), "runs_at": None}
 
@@ -96,7 +96,7 @@ class Networks(Experiment):
 
 
 class LinearNetworks(Networks):
-    """Networks whose Hessians are wanted, which are known in closed form for linear ones only."""
+    """Linear networks, whose Hessians have a closed form."""
 
     @model_validator(mode="after")
     def _networks_are_linear(self) -> Self:
@@ -110,7 +110,7 @@ def checked_network(name: str, depth: int) -> Network:
     """A network by its name in figures.
 
     Raises:
-        ValueError: there is none of that name or depth; the message says what is allowed.
+        ValueError: no network has that name and depth; the message lists what is allowed.
     """
     try:
         return network_named(name, depth, width=1)

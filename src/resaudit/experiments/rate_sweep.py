@@ -17,14 +17,14 @@ if TYPE_CHECKING:
     from resaudit.experiments.results import TrainingResults
 
 RateChoice = Literal["best", "tenth_of_best"]
-"""Which of the learning rates of a sweep a network is shown at: the best by mean final loss, or the one nearest to a
-tenth of it, whose path is closer to the gradient flow."""
+"""The learning rate at which a network is shown: the best by mean final loss, or the one nearest to a tenth of it,
+whose path is closer to the gradient flow."""
 FOLLOWED = {"best": "tied_for_best", "tenth_of_best": "tenth_of_best"}
-"""The learning rates that training is looked at with, by the one it is shown at."""
+"""The learning rates to follow, by the rate shown."""
 
 
 class PerNetwork(Model):
-    """Settings of one network that differ from the others'; what is left empty does not."""
+    """Settings that differ for one network; empty fields inherit the figure's."""
 
     network: Annotated[str, AfterValidator(checked_name)]
     depths: Annotated[list[Depth], AfterValidator(different)] = []
@@ -36,10 +36,10 @@ class RateSweep(Networks, name="rate_sweep"):
     """Training at every learning rate.
 
     Attributes:
-        per_network: settings of single networks; those that are not drawn do not count.
+        per_network: settings of single networks; networks that are not drawn are ignored.
         epochs: steps of full-batch gradient descent.
-        learning_rates: that are tried.
-        rate: which of these a network is shown at.
+        learning_rates: to try.
+        rate: the one at which a network is shown.
     """
 
     of_table: ClassVar[tuple[str, ...]] = ("rate",)
@@ -54,12 +54,12 @@ class RateSweep(Networks, name="rate_sweep"):
         return self._of(network).depths or self.depths
 
     def runs_of(self, network: str, depth: int) -> int:
-        """How many runs a network has at a depth."""
+        """Number of runs of a network at a depth."""
         runs = self._of(network).runs or self.runs
         return min([runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
 
     def learning_rates_of(self, network: str) -> list[float]:
-        """The learning rates that a network is tried at."""
+        """The learning rates to try for a network."""
         return self._of(network).learning_rates or self.learning_rates
 
     def _of(self, network: str) -> PerNetwork:
@@ -67,7 +67,7 @@ class RateSweep(Networks, name="rate_sweep"):
         return next(others, PerNetwork.model_construct(network=network))
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
-        """A training at ``network`` and ``depth``."""
+        """A training by ``network`` and ``depth``."""
         return {at(network=name, depth=depth): job for (name, depth), job in self.sweeps(needed(data), seed).items()}
 
     def sweeps(self, data: Whiten, seed: int) -> dict[Key, Train]:
@@ -83,13 +83,13 @@ class RateSweep(Networks, name="rate_sweep"):
         }
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
-        """The trajectories, and which rates are the best."""
+        """Trajectories and best rates."""
         from resaudit.experiments.results import read_training
 
         return read_training(jobs, results, FOLLOWED[self.rate])
 
     def in_words(self) -> dict[str, str | None]:
-        """What differs for single networks, and runs together with the depths that have fewer."""
+        """Settings of single networks; runs, with the depths that have fewer."""
         return super().in_words() | {"per_network": "; ".join(map(_in_words, self.per_network))}
 
     @model_validator(mode="after")

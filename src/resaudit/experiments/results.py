@@ -1,4 +1,4 @@
-"""The results that figures of trained or initialized networks are made from, by network name and depth."""
+"""Results of trained or initialized networks, by network name and depth."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,17 +18,17 @@ from resaudit.training.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class TrainingResults:
-    """What was computed for a figure.
+    """Results of a figure's trainings and Hessians.
 
     Attributes:
         sweeps: training at every learning rate.
         followed: training at one of these rates, with snapshots.
         spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
-        rates: those that each network's training is looked at with, the shown one first.
-        best: what each sweep says of its best rate.
-        eigenvalues: of each Hessian, as many as parameters.
-        moments: of the data, where Hessians were computed.
-        negative_eigenvalues: which eigenvalues count for the index.
+        rates: that are followed, the shown one first.
+        best: best rate of each sweep.
+        eigenvalues: number of eigenvalues of each Hessian.
+        moments: of the data, if Hessians were computed.
+        negative_eigenvalues: the eigenvalues that the index counts.
     """
 
     sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)
@@ -49,8 +49,8 @@ def read_training(
     Args:
         jobs: by coordinates with ``network`` and ``depth``.
         results: folder of all results.
-        followed: rates, as :func:`resaudit.training.rates.followed_rates` knows them.
-        negative: which eigenvalues count for the index.
+        followed: choice of rates for :func:`resaudit.training.rates.followed_rates`.
+        negative: the eigenvalues that the index counts.
 
     Raises:
         ResauditError: one is missing, damaged or of other settings.

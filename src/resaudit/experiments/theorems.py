@@ -1,8 +1,8 @@
-"""What a theorem states, or a part of its proof, checked by construction."""
+"""Theorems, or steps of their proofs, checked by construction."""
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -17,12 +17,12 @@ from resaudit.schema import Model, different
 from resaudit.theory.cases import Cases
 
 LARGEST_UNITS = 1000
-"""Of a theorem's network, or to move one column of X; samples of a class likewise. The most that is drawn is 400."""
+"""Residual units of a network, steps per column of X, or samples per class; 400 are the most used."""
 LARGEST_WIDTH = 256
 LARGEST_SHORTCUT = 10
-"""A derivative more doubles what a check costs."""
+"""Each further order of derivatives doubles the cost."""
 LEAST_WIDTH_OF_SPHERE = 3
-"""Lemma 2 goes round obstacles on a sphere, so it needs a third dimension; Figure 10 can show no more than three."""
+"""Lemma 2 goes round obstacles on a sphere, which needs three dimensions; Figure 10 shows exactly three."""
 
 Units = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_UNITS)]], Field(min_length=1), AfterValidator(different)]
 One = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_UNITS)]], Field(min_length=1, max_length=1)]
@@ -43,7 +43,7 @@ Shortcuts = Annotated[Names, AfterValidator(_shortcuts)]
 
 
 class Activations(Model):
-    """Activations of an n-shortcut network by position; their names stand in :mod:`resaudit.networks.activations`."""
+    """Activations of an n-shortcut network by position, named as in :mod:`resaudit.networks.activations`."""
 
     pre: str = "identity"
     mid: str = "identity"
@@ -63,14 +63,14 @@ class Activations(Model):
 
 
 class TheoremExperiment(Experiment):
-    """A theorem's check: one job."""
+    """A theorem, checked by one job."""
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
         """The check at every size and draw."""
         return {at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed=seed, **self.sizes()))}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
-        """What the one job measured."""
+        """The job's measurements."""
         (job,) = jobs.values()
         return job.read(results)
 
@@ -79,7 +79,7 @@ class TheoremExperiment(Experiment):
         raise NotImplementedError
 
     def check_width(self, width: int) -> None:
-        """See that no network is wider than the data."""
+        """Check that no network is wider than the data."""
         for given in getattr(self, "widths", []):
             if given > width:
                 raise ValueError(f"has widths {given}; allowed: at most {width} (whitening.components)")
@@ -92,8 +92,8 @@ class Sphere(TheoremExperiment):
         widths: inputs and outputs of a layer.
         samples_per_class: labelled samples of each class; a network of width d has d classes.
         steps: residual units that move one column of X to its label.
-        min_distance: that any two points keep.
-        label_noise: length of the noise added to equal labels, so that they are distinct points.
+        min_distance: between any two points.
+        label_noise: length of the noise that makes equal labels distinct points.
         runs: random draws of each size.
     """
 
@@ -119,9 +119,9 @@ class Theorem1(Sphere, name="theorem_1"):
 
 
 class SpherePath(Sphere, name="sphere_path"):
-    """One way of Theorem 1's construction."""
+    """One path of Theorem 1's construction."""
 
-    widths: Annotated[list[Literal[3]], Field(min_length=1, max_length=1)]
+    widths: Annotated[list[Annotated[int, Field(ge=3, le=3)]], Field(min_length=1, max_length=1)]
     samples_per_class: One
     steps: One
 

@@ -1,1 +1,1 @@
-"""The kinds of job, one a module: settings, inputs, cost, and the work itself, thin over the pure numerics."""
+"""The kinds of job, one per module: settings, inputs, cost, and ``run``, a thin layer over the numerics."""

@@ -12,16 +12,16 @@ from resaudit.plan.words import assumed, deviations
 
 @dataclass(frozen=True)
 class Draw(Job):
-    """One figure, as configured or under a variant. Its files lie among the figures and not in a folder of its own.
+    """One figure, as configured or under a variant. Its files go to the figures folder.
 
     Attributes:
         figure: its configuration.
         scale: name of the scale.
-        variant: id of the variant, if it is drawn under one.
+        variant: id, or None.
         deviations: from the paper's protocol, in words.
         assumptions: of the paper's protocol, in words.
         data: folder of all data sets' raw files.
-        figures: folder that it is drawn into.
+        figures: output folder.
     """
 
     kind: ClassVar[str] = "draw"
@@ -42,7 +42,7 @@ class Draw(Job):
         return f"{self.figure.name.replace('/', '-')}{under}"
 
     def cost(self, execution: Execution) -> Cost:
-        """At most, as measured."""
+        """The largest measured."""
         return Cost(6.0, 220.0)
 
     def reads(self, results: Path) -> list[Path]:

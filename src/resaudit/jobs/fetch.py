@@ -1,4 +1,4 @@
-"""Fetching a data set's raw files. They lie in a folder of the data set's name, which runs may share."""
+"""Fetching a data set's raw files into a folder that runs may share."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,11 +14,11 @@ from resaudit.runtime.progress import say
 
 @dataclass(frozen=True)
 class Fetch(Job):
-    """The raw files of a data set; where they come from is no matter, since their SHA-256 is known.
+    """The raw files of a data set, identified by their SHA-256, not by their source.
 
     Attributes:
-        dataset: which files, and where their bytes may come from.
-        raw: folder that they are stored in.
+        dataset: files and sources.
+        raw: folder for the files.
     """
 
     kind: ClassVar[str] = "fetch"
@@ -34,7 +34,7 @@ class Fetch(Job):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """What the bytes are."""
+        """The SHA-256 of each file."""
         return {"files": {key: file.sha256 for key, file in self.dataset.files.items()}}
 
     def cost(self, execution: Execution) -> Cost:
@@ -46,7 +46,7 @@ class Fetch(Job):
         return [Path(self.raw) / file.name for file in self.dataset.files.values()]
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Store the files that are not there.
+        """Store the missing files.
 
         Raises:
             ResauditError: no source has them.
@@ -61,7 +61,7 @@ class Fetch(Job):
         """All training images (samples, height, width) and labels (samples,), as unsigned bytes.
 
         Raises:
-            ResauditError: a file is missing, or no longer what was fetched.
+            ResauditError: a file is missing or was changed.
         """
         from resaudit.datasets.sources import read_verified
 

@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 SECONDS_TO_START = 3.5
 SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
-# A spectrum from counts, by layer, of the dearest networks (2-shortcut); the first of a run has no guess to start from.
+# A spectrum from counts, per layer, of the most expensive networks (2-shortcut); a run's first has no initial guess.
 SECONDS_PER_LAYER_COUNTED = 3e-3
 SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
 MEGABYTES_TO_START = 560.0
 HESSIAN_COPIES = 2.6
-# From this many on, two jobs at once would want more memory than a laptop likes to give.
+# Above this, two jobs at once would need more memory than a laptop has.
 MEGABYTES_FOR_TWO_THREADS = 1500.0
 # All eigenvalues of a smaller Hessian take milliseconds on a CPU; CUDA takes seconds to start.
 LEAST_PARAMETERS_FOR_GPU = 1000
@@ -53,16 +53,16 @@ class Hessians(Job):
 
     @property
     def stem(self) -> str:
-        """The ensemble's, the precision and the method."""
+        """Ensemble, precision and method."""
         return f"{self.ensemble.stem}-{self.precision}-{self.method}"
 
     @property
     def snapshots(self) -> int:
-        """Points of each run that have their Hessian computed."""
+        """Number of Hessians per run."""
         return len(self.training.snapshot_epochs) if self.training else 1
 
     def cost(self, execution: Execution) -> Cost:
-        """From counts, where the compiled kernel takes them, or from all eigenvalues."""
+        """The cost of counts by the compiled kernel, or of all eigenvalues."""
         estimate = self._counted() if self.method == "counts" else self._dense()
         return Cost(*estimate, threads=2 if estimate[1] > MEGABYTES_FOR_TWO_THREADS else 1, wants_gpu=self._wants_gpu)
 
@@ -127,7 +127,7 @@ class Hessians(Job):
         return self.spectra(results)
 
     def read_along(self, results: Path) -> list[Path]:
-        """The moments, which theory's values follow from."""
+        """The moments, from which figures compute theoretical values."""
         return self.data.written(results, "moments.npz")
 
     def spectra(self, results: Path) -> "Spectra":

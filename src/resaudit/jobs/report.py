@@ -1,4 +1,4 @@
-"""Judging every claim: the audit, for machines and as a page."""
+"""Judging every claim: the audit as JSON and as a page."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +10,7 @@ from resaudit.plan.job import Cost, Execution, Job, Work
 
 @dataclass(frozen=True)
 class Report(Job):
-    """The audit of all that has been drawn. Its files lie among the figures.
+    """The audit of all drawn figures. Its files go to the figures folder.
 
     Attributes:
         config: with all figures and claims.
@@ -25,18 +25,18 @@ class Report(Job):
 
     @property
     def stem(self) -> str:
-        """Of all papers there is one."""
+        """One audit covers all papers."""
         return "audit"
 
     def cost(self, execution: Execution) -> Cost:
-        """At most, as measured."""
+        """The largest measured."""
         return Cost(10.0, 300.0)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``audit.json`` and ``audit.html`` into the folder of figures.
 
         Raises:
-            ResauditError: nothing has been drawn, or a table is not what it should be.
+            ResauditError: nothing has been drawn, or a table is damaged or of other settings.
         """
         from resaudit.claims.audit import make_audit
         from resaudit.plan.plan import make_plan

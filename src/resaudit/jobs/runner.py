@@ -1,4 +1,4 @@
-"""Running a job from its file in the plan: its results, its settings, and the provenance of both."""
+"""Running a job from its plan file: results, settings and provenance."""
 
 import time
 from pathlib import Path
@@ -50,10 +50,10 @@ def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any
 
 
 def device_of(job: Job, execution: Execution) -> str:
-    """The device that a job computes on; of several GPUs one that no other process has.
+    """The device that a job computes on; a GPU is claimed for this process.
 
     Raises:
-        ResauditError: the job is to run on a GPU, and torch can use none here.
+        ResauditError: the job needs a GPU and torch can use none.
     """
     if execution.device == "cpu" or not job.cost(execution).wants_gpu:
         return "cpu"

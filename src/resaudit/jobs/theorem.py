@@ -1,4 +1,4 @@
-"""What a theorem states, or a part of its proof, checked by construction at many sizes and draws."""
+"""A theorem, or a step of its proof, checked by construction at many sizes and draws."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,7 +25,7 @@ class Theorem(Job):
     """One theorem.
 
     Attributes:
-        data: that real samples are taken from.
+        data: source of the real samples.
         statement: ``theorem_1``, ``theorem_2``, ``sphere_path`` or ``zero_hessians``.
         cases: sizes and draws.
     """
@@ -43,7 +43,7 @@ class Theorem(Job):
         return self.statement.replace("_", "-")
 
     def cost(self, execution: Execution) -> Cost:
-        """On random and on real data; deeper shortcuts than 5 cost twice as much each."""
+        """On random and on real data; above depth 5 each further layer of a shortcut doubles the cost."""
         cases = self.cases
         sizes = 2 * cases.draws * len(cases.widths) * len(cases.samples_per_class)
         networks = sizes * len(cases.units) * max(1, len(cases.activations))
@@ -60,10 +60,10 @@ class Theorem(Job):
         return self.data.written(results, "samples.npz", "moments.npz")
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Check it.
+        """Measure the theorem.
 
         Raises:
-            ResauditError: the whitened data are missing, or do not hold the samples wanted.
+            ResauditError: the whitened data are missing or have too few samples.
         """
         from resaudit.theory.checks import RealData
 
@@ -76,7 +76,7 @@ class Theorem(Job):
         return self.measurements(results)
 
     def measurements(self, results: Path) -> "Record":
-        """What it measured; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        """The measurements; raises ResauditError as :func:`resaudit.store.results.read_result`."""
         from resaudit.theory.records import RECORDS
 
         record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
@@ -84,7 +84,7 @@ class Theorem(Job):
 
 
 def verify(theorem: Theorem, real: "RealData") -> "Record":
-    """What the check of a theorem measures, in double precision on the CPU."""
+    """Measure a theorem in double precision on the CPU."""
     from resaudit.runtime.progress import with_progress
     from resaudit.theory.checks import check_theorem_1, check_theorem_2, find_detour, zero_hessians
 

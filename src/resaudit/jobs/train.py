@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from resaudit.training.ensemble import AfterEpoch, Descent, Objective
     from resaudit.training.trajectory import Trajectory
 
-# Measured on one core at 2.6 GHz with MKL, a job on the other; benchmarks/RESULTS.md holds the times they are from.
+# Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
 SECONDS_TO_START = 3.5
 SECONDS_PER_LAYER_STEP = 8e-6
 SECONDS_PER_LAYER_STEP_AND_RUN = 1.2e-6
@@ -25,10 +25,10 @@ SECONDS_PER_SAMPLE_AND_PARAMETER = {"fused": 6 / 165e9, "torch": 6 / 30e9}
 SAMPLES = 60_000
 MEGABYTES_TO_START = 560.0
 MEGABYTES_OF_SAMPLES = {"fused": 50.0, "torch": 1000.0}
-# A training longer than this would at the end of a run leave the other core without work.
+# A longer training would leave the other core idle at the end of a run.
 SECONDS_FOR_TWO_THREADS = 120.0
 RATES_TIED = 3
-"""Learning rates that are tied for the best, as a rule."""
+"""Typical number of learning rates tied for the best."""
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,13 @@ class Train(Job):
     """One ensemble's training.
 
     Attributes:
-        data: that it trains on.
+        data: training data.
         ensemble: the runs.
         epochs: steps of gradient descent.
-        learning_rates: that are tried; none where they are those of a sweep.
+        learning_rates: to try; empty if they come from a sweep.
         sweep: the training whose best rates are used.
-        rate: which of them, as :func:`resaudit.training.rates.followed_rates` knows it.
-        snapshot_epochs: the epochs whose weights are kept.
+        rate: which of them, a choice of :func:`resaudit.training.rates.followed_rates`.
+        snapshot_epochs: epochs whose weights are kept.
     """
 
     kind: ClassVar[str] = "train"
@@ -58,16 +58,16 @@ class Train(Job):
 
     @property
     def stem(self) -> str:
-        """The ensemble's."""
+        """The ensemble's stem."""
         return self.ensemble.stem
 
     @property
     def trajectories(self) -> int:
-        """Runs in all: each seed at each learning rate, as far as their number is known before."""
+        """Number of runs: seeds times learning rates, an estimate if the rates come from a sweep."""
         return self.ensemble.runs * (len(self.learning_rates) or RATES_TIED)
 
     def cost(self, execution: Execution) -> Cost:
-        """Of training on a CPU; diverging runs make it cheaper."""
+        """The cost on a CPU, if no run diverges."""
         runs, network = self.trajectories, self.ensemble.network
         weights = 8e-6 * runs * network.parameters
         recorded = 24e-6 * runs * (self.epochs + 1)
@@ -78,21 +78,21 @@ class Train(Job):
         kernel = "torch" if execution.kernel == "torch" or why_not(network) else "fused"
         each = SECONDS_PER_SAMPLE_AND_PARAMETER[kernel]
         seconds = SECONDS_TO_START + each * SAMPLES * network.parameters * runs * self.epochs
-        # The fused kernel's bits do not depend on the threads.
+        # The fused kernel's bits do not depend on the number of threads.
         threads = 2 if kernel == "fused" and seconds > SECONDS_FOR_TWO_THREADS else 1
         return Cost(seconds, megabytes + MEGABYTES_OF_SAMPLES[kernel] + 6 * weights, threads, wants_gpu=True)
 
     def reads(self, results: Path) -> list[Path]:
-        """Of the data a linear network reads the moments alone, any other every sample."""
+        """The sweep, and the data: moments for a linear network, else every sample."""
         of_data = "moments.npz" if self.ensemble.network.is_linear else "samples.npz"
         of_sweep = self.sweep.written(results) if self.sweep else []
         return [*self.data.written(results, of_data), *of_sweep]
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train, from the checkpoint of an interrupted run if there is one.
+        """Train; resume from a checkpoint if there is one.
 
         Raises:
-            ResauditError: an input is missing or of other settings, or the kernel wanted cannot be used here.
+            ResauditError: an input is missing or of other settings, or the chosen kernel cannot be used here.
         """
         import torch
 
@@ -113,7 +113,7 @@ class Train(Job):
         return {"trajectory.npz": trajectory}
 
     def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
-        """What is descended, and what computes it, in words."""
+        """The objective, and what computes it, in words."""
         from resaudit.training.objectives import linear_objective, sampled_objective
 
         network = self.ensemble.network
@@ -122,7 +122,7 @@ class Train(Job):
         return sampled_objective(network, self.data.samples(work.results), device, work.execution.kernel)
 
     def rates(self, results: Path) -> Sequence[float]:
-        """The learning rates that it trains at."""
+        """The learning rates to train at."""
         from resaudit.training.rates import followed_rates
 
         if self.sweep is None or self.rate is None:
@@ -130,7 +130,7 @@ class Train(Job):
         return followed_rates(self.sweep.trajectory(results), self.rate)
 
     def made_by(self, rates: Sequence[float], record: Mapping[str, Any]) -> dict[str, Any]:
-        """All that the bits of a descent depend on."""
+        """Everything that the bits of a training depend on."""
         import torch
 
         from resaudit.plan.code import code_sha256
@@ -149,7 +149,7 @@ class Train(Job):
         return self.trajectory(results)
 
     def trajectory(self, results: Path, with_snapshots: bool = False) -> "Trajectory":
-        """What it recorded, its weights only where they are wanted.
+        """The trajectory; its weights are read only ``with_snapshots``.
 
         Raises:
             ResauditError: as :func:`resaudit.store.results.read_result`.
@@ -170,7 +170,7 @@ def train(
 ) -> "Trajectory":
     """Train every seed of the ensemble at every learning rate, rates outermost.
 
-    :func:`resaudit.training.ensemble.descend` says the rest.
+    Arguments and result as in :func:`resaudit.training.ensemble.descend`.
     """
     import torch
 

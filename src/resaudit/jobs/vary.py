@@ -1,4 +1,4 @@
-"""Judging a paper's claims under every other reading of what it leaves unsaid."""
+"""Judging a paper's claims under every variant of its assumptions."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,7 +12,7 @@ from resaudit.plan.words import deviations
 
 @dataclass(frozen=True)
 class Vary(Job):
-    """The matrix of a paper's claims and variants. Its files lie among the figures.
+    """The matrix of a paper's claims and variants. Its files go to the figures folder.
 
     Attributes:
         paper: whose claims.
@@ -35,14 +35,14 @@ class Vary(Job):
         return self.paper
 
     def cost(self, execution: Execution) -> Cost:
-        """At most, as measured."""
+        """The largest measured."""
         return Cost(10.0, 300.0)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``<paper>/robustness.{csv,json,pdf,svg,png}`` into the folder of figures.
 
         Raises:
-            ResauditError: a table is missing or not what it should be.
+            ResauditError: a table is missing, damaged or of other settings.
         """
         from resaudit.claims.robustness import write_matrix
 
@@ -55,11 +55,11 @@ def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
 
     Args:
         plans: as configured, and under every variant.
-        paper: one that has claims.
+        paper: with claims.
         of_paper: the configuration at scale paper.
 
     Raises:
-        ResauditError: the configuration is of a variant itself.
+        ResauditError: the configuration has a variant itself.
     """
     if plans.base.config.variant is not None:
         chosen = plans.base.config.variant

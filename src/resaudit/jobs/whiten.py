@@ -24,7 +24,7 @@ class Whiten(Job):
 
     Attributes:
         data: the raw files.
-        components: principal components that are kept.
+        components: number of principal components.
         centered: whether the mean is subtracted first.
     """
 
@@ -37,19 +37,19 @@ class Whiten(Job):
 
     @property
     def stem(self) -> str:
-        """Data set, components and mean."""
+        """Data set, components and centring."""
         mean = "centered" if self.centered else "uncentered"
         return f"{self.data.dataset.name}-pca{self.components}-{mean}"
 
     def cost(self, execution: Execution) -> Cost:
-        """At most, as measured on MNIST."""
+        """The largest measured, on MNIST."""
         return Cost(7.0, 1200.0)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Whiten the training images.
 
         Raises:
-            ResauditError: raw files are missing or damaged, or have too few directions to be whitened.
+            ResauditError: raw files are missing or damaged, or their rank is less than ``components``.
         """
         from resaudit.datasets.moments import moments_of
         from resaudit.datasets.whitening import whiten
@@ -76,7 +76,7 @@ class Whiten(Job):
 
 
 def summary(whitened: "Whitened", moments: "Moments") -> dict[str, Any]:
-    """What a reader may want to know of whitened data.
+    """Summary statistics of whitened data.
 
     Raises:
         ResauditError: their second moments are not the identity.

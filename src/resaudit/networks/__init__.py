@@ -1,1 +1,1 @@
-"""The networks of the papers: shape, initialization, forward and backward maps. Imports torch and numpy only."""
+"""The networks of the papers: shape, initialization, forward and backward maps. Imports only torch and numpy."""

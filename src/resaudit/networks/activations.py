@@ -1,4 +1,4 @@
-"""What is known of each activation at zero: all that Theorem 2 of Demystifying ResNet asks of one. Imports nothing."""
+"""Each activation's value and slope at zero, which Theorem 2 of Demystifying ResNet needs. Imports nothing heavy."""
 
 import math
 from dataclasses import dataclass
@@ -19,4 +19,4 @@ ACTIVATIONS = {
     "softplus": AtZero(math.log(2.0), 0.5),
     "shifted_softplus": AtZero(0.0, 0.5),
 }
-"""Smooth activations by name. Softplus less log 2 is the smooth relative of ReLU that is zero at zero."""
+"""Smooth activations by name. Softplus minus log 2 is a smooth analogue of ReLU that is zero at zero."""

@@ -11,11 +11,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """What the runs have in common.
+    """The shared settings of an ensemble's runs.
 
     Attributes:
         network: shape and activations.
-        initialization: law of the initial weights, as :mod:`resaudit.networks.initialization` knows it.
+        initialization: distribution of the initial weights, named as in :mod:`resaudit.networks.initialization`.
         scale: factor on the initial weights.
         seed: of the whole ensemble; run r draws from (seed, r).
         runs: seeds, each at every learning rate.
@@ -29,7 +29,7 @@ class Ensemble:
 
     @property
     def stem(self) -> str:
-        """In a few words."""
+        """A short description, part of ids."""
         network = self.network
         law = f"shortcut{network.shortcut_depth}" if network.has_shortcuts else self.initialization
         shape = "linear" if network.is_linear else "-".join((network.pre, network.mid, network.post))

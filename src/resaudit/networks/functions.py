@@ -1,4 +1,4 @@
-"""Activations as torch functions, and what a network with them makes of its inputs."""
+"""Activations as torch functions, and the output of a network with activations."""
 
 from collections.abc import Callable
 
@@ -8,7 +8,7 @@ from resaudit.networks.network import Network
 
 
 def _softplus(x: torch.Tensor) -> torch.Tensor:
-    # Written out, as torch's own has no forward derivatives of high order.
+    # torch's own softplus has no forward derivatives of high order.
     return torch.log1p(torch.exp(x))
 
 
@@ -28,7 +28,7 @@ def output(weights: torch.Tensor, network: Network, inputs: torch.Tensor) -> tor
 
     Args:
         weights: shape (depth, runs, width, width).
-        network: any, with activations or without.
+        network: with or without activations.
         inputs: samples in columns, shape (width, samples), in the type and on the device of the weights.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Initial weights, one independent stream a run, the same on every device and for every number of runs."""
+"""Initial weights: one independent random stream per run, the same on every device and for any number of runs."""
 
 import numpy as np
 import torch
@@ -15,7 +15,7 @@ def initial_weights(network: Network, initialization: str, scale: float, seed: i
     - ``xavier_uniform``: the same variance, uniform;
     - ``orthogonal``: uniform (Haar) on the orthogonal group (Saxe et al. 2013).
 
-    ``scale`` multiplies all of it: Demystifying ResNet starts shortcut networks at Xavier x 0.01 (section 4.1).
+    ``scale`` multiplies all weights: Demystifying ResNet starts shortcut networks at Xavier x 0.01 (section 4.1).
     Run r depends on (seed, r) alone, so a reduced scale's runs are the paper scale's first runs.
 
     Returns:

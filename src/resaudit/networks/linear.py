@@ -1,6 +1,6 @@
-"""Maps through a linear network: its end-to-end matrix and what lies before and behind each layer.
+"""Maps through a linear network: the end-to-end matrix and the matrices before and behind each layer.
 
-Weights have the shape (depth, runs, width, width) here, so that one layer of all runs is contiguous.
+Weights have the shape (depth, runs, width, width), so that one layer of all runs is contiguous.
 """
 
 import torch

@@ -1,10 +1,10 @@
-"""What a network is: its shortcut depth, depth, width and activation positions."""
+"""Networks: shortcut depth, depth, width and activations by position."""
 
 import re
 from dataclasses import dataclass
 
 PLAIN_PERIOD = 2
-"""Layers after which activations come again in a plain network: as in a 2-shortcut one (Appendix B)."""
+"""Period of the activations in a plain network, in layers: as in a 2-shortcut one (Appendix B)."""
 NAMES_ALLOWED = (
     "'N-shortcut' with N >= 1 of at most five digits, 'orthogonal' or 'xavier', with ReLUs followed by -relu (at mid), "
     "-relu-pre or -relu-post, likewise by -tanh"
@@ -22,10 +22,10 @@ class Step:
     """A layer's product W x and what surrounds it.
 
     Attributes:
-        before: activation of what enters the layer.
+        before: activation of the layer's input.
         after: activation of the product.
-        enters: whether what enters the layer is where a shortcut begins.
-        leaves: whether that is added once the activation has been taken.
+        enters: whether a shortcut begins at the layer's input.
+        leaves: whether the shortcut is added after the activation.
     """
 
     before: str
@@ -81,7 +81,7 @@ class Network:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What happens at each layer, from the input on."""
+        """The steps of all layers, from the input on."""
         length = self.shortcut_depth or PLAIN_PERIOD
         last = [layer % length == length - 1 for layer in range(self.depth)]
         first = [layer % length == 0 for layer in range(self.depth)]
@@ -102,7 +102,7 @@ class Network:
 
     @property
     def parameters(self) -> int:
-        """How many numbers its weights are."""
+        """Number of weights."""
         return self.depth * self.width**2
 
 
@@ -113,7 +113,7 @@ def network_named(name: str, depth: int, width: int) -> Network:
     Network(shortcut_depth=2, depth=4, width=10, pre='identity', mid='relu', post='identity')
 
     Raises:
-        ValueError: the name is none of those allowed, or not of a network of that depth.
+        ValueError: the name is not allowed, or does not fit the depth.
     """
     match = _parsed(name)
     named = [(position or "mid", activation) for activation, position in _ACTIVATION.findall(match["activations"])]
@@ -138,7 +138,7 @@ def shortcut_depth_of(name: str) -> int:
 
 
 def period_of(name: str) -> int:
-    """What a network's depth must be a multiple of.
+    """The number that a network's depth must be a multiple of.
 
     >>> period_of("3-shortcut"), period_of("xavier"), period_of("xavier-relu")
     (3, 1, 2)
@@ -151,7 +151,7 @@ def period_of(name: str) -> int:
 
 
 def base_name(name: str) -> str:
-    """A network's name without its activations; a name of another kind is left as it is.
+    """A network's name without its activations; other names are unchanged.
 
     >>> base_name("2-shortcut-relu"), base_name("xavier"), base_name("resnet-110")
     ('2-shortcut', 'xavier', 'resnet-110')

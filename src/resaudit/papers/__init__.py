@@ -1,1 +1,1 @@
-"""One module a figure: ``table(results)`` makes the tidy table, ``plot(table)`` draws it. Imports no torch."""
+"""One module per figure: ``table(results)`` makes the tidy table, ``plot(table)`` draws it. Imports no torch."""

@@ -5,25 +5,24 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pandas as pd
 
-if TYPE_CHECKING:  # checks load this module, and need no plots
+if TYPE_CHECKING:  # checks import this module and need no plots
     from matplotlib.axes import Axes
 
 POINTS = 200
 
 
 def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Interpolate a column linearly in the loss, run by run, on losses that at least half of the runs passed through.
+    """Interpolate a column linearly in the loss, run by run, at losses that at least half of the runs passed.
 
-    Gradient descent at a high rate does not descend at every step; of each run only the epochs with a new least
-    loss are used, so that the column is a function of the loss.
+    Only epochs with a new least loss are used, since the loss can rise at high learning rates.
 
     Args:
         rows: one network's rows, with run, epoch, loss and the column.
         column: what to interpolate.
 
     Returns:
-        Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run has not been; no
-        points where fewer than half of the runs have been, hence possibly none at all.
+        Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run did not pass; possibly
+        no points.
     """
     known = rows[np.isfinite(rows[column])]
     curves = [descending(known[known["run"] == run], column) for run in rows["run"].unique()]
@@ -31,7 +30,7 @@ def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np
     if not passed:
         return np.empty(0), np.empty((len(curves), 0))
     ends = np.geomspace(max(losses[0] for losses in passed), min(losses[-1] for losses in passed), POINTS)
-    # The grid holds the runs' own ends, where rounding would put its nearest points just outside.
+    # Rounding could move the grid's ends outside the runs' ranges, so their own ends are added.
     grid = np.unique(np.concatenate([ends, *(losses[[0, -1]] for losses in passed)]))[::-1]
     values = np.array([interpolate(grid, *curve) for curve in curves])
     enough = np.isfinite(values).sum(axis=0) >= len(curves) / 2
@@ -39,7 +38,7 @@ def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np
 
 
 def descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
-    """Of one run the losses at epochs with a new least loss, and the column there; each of shape (such epochs,)."""
+    """One run's losses at epochs with a new least loss, and the column there; each of shape (such epochs,)."""
     run = run[np.isfinite(run["loss"])].sort_values("epoch")
     losses = run["loss"].to_numpy()
     is_new_least = losses < np.minimum.accumulate(np.concatenate([[np.inf], losses[:-1]]))
@@ -47,7 +46,7 @@ def descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.ndarray:
-    """Values at the losses of a grid; NaN where the run has not been, or between losses one of whose values is NaN."""
+    """Values at the losses of a grid; NaN outside the run's range and next to a NaN value."""
     if not len(losses):
         return np.full(len(grid), np.nan)
     return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))

@@ -1,4 +1,4 @@
-"""Whether a fresh table agrees with the committed reference, within the tolerances that the figure states."""
+"""Comparing new tables with the committed references, within each figure's tolerances."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -21,7 +21,7 @@ MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "
 
 
 def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
-    """Compare each chosen figure's table with its reference and say the outcome, a line each.
+    """Compare each chosen figure's table with its reference and report one line each.
 
     Returns:
         Whether all agree.
@@ -39,7 +39,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
 
 
 def _compared(fresh: Path, reference: Path, figure: Figure) -> tuple[list[str], list[str]]:
-    """In what a drawn table does not agree with its reference, and at which learning rates it is drawn otherwise."""
+    """The disagreements of a table with its reference, and the networks drawn at another tied learning rate."""
     if not reference.is_file():
         raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
     drawn_of, reference_of = (read_about(file)["values"] for file in (_drawn(fresh), reference))
@@ -65,11 +65,11 @@ def _drawn(table: Path) -> Path:
 
 
 def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[str]:
-    """What of the reference a fresh table does not have, if anything: rows, or values within their tolerance.
+    """The rows of the reference that a new table lacks, and the columns that exceed their tolerance.
 
-    Rows are matched by the figure's key columns; a larger scale may have more of them. A value agrees if it is
-    within absolute + relative * |reference|, or both are the same infinity or both missing. Which learning rates are
-    tied for the best may depend on a last digit: a rate that is not drawn in the reference need not be followed here.
+    Rows are matched by the figure's key columns; a larger scale may have more rows. A value agrees if it is within
+    absolute + relative * |reference|, or both are the same infinity or both missing. The last digit can decide which
+    rates are tied for the best, so the table may lack tied rates that the reference does not show.
     """
     if set(fresh.columns) != set(reference.columns):
         yield f"columns are {sorted(fresh.columns)}, the reference has {sorted(reference.columns)}"
@@ -93,9 +93,9 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
 
 
 def write_references(plan: Plan, say: Callable[[str], None]) -> None:
-    """Make the tables drawn here the references, each with the ``.json`` that says what it is of.
+    """Copy the drawn tables, with their ``.json``, to the references.
 
-    A table too large to commit keeps 60 of its epochs, evenly on a logarithmic scale.
+    Of a large table with epochs, 60 epochs are kept, evenly spaced on a logarithmic scale.
 
     Raises:
         ResauditError: a table has not been drawn yet.
@@ -120,13 +120,13 @@ def reference_file(name: str) -> Path:
 def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:
     fresh, reference, absolute = both[column], both[f"{column}_reference"], np.full(len(both), tolerance.absolute)
     if tolerance.eigenvalues:
-        # Half an eigenvalue more, since shares are rounded.
+        # Plus half an eigenvalue, since shares are rounded.
         absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"].to_numpy()
     return np.isclose(fresh, reference, rtol=tolerance.relative, atol=absolute, equal_nan=True)
 
 
 def _furthest(beyond: pd.DataFrame, column: str, keys: list[str]) -> str:
-    """The row that lies furthest from its reference, relative to it."""
+    """The row with the largest relative difference from its reference, in words."""
     fresh, reference = beyond[column], beyond[f"{column}_reference"]
     with np.errstate(invalid="ignore", divide="ignore"):
         distance = np.abs(fresh - reference) / np.abs(reference)
@@ -136,14 +136,14 @@ def _furthest(beyond: pd.DataFrame, column: str, keys: list[str]) -> str:
 
 
 def _followed(rows: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Which rows are of a network, depth and learning rate that a table has all epochs of, and not just the last."""
+    """Which rows belong to a network, depth and learning rate for which a table has all epochs, not just the last."""
     of_curve = [column for column in _CURVE if column in table]
     curves = pd.MultiIndex.from_frame(table.loc[table["epoch"] == 0, of_curve])
     return np.asarray(pd.MultiIndex.from_frame(rows[of_curve]).isin(curves))
 
 
 def other_choices(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
-    """The networks that are drawn at another learning rate than in the reference, tied with it."""
+    """The networks that are drawn at another tied learning rate than in the reference."""
     if "shown" not in reference:
         return []
     of_network = [column for column in _CURVE[:-1] if column in reference]

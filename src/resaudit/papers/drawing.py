@@ -1,4 +1,4 @@
-"""Drawing a figure: its table as CSV, and the plot of just that table with a footer that says what it is of."""
+"""Drawing a figure: its table as CSV, and the plot of that table with a footer that states its settings."""
 
 import importlib
 import textwrap
@@ -29,11 +29,11 @@ _FOOTER_POINTS = 5.0
 
 @dataclass(frozen=True)
 class Setting:
-    """What a figure is drawn under.
+    """The setting under which a figure is drawn.
 
     Attributes:
-        scale: its name.
-        variant: its id, if there is one.
+        scale: name of the scale.
+        variant: id of the variant, or None.
         deviations: from the paper's protocol, in words.
         assumptions: of the paper's protocol, in words.
     """
@@ -49,20 +49,20 @@ EXPECTED: dict[str, type | tuple[type, ...]] = {
     "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
     "packages": dict, "constraints_sha256": (str, NoneType),
 }  # fmt: skip
-"""What stands in the file beside a table, and of which kind it is."""
+"""Required keys of a table's ``.json``, with their types."""
 ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
-"""What computing with a table raises that holds what its figure does not."""
+"""Raised when a table does not have the expected columns or types."""
 
 
 def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> None:
-    """Write ``<paper>/<figure>.{csv,pdf,svg,png}`` into a folder, and ``.json``: what they are of.
+    """Write ``<paper>/<figure>.{csv,pdf,svg,png,json}`` into a folder.
 
     Raises:
         ResauditError: a result is missing, or the figure has no module.
     """
     name = part.figure.name
     module, csv, record = figure_module(name), figures / f"{name}.csv", figures / f"{name}.json"
-    # What it says of the files does not hold while they are made anew.
+    # The record must not describe files that are being replaced.
     record.unlink(missing_ok=True)
     found = part.figure.protocol.read(part.jobs, results)
     write_csv(csv, module.table(found))
@@ -79,7 +79,7 @@ def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> No
 
 
 def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
-    """What a figure's table is of, known before it is drawn."""
+    """The part of a figure's ``.json`` that is known before it is drawn."""
     return {
         "figure": part.figure.name,
         "scale": setting.scale,
@@ -92,7 +92,7 @@ def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
 
 
 def save_drawing(drawing: Drawing, figures: Path, name: str, footer: str) -> dict[str, str]:
-    """Write ``<name>.{pdf,svg,png}`` into a folder with a footer, the same bytes every time.
+    """Write ``<name>.{pdf,svg,png}`` with a footer into a folder; the same drawing gives the same bytes.
 
     Returns:
         The SHA-256 of each, by suffix.
@@ -120,7 +120,7 @@ def figure_module(name: str) -> ModuleType:
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
-    """Write a table with every digit that its numbers have."""
+    """Write a table with all digits of its numbers."""
     with written_whole(path) as temporary:
         table.to_csv(temporary, index=False, lineterminator="\n")
 
@@ -129,7 +129,7 @@ def read_csv(path: Path) -> pd.DataFrame:
     """Read a table back to the same bits.
 
     Raises:
-        ResauditError: it is missing or no table.
+        ResauditError: the file is missing or not a table.
     """
     try:
         return pd.read_csv(path)
@@ -138,10 +138,10 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def read_about(csv: Path) -> dict[str, Any]:
-    """What a table is of, from the file beside it.
+    """Read the ``.json`` beside a table.
 
     Raises:
-        ResauditError: that file is missing or damaged.
+        ResauditError: it is missing or damaged.
     """
     path = csv.with_suffix(".json")
     try:
@@ -157,19 +157,19 @@ def read_about(csv: Path) -> dict[str, Any]:
 
 
 def footer(figure: Figure, setting: Setting) -> str:
-    """The legend, the scale and what it reduces, and what is assumed at the ``paper`` scale."""
+    """The text under a figure: legend, scale with its reductions, and the assumptions at scale ``paper``."""
     scale = f"Scale {setting.scale}: {'; '.join(setting.deviations) or 'nothing reduced'}."
     protocol = f"Assumed in the protocol: {'; '.join(setting.assumptions)}."
     return " ".join(part for part in (figure.legend, figure.omitted, scale, protocol) if part)
 
 
 def best_rates_of(found: Any) -> Mapping[Key, BestRate]:
-    """The best learning rates, where results of trainings are drawn."""
+    """The best learning rates, if the figure shows trainings."""
     return found.best if isinstance(found, TrainingResults) else {}
 
 
 def at_edges(found: Any) -> str:
-    """The networks for which rates outside the grid may be as good as the best of it."""
+    """A sentence that names the networks whose best rate may lie outside the grid; empty without any."""
     edges = [f"{network} at depth {depth}" for (network, depth), best in best_rates_of(found).items() if best.at_edge]
     return f"A best rate may lie beyond the grid's edge for {', '.join(edges)}." if edges else ""
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from resaudit.networks.network import base_name
 
 INCHES_PER_PANEL = (3.6, 2.9)
-# Okabe and Ito's palette, told apart by lightness and marker too.
+# Okabe and Ito's palette; lightness and markers differ too.
 _LOOKS = {
     "2-shortcut": ("#0072B2", "o"),
     "orthogonal": ("#009E73", "s"),
@@ -25,7 +25,7 @@ _LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
 
 
 def apply_style() -> None:
-    """Set matplotlib's defaults for all that is drawn from now on."""
+    """Set matplotlib's defaults."""
     mpl.use("agg")
     sns.set_theme(
         context="paper",
@@ -63,7 +63,7 @@ def look(network: str) -> dict[str, Any]:
 
 
 def label(network: str) -> str:
-    """A network's name as the paper's legends have it."""
+    """A network's name as in the paper's legends."""
     base = base_name(network)
     activations = network.removeprefix(base).replace("relu", "ReLU")
     return _LABELS.get(base, base.replace("-shortcut", "-Shortcut")) + activations
@@ -85,5 +85,5 @@ def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
 
 
 def colours_of(values: Sequence[int]) -> list[Any]:
-    """An ordered palette for values that have an order, such as depths; dark is the largest."""
+    """A palette for ordered values, such as depths; the largest is darkest."""
     return [mpl.colormaps["viridis_r"](x) for x in np.linspace(0.12, 0.95, len(values))]

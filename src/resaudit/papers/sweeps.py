@@ -1,4 +1,4 @@
-"""Sweeps of learning rates as tables: which rate is best, which are tied with it, and the runs at the one shown."""
+"""Sweeps of learning rates as tables: the best rate, the tied ones, and the runs at the rate shown."""
 
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ import pandas as pd
 
 from resaudit.training.rates import BestRate, choose_rate
 
-if TYPE_CHECKING:  # checks load this module, and need no plots
+if TYPE_CHECKING:  # checks import this module and need no plots
     from matplotlib.axes import Axes
 
 Key = tuple[Any, ...]
@@ -25,18 +25,18 @@ def sweep(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
 
 
 def best_rates(table: pd.DataFrame, column: str) -> dict[Key, BestRate]:
-    """What each network's sweep at each depth says of its best rate, by a column of final losses."""
+    """The best rate of each network and depth, by a column of final losses."""
     return {key: choose_rate(*sweep(rows, column)) for key, rows in table.groupby(["network", "depth"], sort=False)}
 
 
 def at_shown_rate(table: pd.DataFrame, best: Mapping[Key, BestRate]) -> pd.DataFrame:
-    """The runs of each network and depth at the rate that is shown; none where every rate has a run that diverged."""
+    """The runs of each network and depth at the rate shown; none if every rate has a diverged run."""
     keys = pd.MultiIndex.from_tuples([(*key, choice.shown) for key, choice in best.items()])
     return table[pd.MultiIndex.from_frame(table[["network", "depth", "learning_rate"]]).isin(keys)]
 
 
 def plot_rates(axes: "Axes", network: str, best: Mapping[Key, BestRate], style: Mapping[str, Any]) -> None:
-    """The rates shown against depth, a bar over those tied with each, an open marker where the grid's edge is tied."""
+    """Plot the rates shown against depth, with a bar over the tied ones; an open marker if the grid's edge is tied."""
     choices = {depth: choice for (name, depth), choice in best.items() if name == network}
     shown = {depth: choice.shown for depth, choice in choices.items() if choice.shown is not None}
     axes.plot(list(shown), list(shown.values()), **style)

@@ -1,1 +1,1 @@
-"""What will run: the jobs of every figure, and the files that they are written to."""
+"""The plan: the jobs of every figure, and their files."""

@@ -1,4 +1,4 @@
-"""What code a job's result depends on, as a hash: only an edit that can change the result changes it."""
+"""A hash of the code that a job's result depends on; only an edit that can change the result changes it."""
 
 import ast
 import hashlib
@@ -10,16 +10,16 @@ import grimp
 
 PACKAGE = "resaudit"
 BESIDE = ("*.[ch]", "*.json", "templates/*")
-"""What is no Python and decides on results all the same, in a package's folder: C sources, a schema, a page's parts."""
+"""Files beside the Python modules that results depend on: C sources, the schema, the page's templates."""
 
 
 def code_sha256(*modules: str) -> str:
-    """SHA-256 of modules and of all of this package that they import, however indirectly.
+    """SHA-256 of modules and their import closure within this package.
 
-    Of Python the syntax tree counts, without docstrings and comments; of other files in their packages each byte.
+    Python counts as its syntax tree without docstrings and comments, other files of the packages byte by byte.
 
     Args:
-        modules: by name; ``package.*`` stands for the modules of a package that are imported by name at run time.
+        modules: names; ``package.*`` means all modules of a package, for those that are imported by name at run time.
 
     >>> code_sha256("resaudit.jobs.train") == code_sha256("resaudit.jobs.whiten")
     False
@@ -31,7 +31,7 @@ def code_sha256(*modules: str) -> str:
 
 
 def closure(*modules: str) -> set[str]:
-    """Modules, all of this package that they import, however indirectly, and the packages that these lie in."""
+    """Modules, their import closure within this package, and the enclosing packages."""
     found = {found for module in modules for found in _named(module)}
     found = found.union(*(_graph().find_upstream_modules(module) for module in found))
     return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}

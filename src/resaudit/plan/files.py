@@ -1,4 +1,4 @@
-"""Jobs as files: ``results/plan/<kind>/<id>.json``, which say all of a job, to ``resaudit run`` and to a reader."""
+"""Jobs as files: ``results/plan/<kind>/<id>.json`` holds everything that ``resaudit run`` and a reader need."""
 
 import importlib
 from contextlib import suppress
@@ -19,7 +19,7 @@ def plan_file(results: Path, key: str) -> Path:
 
 
 def write_job(job: Job, execution: Execution, results: Path) -> Path:
-    """Write a job, and the jobs whose results it reads, unless that stands there already.
+    """Write a job and its inputs; an equal file is left alone.
 
     Returns:
         The job's file.
@@ -43,10 +43,10 @@ def write_job(job: Job, execution: Execution, results: Path) -> Path:
 
 
 def read_job(results: Path, key: str) -> tuple[Job, Execution]:
-    """The job of a ``kind/id``, and how it is to run.
+    """Read the job ``kind/id`` and its execution settings.
 
     Raises:
-        ResauditError: there is no such job in this folder's plan, or its file has been changed.
+        ResauditError: the plan has no such job, or its file was changed.
     """
     path = plan_file(results, key)
     try:
@@ -65,7 +65,7 @@ def read_job(results: Path, key: str) -> tuple[Job, Execution]:
 
 
 def kind_named(kind: str) -> type[Any]:
-    """The class of a kind of job: that of its module in :mod:`resaudit.jobs` which has its name.
+    """The class of a kind of job, from its module in :mod:`resaudit.jobs`.
 
     Raises:
         ResauditError: there is no such kind.

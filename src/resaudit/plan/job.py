@@ -1,4 +1,4 @@
-"""A job: a value from which its id, its inputs and its results' folder follow."""
+"""Jobs: values that determine their id, inputs and results folder."""
 
 import hashlib
 import json
@@ -12,25 +12,25 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 ID_DIGITS = 16
-"""Hexadecimal digits of the hash in an id: too many to find two settings with the same."""
+"""Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
 
-# On a cluster two processes of Snakemake's stand around each job, some 125 MB each, and Slurm counts them.
+# On a cluster two Snakemake processes of about 125 MB run with each job, and Slurm counts them.
 MEGABYTES_OF_SNAKEMAKE = 300.0
 MINUTES_TO_START = 5
-# What is asked of a scheduler is more than the estimate: processors differ more than memory does.
+# Requests exceed the estimates; processors differ more than memory use does.
 TIMES_SECONDS = 3.0
 TIMES_MEGABYTES = 1.25
 
 
 @dataclass(frozen=True)
 class Cost:
-    """What a job is estimated to need.
+    """The estimated cost of a job.
 
     Attributes:
         seconds: on one core.
         megabytes: of memory at the peak.
-        threads: that it can use.
-        wants_gpu: whether a GPU makes it quicker.
+        threads: it can use.
+        wants_gpu: whether a GPU makes it faster.
     """
 
     seconds: float
@@ -39,7 +39,7 @@ class Cost:
     wants_gpu: bool = False
 
     def megabytes_asked(self, attempt: int = 1) -> int:
-        """Memory to ask a scheduler for; each further attempt asks for as much again.
+        """Memory to request, in MB; it grows in proportion to the attempt.
 
         >>> Cost(60, 1000).megabytes_asked(), Cost(60, 1000).megabytes_asked(2)
         (1550, 3100)
@@ -47,7 +47,7 @@ class Cost:
         return attempt * int(MEGABYTES_OF_SNAKEMAKE + TIMES_MEGABYTES * self.megabytes)
 
     def minutes_asked(self, attempt: int = 1) -> int:
-        """Wall time to ask a scheduler for, likewise.
+        """Wall time to request, in minutes; it grows in proportion to the attempt.
 
         >>> Cost(60, 1000).minutes_asked(), Cost(60, 1000).minutes_asked(2)
         (8, 16)
@@ -57,12 +57,12 @@ class Cost:
 
 @dataclass(frozen=True)
 class Execution:
-    """How and where jobs run: nothing that a result depends on, so it is part of no id.
+    """How and where jobs run. Results do not depend on it, so no id contains it.
 
     Attributes:
-        device: ``cpu`` or ``cuda``, for jobs that want a GPU; the others run on the CPU.
-        kernel: what trains networks with activations: ``fused``, ``torch`` or ``auto``.
-        checkpoint_seconds: between one checkpoint and the next.
+        device: of jobs that want a GPU, ``cpu`` or ``cuda``; other jobs run on the CPU.
+        kernel: that trains networks with activations: ``fused``, ``torch`` or ``auto``.
+        checkpoint_seconds: between two checkpoints.
     """
 
     device: str = "cpu"
@@ -72,14 +72,14 @@ class Execution:
 
 @dataclass
 class Work:
-    """What a running job is given.
+    """The context of a running job.
 
     Attributes:
         results: folder of all results.
         execution: how it runs.
-        device: that it computes on, as torch names it.
+        device: it computes on, as torch names it.
         checkpoints: folder for its checkpoint.
-        record: what only the job can say, for its provenance.
+        record: the job's own entries in its provenance.
     """
 
     results: Path
@@ -91,15 +91,15 @@ class Work:
 
 @dataclass(frozen=True)
 class Job(ABC):
-    """One job. Its fields are its settings and, where they are jobs themselves, its inputs.
+    """A job. Fields that are jobs are its inputs, the others its settings.
 
-    A field with the metadata ``identity: False`` is in no id: the result does not depend on it.
+    A field with the metadata ``identity: False`` does not affect the result and is not part of the id.
     """
 
     kind: ClassVar[str]
     """Name of its module, its rule, its results folder and its log folder."""
     files: ClassVar[tuple[str, ...]]
-    """What it writes into its folder, beside ``settings.json`` and ``provenance.json``."""
+    """Its result files, besides ``settings.json`` and ``provenance.json``."""
 
     @property
     @abstractmethod
@@ -108,14 +108,14 @@ class Job(ABC):
 
     @abstractmethod
     def cost(self, execution: Execution) -> Cost:
-        """What it is estimated to need on a CPU."""
+        """The estimated cost on a CPU."""
 
     @abstractmethod
     def run(self, work: Work) -> dict[str, Any]:
         """Do the work.
 
         Returns:
-            By name of the file, a dataclass of arrays for ``.npz``, and what JSON can hold for ``.json``.
+            By file name: a dataclass of arrays for ``.npz``, JSON values for ``.json``.
 
         Raises:
             ResauditError: an input is missing, damaged, or of other settings.
@@ -123,60 +123,60 @@ class Job(ABC):
 
     @property
     def inputs(self) -> dict[str, "Job"]:
-        """The jobs whose results it reads, by the name of its field."""
+        """The jobs whose results it reads, by field."""
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Job)}
 
     @property
     def settings(self) -> dict[str, Any]:
-        """Its other fields, as JSON has them."""
+        """Its other fields as JSON values."""
         return {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in self.inputs}
 
     @cached_property
     def identity(self) -> dict[str, Any]:
-        """All that its result depends on: the settings, and the ids of its inputs."""
-        about = {f.name for f in fields(self) if not f.metadata.get("identity", True)}
-        settings = {name: value for name, value in self.settings.items() if name not in about}
+        """All that its result depends on: settings and the ids of its inputs."""
+        left_out = {f.name for f in fields(self) if not f.metadata.get("identity", True)}
+        settings = {name: value for name, value in self.settings.items() if name not in left_out}
         return settings | {name: job.id for name, job in self.inputs.items()}
 
     @cached_property
     def id(self) -> str:
-        """The stem, and a hash that changes with whatever the result depends on."""
+        """The stem and a hash of :attr:`identity`."""
         return content_id(self.stem, self.identity)
 
     @property
     def key(self) -> str:
-        """``kind/id``: its name among all jobs."""
+        """``kind/id``, unique among all jobs."""
         return f"{self.kind}/{self.id}"
 
     def folder(self, results: Path) -> Path:
-        """Where its results lie."""
+        """The folder of its results."""
         return results / self.kind / self.id
 
     def reads(self, results: Path) -> list[Path]:
-        """The files of its inputs that it reads."""
+        """The input files that it reads."""
         return [file for job in self.inputs.values() for file in job.written(results)]
 
     def read(self, results: Path) -> Any:
-        """What it wrote, for figures.
+        """Its result, for figures.
 
         Raises:
-            ResauditError: it is missing, damaged, or of other settings.
+            ResauditError: the result is missing, damaged, or of other settings.
         """
         raise NotImplementedError
 
     def read_along(self, results: Path) -> list[Path]:  # noqa: ARG002
-        """Files of its inputs that figures read together with what it wrote."""
+        """Input files that figures read together with its result."""
         return []
 
     def written(self, results: Path, *names: str) -> list[Path]:
-        """Its files of these names, or all, with those that say what they are of and what their SHA-256 is."""
+        """Its result files of these names, default all, with ``settings.json`` and ``provenance.json``."""
         names = (*(names or self.files), "settings.json", "provenance.json")
         return [self.folder(results) / name for name in names]
 
 
 def content_id(stem: str, settings: dict[str, Any]) -> str:
-    """A readable stem and digits that change with any setting, and with nothing else.
+    """A readable stem and a hash that depends on the settings alone.
 
     >>> content_id("depth16", {"a": 1, "b": 2}) == content_id("depth16", {"b": 2, "a": 1})
     True
@@ -186,7 +186,7 @@ def content_id(stem: str, settings: dict[str, Any]) -> str:
 
 
 def as_json(value: Any) -> Any:
-    """A setting as JSON gives it back.
+    """A setting as it is after a round trip through JSON.
 
     >>> as_json(((1, 2), None))
     [[1, 2], None]

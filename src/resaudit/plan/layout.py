@@ -1,4 +1,4 @@
-"""Where a run's files lie."""
+"""The folders of a run."""
 
 import os
 from pathlib import Path
@@ -8,7 +8,7 @@ from resaudit.errors import ResauditError
 
 
 class Layout:
-    """The paths of every result, as Snakemake's rules name them too."""
+    """The paths of a run's files, used by the code and by the rules."""
 
     def __init__(self, paths: Paths) -> None:
         self.data = Path(paths.data)
@@ -24,10 +24,10 @@ class Layout:
         return self.results / "variants" / name
 
     def check_writable(self) -> None:
-        """See that all folders exist or can be made, before anything is run.
+        """Check before any job that all folders exist or can be created.
 
         Raises:
-            ResauditError: one cannot be written to.
+            ResauditError: a folder is not writable.
         """
         for key in ("data", "results", "figures"):
             folder: Path = getattr(self, key)

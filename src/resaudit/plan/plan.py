@@ -1,4 +1,4 @@
-"""From a configuration to the jobs of every figure. Loads neither torch nor pandas."""
+"""The plan: from a configuration to the jobs of every figure. Imports neither torch nor pandas."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -18,11 +18,11 @@ from resaudit.runtime.devices import settled
 
 @dataclass(frozen=True)
 class FigurePlan:
-    """What one figure is drawn from.
+    """One figure and its jobs.
 
     Attributes:
         figure: its configuration.
-        jobs: whose results its table is made from, by their coordinates in the experiment.
+        jobs: whose results its table is made from, by coordinates.
     """
 
     figure: Figure
@@ -35,7 +35,7 @@ class FigurePlan:
 
     @cached_property
     def evidence(self) -> dict[str, Any]:
-        """What its table is a function of: two plans with the same evidence give the same table."""
+        """All that its table depends on: plans with equal evidence give equal tables."""
         protocol = self.figure.protocol
         return {
             "jobs": {in_words(where): job.id for where, job in self.jobs.items()},
@@ -52,7 +52,7 @@ class Plan:
 
     @cached_property
     def jobs(self) -> dict[str, Job]:
-        """All jobs by ``kind/id``, each once however many others want its result."""
+        """All jobs by ``kind/id``, each once."""
         return with_inputs(job for figure in self.figures.values() for job in figure.jobs.values())
 
     def jobs_of(self, kind: str) -> dict[str, Job]:
@@ -61,7 +61,7 @@ class Plan:
 
 
 def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
-    """Jobs, and all whose results they need, however indirectly, by ``kind/id``; inputs come first."""
+    """Jobs with all their direct and indirect inputs, by ``kind/id``; inputs come first."""
     found: dict[str, Job] = {}
     for job in jobs:
         if job.key not in found:
@@ -70,7 +70,7 @@ def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
 
 
 def make_plan(config: Config) -> Plan:
-    """The jobs of every figure of the configuration that is to be drawn."""
+    """The jobs of every chosen figure."""
     figures = config.chosen_figures().items()
     return Plan(config, {name: plan_figure(figure, config.paths.data) for name, figure in figures})
 
@@ -92,7 +92,7 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
 
 
 def fetch_of(dataset: Dataset, data: str) -> Fetch:
-    """The fetching of a data set into its folder below that of all data."""
+    """The job that fetches a data set into its folder under ``data``."""
     return Fetch(dataset, str(Path(data) / dataset.name))
 
 

@@ -1,4 +1,4 @@
-"""All that can be run: the plan of a configuration, and of every variant of it. Loads neither torch nor pandas."""
+"""The plan of a configuration and of each of its variants. Imports neither torch nor pandas."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
@@ -12,10 +12,10 @@ from resaudit.plan.plan import Plan, make_plan
 
 
 class Plans:
-    """The plan that is configured, and the plans under its variants, each made when it is first asked for.
+    """The configured plan and the plans under its variants, each made on first use.
 
     Args:
-        config_of: gives the configuration under a variant's id, or (None) as it is without.
+        config_of: returns the configuration under a variant's id, or (None) without a variant.
     """
 
     def __init__(self, config_of: Callable[[str | None], Config]) -> None:
@@ -24,24 +24,16 @@ class Plans:
 
     @classmethod
     def composed(cls, overrides: Sequence[str] = (), folder: Path | None = None) -> "Plans":
-        """Of the configuration's files.
-
-        Args:
-            overrides: as of :func:`resaudit.config.composition.load`.
-            folder: likewise.
-
-        Raises:
-            ResauditError: likewise.
-        """
+        """Plans from the configuration's files; arguments and errors as :func:`resaudit.config.composition.load`."""
         return cls(lambda variant: load([*overrides, *([f"variant={variant}"] if variant else [])], folder))
 
     @classmethod
     def of(cls, config: Config, variants: Mapping[str, Config]) -> "Plans":
-        """Of a configuration, and those under variants by their ids."""
+        """Plans from a configuration and the configurations under its variants, by id."""
         return cls(lambda variant: config if variant is None else variants[variant])
 
     def variants(self, paper: str | None = None) -> dict[str, Variant]:
-        """Every variant, or those of a paper, by id; none if the configuration is of a variant itself."""
+        """Every variant, or those of a paper, by id; none if the configuration has a variant itself."""
         return {} if self.base.config.variant else self.base.config.variants(paper)
 
     def under(self, variant: str | None) -> Plan:
@@ -50,7 +42,7 @@ class Plans:
         return plan
 
     def home(self, variant: str | None, figure: str) -> Plan:
-        """The first plan that a figure has the same evidence in: as configured, the control, or the variant itself."""
+        """The first plan with the same evidence for a figure: as configured, the control, or the variant itself."""
         wanted = self.under(variant).figures[figure].evidence
         earlier = [None, CONTROL] if variant is not None else [None]
         return next(

@@ -1,4 +1,4 @@
-"""What a figure is drawn from, in words: deviations from the paper, assumptions, jobs and their cost."""
+"""A figure in words: deviations from the paper's protocol, assumptions, jobs and their cost."""
 
 import hashlib
 import json
@@ -12,13 +12,13 @@ from resaudit.schema import in_words
 
 
 def deviations(figure: Figure, of_paper: Figure) -> list[str]:
-    """Where a figure's settings differ in value from the paper's protocol, as ``key value (protocol: value)``."""
+    """The settings that differ from the paper's protocol, as ``key value (protocol: value)``."""
     here, there = settings_of(figure), settings_of(of_paper)
     words, protocol = settings_in_words(figure), settings_in_words(of_paper)
     return [
         f"{key} {words.get(key, 'none')} (protocol: {protocol.get(key, 'as the others')})"
         if words.get(key) != protocol.get(key)
-        # Two long lists may be shortened to the same words.
+        # Two long lists may be abbreviated to the same words.
         else f"{key} {here[key]} (protocol: {there[key]})"
         for key in here
         if here[key] != there[key]
@@ -26,7 +26,7 @@ def deviations(figure: Figure, of_paper: Figure) -> list[str]:
 
 
 def settings_of(figure: Figure) -> dict[str, Any]:
-    """Every setting that a figure depends on, by its name in words, exactly and as JSON has it: to be compared."""
+    """Every setting that a figure depends on, as exact JSON values by name, for comparison."""
     values: dict[str, Any] = {"data": figure.dataset.title} if figure.dataset else {}
     values |= {"seed": figure.seed, **(figure.whitening.model_dump() if figure.whitening else {})}
     values |= figure.protocol.model_dump()
@@ -36,7 +36,7 @@ def settings_of(figure: Figure) -> dict[str, Any]:
 
 
 def settings_in_words(figure: Figure) -> dict[str, str]:
-    """The same in a few words each, without what is empty: to be read."""
+    """The same settings in a few words each, without empty ones, for people."""
     values: dict[str, str | None] = {"data": figure.dataset.title} if figure.dataset else {}
     values["seed"] = str(figure.seed)
     for section in filter(None, (figure.whitening, figure.protocol)):
@@ -46,12 +46,12 @@ def settings_in_words(figure: Figure) -> dict[str, str]:
 
 
 def assumed(figure: Figure) -> list[str]:
-    """Every assumption with its value, in a few words each."""
+    """Every assumption with its value, in words."""
     return [f"{name.replace('_', ' ')} {value_of(a, figure)}" for name, a in figure.assumptions.items()]
 
 
 def value_of(assumption: Assumption, figure: Figure) -> str:
-    """The value that an assumption has here."""
+    """The value of an assumption in this figure, in words."""
     if assumption.setting is None:
         return str(assumption.value)
     node: Any = figure
@@ -61,7 +61,7 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
 
 
 def explain(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
-    """Lines that say all about a figure: protocol, assumptions, ensembles, cost and files."""
+    """Describe a figure line by line: protocol, assumptions, jobs, cost and files."""
     part, layout = plan.figures[name], Layout(plan.config.paths)
     figure = part.figure
     yield f"{name}: {figure.title}"

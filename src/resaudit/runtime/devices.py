@@ -1,6 +1,6 @@
-"""Whether torch can use CUDA here, and one device for each process: Snakemake does not say which is whose.
+"""Whether torch can use CUDA here, and one device for each process, which Snakemake does not assign.
 
-Loads nothing heavy, and has to be asked before torch initialises CUDA.
+Imports nothing heavy; call it before torch initialises CUDA.
 """
 
 import os
@@ -22,19 +22,19 @@ SECONDS_BETWEEN_TRIES = 1.0
 def claim_device(
     environment: MutableMapping[str, str] = os.environ, folder: Path | None = None, nodes: Path = Path("/dev")
 ) -> str | None:
-    """Take the first device that no other process has claimed, and let CUDA see that one alone.
+    """Claim the first free device and let CUDA see only that one.
 
-    The claim is a lock of the operating system's, held until this process ends, however it ends. If all devices are
-    taken, it waits for one, and says so. What a scheduler assigned is respected: of ``CUDA_VISIBLE_DEVICES`` alone one
-    is taken, and since Slurm may number each job's devices from 0, claims within a Slurm job are apart from others'.
+    The claim is an operating-system lock, held until this process ends. If all devices are taken, it waits and says so.
+    It chooses only among ``CUDA_VISIBLE_DEVICES``, as a scheduler set it; claims in one Slurm job do not collide with
+    those in another, since Slurm may number each job's devices from 0.
 
     Args:
         environment: where ``CUDA_VISIBLE_DEVICES`` is read and set.
-        folder: of the locks; the user's own in the folder for temporary files if None.
-        nodes: folder of the device nodes, counted where ``CUDA_VISIBLE_DEVICES`` is not set.
+        folder: of the locks; None: one per user in the temporary folder.
+        nodes: folder of the device nodes, counted if ``CUDA_VISIBLE_DEVICES`` is not set.
 
     Returns:
-        The device as ``CUDA_VISIBLE_DEVICES`` names it; None where there is none.
+        The device as ``CUDA_VISIBLE_DEVICES`` names it; None without devices.
 
     Raises:
         ResauditError: the locks' folder cannot be made.
@@ -62,17 +62,17 @@ def claim_device(
 
 
 def settled(wanted: str) -> str:
-    """The device with ``auto`` decided: ``cuda`` where this machine has one that torch can use, else ``cpu``."""
+    """Resolve ``auto``: ``cuda`` if torch can use a GPU of this machine, else ``cpu``."""
     if wanted != "auto":
         return wanted
     return "cuda" if cuda_is_usable() else "cpu"
 
 
 def cuda_is_usable(environment: MutableMapping[str, str] = os.environ, nodes: Path = Path("/dev")) -> bool:
-    """Whether there are devices, and torch can use them: it may be built without CUDA, or for a newer driver.
+    """Whether torch can use a GPU here: it may be built without CUDA or for a newer driver.
 
-    Torch is asked in a process of its own. To ask here would initialise CUDA before a device is claimed, and to count
-    devices without that (by NVML) says nothing of the driver's age.
+    Asks torch in a subprocess: asking here would initialise CUDA before a device is claimed, and counting devices by
+    NVML does not test the driver's version.
     """
     if not visible_devices(environment, nodes):
         return False
@@ -97,7 +97,7 @@ def _is_gpu(path: Path) -> bool:
 
 
 def _until_invalid(names: Iterable[str]) -> Iterable[str]:
-    """CUDA takes no notice of what stands behind a name that it does not know."""
+    """CUDA ignores every name after one that it does not know."""
     for name in names:
         if not re.fullmatch(r"\d+|(GPU|MIG)-[A-Za-z0-9/-]+", name):
             return

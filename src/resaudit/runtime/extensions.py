@@ -1,4 +1,4 @@
-"""The optional C extensions. Needs the standard library only, so that they can be asked for at no cost."""
+"""The optional C extensions. Imports only the standard library, so that asking for them is cheap."""
 
 import ctypes
 import hashlib
@@ -9,16 +9,16 @@ from pathlib import Path
 NOT_BUILT = "the compiled kernel was not built from this source (it needs a C compiler; pip install -e . builds it)"
 
 VECTOR_BITS = "RESAUDIT_VECTOR_BITS"
-"""Environment variable: the widest vectors that the kernels may use, as an older processor would have them."""
+"""Environment variable: the widest vectors, in bits, that the kernels may use; it imitates an older processor."""
 
 
 def lanes_allowed(lanes: int, bits: int) -> int:
-    """How many numbers of ``bits`` bits go into a vector: ``lanes``, or fewer where :data:`VECTOR_BITS` says so."""
+    """How many numbers of ``bits`` bits fit into a vector: ``lanes``, or fewer if :data:`VECTOR_BITS` is set."""
     return min(lanes, int(os.environ.get(VECTOR_BITS, lanes * bits)) // bits)
 
 
 def extension(folder: Path, name: str) -> ctypes.CDLL | None:
-    """The extension ``_name`` in a package's folder; None where it was not built from the source beside it."""
+    """The extension ``_name`` in a package's folder; None if it was not built from the source beside it."""
     paths = (folder / f"_{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
     found = next((path for path in paths if path.is_file()), None)
     if found is None:

@@ -1,4 +1,4 @@
-"""Locks of the operating system's, which end with the process that holds them, however it ends."""
+"""Operating-system locks, released when the process that holds them ends, even by SIGKILL."""
 
 import errno
 from pathlib import Path
@@ -7,20 +7,20 @@ from filelock import FileLock, Timeout
 
 _NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _held: list[FileLock] = []
-"""A lock is released with its object."""
+"""Keeps the objects alive: a lock is released with its object."""
 
 
 def hold(path: Path) -> bool:
-    """Hold a lock on a file until this process ends; to hold it twice is to hold it once.
+    """Hold a lock on a file until this process ends; a second call changes nothing.
 
     Returns:
-        Whether this process holds it; False where another does.
+        Whether this process holds it; False if another does.
 
     Raises:
         NotImplementedError: the file system has no flock.
         OSError: the file cannot be opened.
     """
-    # Not filelock's own fallback: a run killed on one node would keep out the next one on another.
+    # Without filelock's soft fallback: a run killed on one node would block the next one on another.
     lock = FileLock(path, blocking=False, fallback_to_soft=False, is_singleton=True)
     try:
         lock.acquire()

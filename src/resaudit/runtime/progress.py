@@ -1,4 +1,4 @@
-"""Progress of long loops: a bar on a terminal, a plain line now and then in a log, which may lie on a full disk."""
+"""Progress of long loops: a bar on a terminal, a line every few seconds in a log. A full disk stops nothing."""
 
 import sys
 import time
@@ -13,11 +13,11 @@ SECONDS_BETWEEN_LINES = 10.0
 
 
 class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
-    """What progress can be told of: something to go through whose length is known."""
+    """An iterable of known length."""
 
 
 def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
-    """Go through ``items`` and tell standard error how far it has come."""
+    """Iterate over ``items`` and report progress on standard error."""
     if sys.stderr.isatty():
         yield from tqdm(items, desc=what, leave=False)
         return
@@ -32,11 +32,11 @@ def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
 
 
 def say(line: str, else_to: TextIO | None = None) -> None:
-    """Tell standard error. Where it cannot be written to the work goes on: it is worth more than words on it.
+    """Print a line to standard error; a full disk under it is ignored.
 
     Args:
-        line: what to say.
-        else_to: where to say it then, if it must not be lost.
+        line: without a line break.
+        else_to: where to print the line if standard error fails.
     """
     try:
         print(line, file=sys.stderr, flush=True)
@@ -46,7 +46,7 @@ def say(line: str, else_to: TextIO | None = None) -> None:
 
 
 def leave_unsaid() -> None:
-    """Forget what standard error could not take, which would otherwise spoil the exit status."""
+    """Discard what standard error could not take: flushing it at exit would change the exit status."""
     try:
         sys.stderr.flush()
     except OSError:

@@ -1,1 +1,1 @@
-"""Where results lie, and reading and writing them whole."""
+"""Results on disk: atomic writes, checkpoints, provenance, checked reads."""

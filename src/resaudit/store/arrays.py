@@ -13,7 +13,7 @@ Arrays = TypeVar("Arrays")
 
 
 def save_arrays(path: Path, arrays: Any) -> None:
-    """Write a dataclass whose fields are arrays or numbers as an uncompressed ``.npz``, whole or not at all."""
+    """Write a dataclass whose fields are arrays or numbers as an uncompressed ``.npz``, atomically."""
     with written_whole(path) as temporary, temporary.open("wb") as file:
         np.savez(file, allow_pickle=False, **{f.name: getattr(arrays, f.name) for f in fields(arrays)})
 
@@ -28,7 +28,7 @@ def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -
         with np.load(path, allow_pickle=False) as file:
             names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
             arrays = {name: np.empty(0) if name in without else np.asarray(file[name]) for name in names}
-    # zipfile, zlib, struct, tokenize and NumPy each raise exceptions of their own where bytes are damaged.
+    # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
     except Exception as error:
         raise ResauditError(
             f"{path} cannot be read ({error or type(error).__name__}); remove {path.parent} and run again"

@@ -1,6 +1,6 @@
-"""A long job's state on disk, so that it can be left at any time and gone on with to the same bits.
+"""Checkpoints: stop a long job at any point and resume it bit for bit.
 
-A checkpoint is one file, replaced whole: the SHA-256 of the rest, a line of JSON that says whose it is, and arrays.
+A checkpoint is one file, replaced atomically: the SHA-256 of the rest, a JSON line (settings, code, versions), arrays.
 """
 
 import hashlib
@@ -26,13 +26,13 @@ CHECKPOINT = "checkpoint"
 
 
 class Checkpoint(Generic[State]):
-    """The checkpoint of one job: at most one file, no larger than the state, gone when the job is done.
+    """The checkpoint of one job: one file, no larger than the state, removed when the job is done.
 
     Args:
-        folder: of the job; made when there is something to keep.
-        kind: dataclass of arrays that the state is.
-        made_by: all that must be the same for a state to be gone on with, as JSON: settings, code, device, versions.
-        seconds: to work between one checkpoint and the next.
+        folder: of the job; created by the first write.
+        kind: the state's dataclass of arrays.
+        made_by: JSON that must be equal to resume: settings, code, device, versions.
+        seconds: of work between two checkpoints.
     """
 
     def __init__(self, folder: Path, kind: type[State], made_by: Mapping[str, Any], seconds: float) -> None:
@@ -43,11 +43,11 @@ class Checkpoint(Generic[State]):
 
     @property
     def seconds_before(self) -> float:
-        """Seconds that were spent on the state gone on from, in runs before this one."""
+        """Seconds that earlier runs spent on the state resumed from."""
         return self._before
 
     def read(self) -> State | None:
-        """The state to go on from; None where there is none, or none that can be trusted, which is said."""
+        """The state to resume from; None if there is no checkpoint or it does not match (which the log then says)."""
         try:
             written, rest = self._path.read_bytes().split(b"\n", 1)
             if hashlib.sha256(rest).hexdigest().encode() != written:
@@ -59,9 +59,9 @@ class Checkpoint(Generic[State]):
         except FileNotFoundError:
             return None
         except (OSError, ValueError, LookupError, TypeError, EOFError) as error:
-            _say(f"{self._path} is not gone on from: {error}; starting afresh")
+            _say(f"cannot resume from {self._path}: {error}; starting afresh")
             return None
-        _say(f"goes on from {self._path}, {self._before:.0f} s into the work")
+        _say(f"resumes from {self._path}, {self._before:.0f} s into the work")
         return state
 
     def _seconds_of_own(self, header: Mapping[str, Any]) -> float:
@@ -74,7 +74,7 @@ class Checkpoint(Generic[State]):
         """Replace the checkpoint.
 
         Raises:
-            ResauditError: the folder cannot be written to, or the disk is full; the checkpoint before stays.
+            ResauditError: the folder is not writable or the disk is full; the previous checkpoint stays.
         """
         content = io.BytesIO()
         seconds = round(self._before + time.monotonic() - self._start, 2)
@@ -86,23 +86,23 @@ class Checkpoint(Generic[State]):
             file.write(content.getbuffer())
 
     def keep(self, state: Callable[[], State], signalled: int | None = None) -> None:
-        """Write a checkpoint if the last one is long enough ago, or the process is to stop.
+        """Write a checkpoint if the last one is old enough or a signal asks the process to stop.
 
         Args:
-            state: gives the state; called only if it is written.
-            signalled: the signal that asks the process to stop, if one has come.
+            state: returns the state; called only to write it.
+            signalled: the signal received, if any.
 
         Raises:
-            Interrupted: a signal has come; the state is safe.
+            Interrupted: a signal was received; the state is on disk.
         """
         if signalled is not None:
             self.write(state())
-            raise Interrupted(signalled, f"what was done is kept in {self._path}; the next run goes on from there")
+            raise Interrupted(signalled, f"what was done is kept in {self._path}; the next run resumes from there")
         if time.monotonic() - self._last >= self._seconds:
             try:
                 self.write(state())
             except ResauditError as error:
-                # The work so far is worth more than the means to go on from it.
+                # A checkpoint that cannot be written must not end the work.
                 _say(f"no checkpoint: {error}")
             self._last = time.monotonic()
 
@@ -110,17 +110,17 @@ class Checkpoint(Generic[State]):
 def forget(folder: Path) -> None:
     """Remove the checkpoint of a job that is done."""
     (folder / CHECKPOINT).unlink(missing_ok=True)
-    # The folder stays if it is not empty: a job whose Snakemake was killed may still be at work on the same.
+    # Not empty: a job whose Snakemake was killed may still be writing there.
     with suppress(OSError):
         folder.rmdir()
 
 
 @contextmanager
 def delayed_signals() -> Iterator[Callable[[], int | None]]:
-    """Let SIGTERM and SIGINT wait until the work looks for them.
+    """Delay SIGTERM and SIGINT until the work asks for them.
 
     Yields:
-        A function that gives the signal that has come, or None.
+        A function that returns the signal received, or None.
     """
     came: list[int] = []
 

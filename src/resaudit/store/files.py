@@ -1,4 +1,4 @@
-"""Writing files so that a name never stands for half a file."""
+"""Atomic writes: a file is complete or absent."""
 
 import hashlib
 import json
@@ -13,7 +13,7 @@ from resaudit.errors import ResauditError
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary name beside ``path`` to write to, renamed on success and removed on failure.
+    """A temporary path beside ``path``, renamed to it on success and removed on failure.
 
     Raises:
         ResauditError: the folder cannot be written to, or the disk is full.
@@ -33,14 +33,14 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def sweep(*folders: Path) -> None:
-    """Remove what writers that were killed have left under a temporary name; no other run may be at work there."""
+    """Remove the temporary files of killed writers; no other run may write there."""
     for folder in folders:
         for path in folder.rglob(".*.part"):
             path.unlink(missing_ok=True)
 
 
 def _to_the_disk(path: Path) -> None:
-    """Bytes that memory alone holds go with the power, and some file systems say only here that they are full."""
+    """Flush to disk: the bytes survive a power cut, and some file systems report only here that they are full."""
     with path.open("rb") as file:
         os.fsync(file.fileno())
 
@@ -65,7 +65,7 @@ def read_json(path: Path) -> Any:
     """What a JSON file holds.
 
     Raises:
-        OSError: it is missing or may not be read.
-        ValueError: it is no JSON.
+        OSError: it is missing or not readable.
+        ValueError: it is not JSON.
     """
     return json.loads(path.read_text(encoding="utf-8"))

@@ -13,7 +13,7 @@ PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "sn
 
 
 def provenance() -> dict[str, Any]:
-    """Where and by which versions something was made, and when."""
+    """Commit, time, machine and versions of this run."""
     return {
         "commit": commit(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),

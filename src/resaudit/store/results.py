@@ -1,4 +1,4 @@
-"""Reading results back, each only if it is of the settings that were asked for, and as it was written."""
+"""Reading results back: each must have the expected settings and the recorded SHA-256."""
 
 from pathlib import Path
 from typing import Any, TypeVar
@@ -12,7 +12,7 @@ Arrays = TypeVar("Arrays")
 
 
 def read_result(job: Job, results: Path, name: str, arrays: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
-    """One of the files that a job wrote.
+    """Read one of a job's files.
 
     Args:
         job: whose result it is.
@@ -30,7 +30,7 @@ def read_result(job: Job, results: Path, name: str, arrays: type[Arrays], withou
 
 
 def machine_classes(jobs: list[Job], results: Path) -> list[dict[str, Any]]:
-    """The classes of machine that jobs ran on, each once; their provenance must be readable."""
+    """The distinct machine classes that jobs ran on; raises OSError or ValueError if a provenance is unreadable."""
     found: list[dict[str, Any]] = []
     for job in jobs:
         ran_on = read_json(job.folder(results) / "provenance.json").get("machine class")
@@ -40,7 +40,7 @@ def machine_classes(jobs: list[Job], results: Path) -> list[dict[str, Any]]:
 
 
 def _as_written(folder: Path, name: str) -> Path:
-    """A result's path, its bytes being those that the job wrote."""
+    """A result's path, after checking its SHA-256."""
     path, provenance = folder / name, folder / "provenance.json"
     try:
         written = read_json(provenance)["sha256"][name]

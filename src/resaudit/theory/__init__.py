@@ -1,1 +1,1 @@
-"""Theorems checked by construction: what they state, measured. Imports torch and numpy only."""
+"""Theorems checked by construction. Imports only torch and numpy."""

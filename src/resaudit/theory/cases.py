@@ -1,11 +1,11 @@
-"""Which sizes and draws a theorem is checked at. Imports nothing heavy, so that the plan knows it."""
+"""The sizes and draws at which a theorem is checked. Imports nothing heavy, so that the plan can."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Cases:
-    """Sizes and draws; what a check has no use for stays empty.
+    """Sizes and draws; unused fields stay empty.
 
     Attributes:
         seed: draw i draws from (seed, i).
@@ -18,7 +18,7 @@ class Cases:
         steps: units for each column of X.
         samples_per_class: samples of each of the d classes.
         min_distance: between any two points on the sphere.
-        label_noise: length of the noise that tells equal labels apart.
+        label_noise: length of the noise that makes equal labels distinct.
     """
 
     seed: int

@@ -66,7 +66,7 @@ def check_theorem_2(cases: Cases, real: RealData, loop: Loop = iter) -> Measurem
 
 def _at_zero(cases: Cases, samples: Samples, name: str, draw: int, rng: np.random.Generator) -> Rows:
     width = len(samples.inputs)
-    # n = 1 last, as it is the theorem's last part.
+    # n = 1 last, as in the theorem.
     for n in sorted(cases.shortcut_depths, key=lambda n: (n == 1, n)):
         for activations, units in itertools.product(cases.activations, cases.units):
             network = Network(n, n * units, width, *activations)
@@ -110,7 +110,7 @@ def _by_depth(cases: Cases, moments: Moments, samples: int, name: str, draw: int
 
 
 def find_detour(cases: Cases, real: RealData) -> SpherePath:
-    """Figure 10: of all draws of real points on the sphere, the way that goes round most obstacles."""
+    """Figure 10: over all draws of real points on the sphere, the path that goes round most obstacles."""
     draws = [_on_sphere(cases, real, draw, cases.widths[0], cases.samples_per_class[0]) for draw in range(cases.draws)]
     return longest_detour(draws, cases.steps[0])
 
@@ -118,7 +118,7 @@ def find_detour(cases: Cases, real: RealData) -> SpherePath:
 def zero_hessians(cases: Cases, moments: Moments) -> ZeroHessians:
     """Figure 11: Hessians at zero of linear networks on the moments of the data.
 
-    Left out is what is not above eps N times the largest entry: rounding cannot tell it from zero.
+    Entries up to eps N times the largest one are left out, since rounding cannot distinguish them from zero.
     """
     parts = []
     for n, units in itertools.product(cases.shortcut_depths, cases.units):
@@ -149,5 +149,5 @@ def _on_sphere(cases: Cases, real: RealData | None, draw: int, width: int, per_c
 
 
 def _rng(cases: Cases, *numbers: int) -> np.random.Generator:
-    """One stream for each draw and size, so that more draws or sizes leave the others as they are."""
+    """One random stream per draw and size, so that more draws or sizes do not change the others."""
     return np.random.default_rng([cases.seed, *numbers])

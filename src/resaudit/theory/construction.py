@@ -1,7 +1,7 @@
 """Theorem 1 of Demystifying ResNet: a residual network of R units with small weights that maps X to Y, built.
 
-Lemma 1 gives a unit that moves one column; Lemma 2 chains such units, column by column, along ways that keep a
-distance of rho/2 from all other columns.
+Lemma 1 gives a unit that moves one column; Lemma 2 chains such units, column by column, along paths at a distance of
+at least rho/2 from all other columns.
 """
 
 from collections.abc import Iterator, Sequence
@@ -73,7 +73,7 @@ class Step:
 
 
 def ways(samples: Samples, rho: float) -> list[Way]:
-    """Lemma 2: the way of each column of X to its column of Y, the columns moving one after the other."""
+    """Lemma 2: the path of each column of X to its column of Y; the columns move one after the other."""
     state, result = samples.inputs.copy(), []
     for column in range(samples.count):
         others = np.delete(state, column, axis=1)
@@ -114,7 +114,7 @@ def norm_bound(rho: float, samples: int, units: int) -> float:
 
 @dataclass
 class _Extremes:
-    """The largest and smallest values met along a chain, and what the chain does to X when it is run."""
+    """The largest and smallest values along a chain, and the image of X under the chain so far."""
 
     state: np.ndarray
     step: float = 0.0
@@ -174,7 +174,7 @@ def _whole_network(samples: Samples, found: list[Way], steps: int, rho: float, m
     growths = [amplification(way.points(steps), rho) for way in found]
     own = max(growth.sum() * (product * met.step + 4 * EPS) for growth in growths)
     growth = float(max(growth.max() for growth in growths))
-    # Where a way goes round an obstacle, the obstacle is on the verge of being moved, and by rounding may be.
+    # A unit that passes an obstacle at the least distance may move it by rounding.
     beside = product * sum(arc.length for way in found for arc in way.detours) * growth
     distance = float(np.abs(met.state - samples.targets).max())
     yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(own + beside))
@@ -201,14 +201,14 @@ def amplification(points: np.ndarray, rho: float) -> np.ndarray:
 
 
 def _at_most(name: str, value: float, bound: float) -> Finding:
-    """A value that must not exceed a bound; the error is by what share it does."""
+    """A value that must not exceed a bound; the error is the relative excess."""
     return Finding(name, value, bound, max(0.0, value / bound - 1), 16 * EPS)
 
 
 def longest_detour(draws: Sequence[Samples], steps: int) -> SpherePath:
-    """Of the ways of every column in several draws in three dimensions, the one that goes round most obstacles.
+    """The path that goes round most obstacles, over all columns and draws in three dimensions.
 
-    Of equals, the one that is longest.
+    Among equals, the longest.
     """
     every = [(samples, column, rho, way) for samples in draws for rho in [rho_of(samples)]
              for column, way in enumerate(ways(samples, rho))]  # fmt: skip

@@ -1,4 +1,4 @@
-"""What the checks of theorems measured. Needs NumPy only, so that tables are made without torch."""
+"""Measurements of theorems. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass, fields
 from typing import Any
@@ -8,10 +8,10 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Measurements:
-    """Rows of measurements as columns, each of shape (rows,). What a case has no value for is -1 or empty.
+    """Measurements as columns, each of shape (rows,). Missing values are -1 or empty.
 
     Attributes:
-        property: what is measured, in a few words, with its equation.
+        property: the measured quantity, in a few words, with its equation.
         shortcut_depth: n of the network.
         activations: pre/mid/post.
         width: d, inputs and outputs of a layer.
@@ -19,10 +19,10 @@ class Measurements:
         samples: m.
         data: ``random``, or the data set's name.
         draw: number of the random draw.
-        value: what was measured.
-        expected: what the paper's equation gives; NaN where it gives none.
-        error: the largest discrepancy, at least 0; its scale is said where it is measured.
-        tolerance: the error that double precision allows, derived where it is measured.
+        value: measured.
+        expected: by the paper's equation; NaN without one.
+        error: the largest discrepancy, at least 0; the measuring function documents its scale.
+        tolerance: of double precision, derived in the measuring function.
     """
 
     property: np.ndarray
@@ -41,7 +41,7 @@ class Measurements:
 
 @dataclass(frozen=True)
 class Case:
-    """What a measurement is of; the fields are those of :class:`Measurements`."""
+    """The case of a measurement; fields as in :class:`Measurements`."""
 
     shortcut_depth: int
     activations: str
@@ -54,7 +54,7 @@ class Case:
 
 @dataclass(frozen=True)
 class Finding:
-    """One measured property of a case; the fields are those of :class:`Measurements`."""
+    """One measured property of a case; fields as in :class:`Measurements`."""
 
     property: str
     value: float
@@ -64,7 +64,7 @@ class Finding:
 
 
 def as_columns(rows: list[tuple[Case, Finding]]) -> Measurements:
-    """Rows put into columns."""
+    """Convert rows to columns."""
 
     def column(name: str) -> np.ndarray:
         values: list[Any] = [getattr(c if hasattr(c, name) else f, name) for c, f in rows]
@@ -75,11 +75,11 @@ def as_columns(rows: list[tuple[Case, Finding]]) -> Measurements:
 
 @dataclass(frozen=True)
 class SpherePath:
-    """The way of one column of X to its label on the unit sphere in three dimensions (Figure 10).
+    """The path of one column of X to its label on the unit sphere in three dimensions (Figure 10).
 
     Attributes:
-        path: points of the way, shape (steps + 1, 3).
-        direct: the great-circle arc that it leaves where an obstacle is near, shape (steps + 1, 3).
+        path: points of the path, shape (steps + 1, 3).
+        direct: the great-circle arc without detours, shape (steps + 1, 3).
         obstacles: the other columns, shape (others, 3).
         rho: the minimum distance of Assumption 2, shape ().
     """
@@ -92,7 +92,7 @@ class SpherePath:
 
 @dataclass(frozen=True)
 class ZeroHessians:
-    """Hessians at zero, entry by entry (Figure 11); entries that rounding cannot tell from zero are left out.
+    """Hessians at zero, entry by entry (Figure 11); entries within rounding of zero are left out.
 
     Attributes:
         shortcut_depth: n, shape (entries,).
@@ -118,4 +118,4 @@ RECORDS: dict[str, Any] = {
     "sphere_path": SpherePath,
     "zero_hessians": ZeroHessians,
 }
-"""What each kind of check records."""
+"""The record of each theorem."""

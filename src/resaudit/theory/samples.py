@@ -1,4 +1,4 @@
-"""Samples that theorems are checked on: random ones, and real ones, as they are or on the unit sphere."""
+"""Samples for theorems: random or real, as they are or on the unit sphere."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 
 CANDIDATES = 20_000
-"""How many points are tried, for one label or for the inputs of one class, before a distance is given up."""
+"""Random candidates per label or class before the search gives up."""
 
 
 @dataclass(frozen=True)
@@ -21,7 +21,7 @@ class Samples:
 
     @property
     def count(self) -> int:
-        """How many samples, m."""
+        """Number of samples, m."""
         return int(self.inputs.shape[1])
 
 
@@ -41,7 +41,7 @@ def real_samples(whitened: Whitened, width: int, per_class: int, rng: np.random.
     """Whitened images of the first ``width`` classes, in their ``width`` leading components, with one-hot targets.
 
     Raises:
-        ResauditError: a class has fewer.
+        ResauditError: a class has fewer samples.
     """
     available = int(np.bincount(whitened.labels, minlength=width)[:width].min())
     if per_class > available:
@@ -58,11 +58,11 @@ def samples_on_sphere(
     label_noise: float,
     rng: np.random.Generator,
 ) -> Samples:
-    """Unit vectors that keep a distance from each other, inputs and targets together (Assumptions 1 and 2).
+    """Unit vectors at a minimum distance from each other, inputs and targets together (Assumptions 1 and 2).
 
     Inputs are real ones (the first ``width`` classes in their ``width`` leading components, scaled to unit length)
-    or, without ``whitened``, random directions. Of one class's inputs in random order, the first ``per_class`` that
-    keep ``min_distance`` from all that is there are taken. One target a class is the one-hot label itself. Several
+    or, without ``whitened``, random directions. Of one class's inputs in random order, the first ``per_class`` at
+    ``min_distance`` or more from all previous points are taken. A single target per class is the one-hot label. Several
     would be the same point, which Assumption 2 excludes; "this assumption can be satisfied by adding a small noise"
     (below eq. 5): each is then e_c + ``label_noise`` * (a random direction), scaled to unit length.
 
@@ -105,7 +105,7 @@ def _unit(vector: np.ndarray) -> np.ndarray:
 def _spaced(
     candidates: Iterator[np.ndarray], count: int, others: list[np.ndarray], min_distance: float
 ) -> list[np.ndarray]:
-    """The first ``count`` candidates that keep the distance from all others and from each other."""
+    """The first ``count`` candidates at the minimum distance from all others and from each other."""
     kept: list[np.ndarray] = []
     for candidate in candidates:
         if all(np.linalg.norm(candidate - other) >= min_distance for other in (*others, *kept)):

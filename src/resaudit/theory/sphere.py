@@ -1,4 +1,4 @@
-"""Ways on the unit sphere that go round obstacles (Demystifying ResNet, Lemma 2 and Figure 10)."""
+"""Paths on the unit sphere that go round obstacles (Demystifying ResNet, Lemma 2 and Figure 10)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -29,7 +29,7 @@ class Arc:
 
 @dataclass(frozen=True)
 class Way:
-    """A way of arcs that join, from a start to an end."""
+    """A path of connected arcs from a start to an end."""
 
     start: np.ndarray
     end: np.ndarray
@@ -46,7 +46,7 @@ class Way:
         return self.arcs[1::2]
 
     def points(self, steps: int) -> np.ndarray:
-        """Points at equal distances along the way, the start and the end among them, shape (steps + 1, d)."""
+        """Points at equal distances along the path, including its ends, shape (steps + 1, d)."""
         ends = np.cumsum([arc.length for arc in self.arcs])
         wanted = np.linspace(0.0, ends[-1], steps + 1)
         arc_of = np.minimum(np.searchsorted(ends, wanted), len(self.arcs) - 1)
@@ -64,7 +64,7 @@ def great_circle(start: np.ndarray, end: np.ndarray) -> Arc:
 
 
 def way_round(start: np.ndarray, end: np.ndarray, obstacles: np.ndarray, distance: float) -> Way:
-    """The great circle from start to end, with a minor arc at ``distance`` round every obstacle in the way.
+    """The great circle from start to end, with a minor arc at ``distance`` round every obstacle on it.
 
     Lemma 2: "draw a minor arc on the unit sphere connecting the starting and the ending point, bypassing each
     obstacle by a minor arc with a radius of rho/2 if needed". The points at Euclidean distance r from a unit vector
@@ -116,21 +116,21 @@ def _minor_arc(
     sideways = _orthogonal(towards, [*against, u])
     angle = float(np.arctan2(np.linalg.norm(sideways), towards @ u))
     if np.linalg.norm(sideways) < 1e-12:
-        # Opposite points: every half circle is as short. Take the axis that is most nearly orthogonal.
+        # Opposite points: all half circles are equally short. Take the most nearly orthogonal axis.
         axes = [_orthogonal(axis, [*against, u]) for axis in np.eye(len(start))]
         sideways = max(axes, key=lambda axis: float(np.linalg.norm(axis)))
     return Arc(centre, radius, u, _orthonormal(sideways, [*against, u]), angle)
 
 
 def _orthogonal(vector: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
-    # Twice, as once leaves rounding errors of a long component in a short rest.
+    # Twice: once leaves rounding errors of a long component in a short remainder.
     for other in (*others, *others):
         vector = vector - (vector @ other) * other
     return vector
 
 
 def _orthonormal(vector: np.ndarray, others: Sequence[np.ndarray]) -> np.ndarray:
-    # Scaled first, so that the second pass works on what is left and not on what was there.
+    # Scaled in between, so that the second pass works on the remainder.
     rest = _orthogonal(vector, others)
     rest = _orthogonal(rest / np.linalg.norm(rest), others)
     return np.asarray(rest / np.linalg.norm(rest))

@@ -21,7 +21,7 @@ from resaudit.theory.samples import Samples
 
 EPS = float(np.finfo(np.float64).eps)
 LARGEST_TENSOR = 300_000
-"""Derivatives with more entries than this are taken in random directions only, not entry by entry."""
+"""Larger derivatives are measured in random directions only, not entry by entry."""
 DIRECTIONS = 8
 LEAST_OF_HESSIAN = 3
 """The least n whose Hessian at zero vanishes."""
@@ -30,8 +30,8 @@ LEAST_OF_HESSIAN = 3
 def measure_stationarity(network: Network, samples: Samples, rng: np.random.Generator) -> Iterator[Finding]:
     """Derivatives at zero of every order up to n.
 
-    Errors are relative to ``scale``, the size of the terms whose sum a derivative of the loss is. A sum of m
-    samples carried through n R layers of width d may be off by (m + 4 n R d) eps of them.
+    Errors are relative to ``scale``, the size of the terms whose sum is a derivative of the loss. A sum over m samples
+    through n R layers of width d has a relative rounding error of at most (m + 4 n R d) eps.
     """
     loss, n = loss_of(network, samples), network.shortcut_depth
     scale, tolerance = term_scale(network, samples), rounding(network, samples)
@@ -51,7 +51,7 @@ def measure_stationarity(network: Network, samples: Samples, rng: np.random.Gene
 
 
 def _order_n(loss: Loss, network: Network, samples: Samples) -> Finding:
-    """The partial derivative of order n that the chain rule says is largest, against the chain rule's value."""
+    """The partial derivative of order n that is largest by the chain rule, against the chain rule's value."""
     predicted = slope_of(network) * residual_moments(network, samples)
     row, column = np.unravel_index(np.abs(predicted).argmax(), predicted.shape)
     value = chained_derivative(loss, network, int(row), int(column)).item()
@@ -74,8 +74,7 @@ def derivatives(loss: Loss, network: Network, order: int) -> torch.Tensor:
 def directional_derivatives(loss: Loss, network: Network, order: int, rng: np.random.Generator) -> torch.Tensor:
     """Derivatives D^k L(v_1, ..., v_k) at zero for random v_1, ..., v_k, each entry 1 or -1; shape (DIRECTIONS,).
 
-    A tensor that is not zero gives zero on random vectors with small probability only: this sees what is too large
-    to be written out.
+    A nonzero tensor vanishes on random vectors only with small probability: this tests tensors too large to form.
     """
     signs = rng.choice([-1.0, 1.0], (DIRECTIONS, order, network.parameters))
     along: torch.Tensor = torch.func.vmap(lambda vectors: _along(loss, zero_of(network), vectors))(
@@ -130,7 +129,7 @@ def residual_moments(network: Network, samples: Samples) -> np.ndarray:
 def term_scale(network: Network, samples: Samples) -> float:
     """The size of the terms that derivatives of the loss at zero are sums of.
 
-    The largest entry of (1/m) sum (|x| + |y|)(|pre(x)| + |x|)^T, which no cancellation has made small.
+    The largest entry of (1/m) sum (|x| + |y|)(|pre(x)| + |x|)^T, which is free of cancellation.
     """
     outer = np.abs(samples.inputs) + np.abs(samples.targets)
     inner = np.abs(before(network, samples)) + np.abs(samples.inputs)
@@ -138,5 +137,5 @@ def term_scale(network: Network, samples: Samples) -> float:
 
 
 def rounding(network: Network, samples: Samples) -> float:
-    """How far such a sum may be off, relative to the size of its terms: eps (m + 4 n R d)."""
+    """Bound on the rounding error of such a sum relative to :func:`term_scale`: eps (m + 4 n R d)."""
     return EPS * (samples.count + 4 * network.depth * network.width)

@@ -91,8 +91,8 @@ def measure_one_shortcut(network: Network, samples: Samples) -> Iterator[Finding
 def measure_condition(network: Network, moments: Moments) -> Iterator[Finding]:
     """The condition number at zero of a linear network, with the least and with the 10th percentile below.
 
-    No value is expected. The error is the noise floor eps N |lambda|_max, relative to what it is to be told from: a
-    value is resolved where it is below the tolerance of 1.
+    No value is expected. The error is the noise floor eps N |lambda|_max relative to the eigenvalue in the denominator:
+    the value is resolved if the error is below the tolerance of 1.
     """
     zero = torch.zeros(network.depth, 1, network.width, network.width, dtype=torch.float64)
     eigenvalues = torch.linalg.eigvalsh(lower_hessians(zero, network, moments)[0])
@@ -140,7 +140,7 @@ def blocks_of_eqs_29_and_32(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _entries(name: str, found: np.ndarray, expected: np.ndarray, scale: float, tolerance: float) -> Finding:
-    """Largest entries of what was found and expected, and the largest difference entry by entry."""
+    """The largest entries found and expected, and the largest difference entry by entry."""
     return Finding(
         name,
         float(np.abs(found).max()),
@@ -151,7 +151,7 @@ def _entries(name: str, found: np.ndarray, expected: np.ndarray, scale: float, t
 
 
 def _closed_form(hessian: np.ndarray, network: Network, samples: Samples) -> Finding:
-    """Automatic differentiation against :func:`resaudit.curvature.linear.hessians`, which trains and draws use."""
+    """Automatic differentiation against :func:`resaudit.curvature.linear.hessians`, which figures use."""
     zero = torch.zeros(network.depth, 1, network.width, network.width, dtype=torch.float64)
     closed = hessians(zero, network, moments_of(samples.inputs, samples.targets))[0].numpy()
     return _entries("the closed form of the Hessian equals automatic differentiation", hessian, closed,

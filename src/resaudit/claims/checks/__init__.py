@@ -1,1 +1,1 @@
-"""Checks: each is a class of parameters and their measurement. A paper's own stand beside its figures."""
+"""Checks: each is a class with its parameters and its measurement. A paper's own are beside its figures."""

@@ -1,4 +1,4 @@
-"""What all checks have in common. Loads no pandas, so that models of claims do not."""
+"""The base class of all checks. Imports no pandas, so that the models of claims do not either."""
 
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
     from resaudit.claims.checks.measured import Measured
 
 Share = Annotated[float, Field(ge=0, le=1)]
-"""Of the epochs of a training."""
+"""Share of a training's epochs."""
 Depth = Annotated[int, Field(ge=1)]
 """Number of weight matrices."""
 Names = Annotated[list[str], Field(min_length=1)]
-"""Of networks or properties; each must have been measured."""
+"""Names of networks or properties; each must be measured."""
 
 
 class Check(Model):
-    """Something to measure in a figure's table, and the threshold that a claim puts to it.
+    """A quantity to measure in a figure's table, and its threshold.
 
     A subclass is a check: ``class AtTheEnd(Check, name="at_the_end")`` is ``{check: at_the_end, …}`` in YAML.
 
@@ -37,10 +37,10 @@ class Check(Model):
     within_factor: Annotated[float, Field(gt=1)] | None = None
 
     def __init_subclass__(cls, name: str, **options: Any) -> None:
-        """Give a check its name.
+        """Register the check's name.
 
         Raises:
-            TypeError: another check has it.
+            TypeError: another check has this name.
         """
         super().__init_subclass__(**options)
         if name in checks_by_name():
@@ -55,7 +55,7 @@ class Check(Model):
             least_runs: places with fewer runs are left out.
 
         Raises:
-            ResauditError: the table lacks a column, or a value that should be there.
+            ResauditError: the table lacks a column or a required value.
         """
         raise NotImplementedError
 
@@ -82,12 +82,12 @@ class Check(Model):
 
     @property
     def parts(self) -> list[str]:
-        """What is measured one by one: networks, other networks, properties. Each must have been measured."""
+        """The networks or properties that are measured separately; each must be measured."""
         return [name for key in ("networks", "others", "properties") for name in getattr(self, key, [])]
 
     @property
     def region(self) -> tuple[float | None, float | None]:
-        """The least and the greatest effect with which the claim holds; None: no bound."""
+        """The least and the greatest effect for which the claim holds; None: no bound."""
         if self.within_factor is not None:
             return 1 / self.within_factor, self.within_factor
         return self.at_least, self.at_most

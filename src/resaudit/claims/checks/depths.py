@@ -14,18 +14,18 @@ from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarit
 from resaudit.claims.intervals import replicate_means
 
 Logs = Mapping[float, pd.Series]
-"""By depth: natural logarithms of a quantity, by run."""
+"""Natural logarithms of a quantity, by depth and run."""
 
 
 class RatioAcrossDepths(Check, name="ratio_across_depths"):
-    """A quantity at each depth over the same at the first depth, or at the one before.
+    """Ratio of a quantity at each depth to that at the first or the previous depth.
 
     Attributes:
-        networks: each is measured by itself.
+        networks: each measured separately.
         column: the quantity.
-        reference: the depth that a depth is compared with.
+        reference: the depth in the denominator.
         epochs: shares of the training at which the quantity is compared, for tables with an epoch.
-        depths: only these; empty: all.
+        depths: to compare; empty: all.
     """
 
     networks: Names
@@ -59,7 +59,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
 def _tied_logs(
     rows: pd.DataFrame, epoch: int | None, column: str, network: str, least_runs: int, measured: Measured
 ) -> dict[float, list[pd.Series]]:
-    """Logarithms by depth, at the learning rate shown and then at those tied with it."""
+    """Logarithms by depth, at the learning rate shown, then at those tied with it."""
     tied: dict[float, list[pd.Series]] = {}
     for _, of_depth in rows.groupby("depth"):
         shown, *others = (part if epoch is None else part[part["epoch"] == epoch] for part in at_tied_rates(of_depth))
@@ -72,12 +72,12 @@ class GrowthExponent(Check, name="growth_exponent"):
     """Exponent b of a quantity ~ depth^b, by least squares over a span of depths.
 
     Attributes:
-        networks: each is measured by itself; empty: the table is not of networks.
+        networks: each measured separately; empty: the table is not about networks.
         column: the quantity.
-        by: the column that stands for the depth.
-        rows: only rows with these values.
-        per: columns each combination of whose values is measured by itself.
-        span: between each depth and the next, over all of them, or between the last two.
+        by: the column used as depth.
+        rows: values that select rows, by column.
+        per: columns; each combination of their values is measured separately.
+        span: each step to the next depth, all depths, or the last step.
     """
 
     networks: list[str] = []
@@ -105,7 +105,7 @@ class GrowthExponent(Check, name="growth_exponent"):
         return measured
 
     def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
-        """Rows that are measured by themselves, with a name: each network, or each combination of values."""
+        """Groups of rows to measure separately, by name: each network, or each combination of values."""
         take(table, self.column, self.by, *self.rows, *self.per)
         for column, wanted in self.rows.items():
             table = table[table[column].astype(str) == wanted]
@@ -122,7 +122,7 @@ class GrowthExponent(Check, name="growth_exponent"):
 
 
 class GrowthDifference(Check, name="growth_difference"):
-    """Exponent of one network's growth with depth minus another's, over the depths that both are known at."""
+    """Exponent of one network's growth with depth minus another's, over the depths at which both are known."""
 
     network: str
     other: str
@@ -164,7 +164,7 @@ def _spans(places: list[float], span: str) -> list[list[float]]:
 def _logs(
     rows: pd.DataFrame, column: str, by: str, network: str, least_runs: int, measured: Measured
 ) -> dict[float, pd.Series]:
-    """Logarithms by depth. A depth with an unknown run is left out: those known would be the smaller ones."""
+    """Logarithms by depth. A depth with an unknown run is left out, since the known ones are the smaller ones."""
     logs = {}
     for place, part in rows.groupby(by):
         depth = float(str(place))
@@ -182,7 +182,7 @@ def _logs(
 
 
 def _of_common_runs(parts: list[pd.Series], where: str, least_runs: int, measured: Measured) -> np.ndarray | None:
-    """The runs that all parts have, shape (runs, parts); None, and left out, where they are too few."""
+    """Values of the common runs, shape (runs, parts); None, recorded as left out, if they are too few."""
     common = pd.concat(parts, axis=1, join="inner").to_numpy()
     if len(common) < least_runs:
         measured.left_out.append(f"{where}: {len(common)} runs are in all of them, {least_runs} are needed")

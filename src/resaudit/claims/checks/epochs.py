@@ -1,4 +1,4 @@
-"""Checks of when things happen during training (Figure 6, and training curves)."""
+"""Checks of the timing of events during training, and of training curves."""
 
 from collections.abc import Sequence
 from typing import Annotated
@@ -15,13 +15,13 @@ from resaudit.claims.intervals import replicate_means
 
 
 class EarlyFall(Check, name="early_fall"):
-    """How far a quantity has fallen from its start after a share of the training.
+    """Fall of a quantity from its start within a share of the training.
 
     Attributes:
-        network: that is measured.
+        network: to measure.
         column: the quantity.
         within: the share of the training.
-        of_whole: measure the fall as a share of the whole fall, to the least value.
+        of_whole: relative to the whole fall, from the start to the least value.
     """
 
     network: str
@@ -30,7 +30,7 @@ class EarlyFall(Check, name="early_fall"):
     of_whole: bool = False
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """Mean over runs of the fall from epoch 0 to a share of the training, as it is or of the whole fall."""
+        """Mean over runs of the fall from epoch 0, absolute or relative to the whole fall."""
         what = self.column.replace("_", " ")
         epoch = epoch_at(table, self.within)
         of_whole = "as a share of its whole fall" if self.of_whole else ""
@@ -56,10 +56,10 @@ class EarlyFall(Check, name="early_fall"):
 
 
 class PeakAtDrop(Check, name="peak_at_drop"):
-    """Epochs between the peak of one quantity and the steepest fall of another, per epoch, in the same run.
+    """Epochs between the peak of one quantity and the steepest fall of another in the same run.
 
     Attributes:
-        network: that is measured.
+        network: to measure.
         peak: column of the quantity that peaks.
         drop: column of the quantity that falls.
     """
@@ -69,7 +69,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
     drop: str
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """Mean over runs of the epochs from a peak to the steepest fall of another quantity between two epochs."""
+        """Mean over runs of the epochs between the peak and the two recorded epochs with the steepest fall."""
         measured = Measured(
             f"distance of the peak of the {self.peak.replace('_', ' ')} of {self.network} to the steepest fall of its "
             f"{self.drop.replace('_', ' ')}",
@@ -83,7 +83,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
 
 
 def _distances(peaks: pd.DataFrame, drops: pd.DataFrame) -> np.ndarray:
-    """Epochs between a run's peak and its steepest drop; NaN where it has none."""
+    """Epochs between each run's peak and its steepest drop; NaN without a drop or a peak."""
     epochs = drops.index.to_numpy()
     distances = []
     for run in drops:
@@ -135,13 +135,13 @@ def _of_network(table: pd.DataFrame, network: str, *columns: str) -> list[pd.Dat
 
 
 def _curves(rows: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A column by epoch (rows) and run (columns); epochs at which a run had diverged are NaN."""
+    """A column by epoch (rows) and run (columns); NaN after a run diverged."""
     rows = rows.assign(**{column: rows[column].where(np.isfinite(rows["loss"]))})
     return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)
 
 
 def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], least_runs: int) -> None:
-    """The mean over the runs that have a value, at the learning rate shown first, then at those tied with it."""
+    """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it."""
     known = [each[np.isfinite(each)] for each in values]
     if len(known[0]) < least_runs:
         measured.left_out.append(f"{where}: {len(known[0])} runs have a value, {least_runs} are needed")

@@ -1,4 +1,4 @@
-"""Checks of what lies along training as a function of the loss, and at its end (Figures 5 and 6)."""
+"""Checks of quantities as functions of the loss, and at the end of training."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -27,14 +27,14 @@ from resaudit.papers.by_loss import descending, interpolate
 
 
 class AtEveryLoss(Check, name="at_every_loss"):
-    """A network's quantity against each other's at losses on a grid, each run interpolated linearly in the loss.
+    """A network's quantity against each other network's at equal losses, interpolated linearly in the loss run by run.
 
     Attributes:
-        network: that is compared.
-        others: with each of these.
+        network: to compare.
+        others: to compare it with.
         column: the quantity.
-        compare: as a ratio, or, of shares, as a difference.
-        losses: how many, evenly spaced on a logarithmic axis.
+        compare: ratio, or difference (for shares).
+        losses: number of losses, evenly spaced on a logarithmic axis.
     """
 
     network: str
@@ -44,10 +44,9 @@ class AtEveryLoss(Check, name="at_every_loss"):
     losses: Annotated[int, Field(ge=2, le=1000)] = 20
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """A network against each other one, loss by loss.
+        """Ratios of geometric means over runs, or differences of arithmetic means.
 
-        Ratios are of geometric means over runs, differences of arithmetic ones; at each loss the runs count that have
-        been there.
+        At each loss, only runs that passed it count.
         """
         ratio = self.compare == "ratio"
         what = self.column.replace("_", " ")
@@ -72,7 +71,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
 
 
 class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
-    """That ratio at the largest common loss over that at the smallest."""
+    """The same ratio at the largest common loss over that at the smallest."""
 
     network: str
     others: Names
@@ -81,7 +80,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The ratio of geometric means at the largest common loss over that at the smallest.
 
-        At each end the runs count that both networks have there.
+        At each end, the runs that both networks have there count.
         """
         what = self.column.replace("_", " ")
         measured = Measured(
@@ -141,7 +140,7 @@ class AtTheEnd(Check, name="at_the_end"):
 
 
 def _effects_at(here: np.ndarray, there: np.ndarray, column: str, ratio: bool) -> list[Effect]:
-    """Two networks against each other at every loss, of columns of shape (runs, losses)."""
+    """Effects of two networks at every loss, from values of shape (runs, losses)."""
     with np.errstate(over="ignore", invalid="ignore"):
         effects = np.exp(_log_ratio(here, there, column)) if ratio else replicate_means(here) - replicate_means(there)
     counts = ~np.isnan(here)
@@ -153,7 +152,7 @@ def _common_losses(
 ) -> np.ndarray:
     """``count`` losses, descending, over the range that enough runs of all networks pass through; possibly none.
 
-    At every learning rate that is tied for the best, so that each is compared at the same losses.
+    The range is common to all tied learning rates, so that all are compared at the same losses.
     """
     take(table, "network", "run", "epoch", "loss")
     if (table["loss"] <= 0).any():
@@ -175,7 +174,7 @@ def _common_losses(
         measured.left_out.append(f"no loss that {least_runs} runs of every network pass through")
         return np.empty(0)
     grid = np.geomspace(min(starts), max(ends), count)
-    # Rounding must not put the ends just outside.
+    # Rounding must not move the ends outside the range.
     grid[0], grid[-1] = min(starts), max(ends)
     return grid
 
@@ -183,9 +182,9 @@ def _common_losses(
 def _pairs(
     table: pd.DataFrame, network: str, other: str, column: str, grid: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """A column of two networks at the losses of the grid, in the runs that both have, each of shape (runs, losses).
+    """A column of two networks at the losses of the grid, for their common runs, each of shape (runs, losses).
 
-    NaN in both where it is not known of one. At the learning rates shown, then at every other pair of tied ones.
+    NaN in both where one is unknown. First at the learning rates shown, then at every other pair of tied ones.
     """
     take(table, column)
     curves = [
@@ -199,7 +198,7 @@ def _pairs(
 
 
 def _curves(rows: pd.DataFrame, column: str, grid: np.ndarray) -> dict[int, np.ndarray]:
-    """By run, the column at the losses of the grid; NaN where it is not known."""
+    """The column at the losses of the grid, by run; NaN where unknown."""
     rows = rows.assign(**{column: values_of(rows, column)})
     return {int(str(run)): interpolate(grid, *descending(part, column)) for run, part in rows.groupby("run")}
 

@@ -1,6 +1,6 @@
-"""Checks of final losses and best learning rates (Figures 7 and 8).
+"""Checks of final losses and best learning rates.
 
-What rests on the best rate is measured at every rate that is tied for it; :mod:`resaudit.training.rates` says which.
+Effects that depend on the best rate are measured at every tied rate (:mod:`resaudit.training.rates`).
 """
 
 from collections.abc import Iterator
@@ -21,12 +21,12 @@ from resaudit.papers.sweeps import sweep
 from resaudit.training.rates import LEVEL, BestRate, choose_rate
 
 Depths = Literal["all", "last"]
-"""Every depth, or the greatest."""
+"""Every depth, or the greatest one."""
 COLUMNS = ("network", "depth", "learning_rate", "run")
 ERROR_RATE = 1 - LEVEL
-"""Of the sets of tied rates of one check together (Bonferroni)."""
+"""Of all sets of tied rates of one check together (Bonferroni)."""
 ANYTHING: list[Effect] = [(np.array([0.0]), 0), (np.array([np.inf]), 0)]
-"""What a ratio may be where rates outside the grid may be better."""
+"""The range of a ratio if rates outside the grid may be better."""
 
 
 @dataclass(frozen=True)
@@ -46,13 +46,13 @@ class Sweep:
     runs: np.ndarray
 
     def choice(self, level: float = LEVEL) -> BestRate:
-        """The best rate, and those tied for it."""
+        """The best rate and those tied with it."""
         return choose_rate(self.rates, self.losses, level)
 
     def finals(self) -> list[pd.Series]:
-        """Losses by run at the rate shown, then at those tied with it, there of the runs that did not diverge.
+        """Losses by run at the rate shown, then, of the runs that did not diverge, at those tied with it.
 
-        Where some run diverged at every rate, the losses at the rate of the fewest, or the best one of these.
+        If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
         """
         best = self.choice()
         if best.shown is None:
@@ -65,13 +65,13 @@ class Sweep:
 
 
 class FinalExcess(Check, name="final_excess"):
-    """Mean final loss at the best rate above the optimal one, as a share of the optimal loss."""
+    """Excess of the mean final loss at the best rate over the optimal loss, relative to the latter."""
 
     networks: Names
     depths: Depths = "all"
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """How far the mean final loss lies above the optimal one, relative to it."""
+        """Mean final excess loss relative to the optimal loss."""
         measured = Measured(
             "mean final loss at the best rate above the optimal loss, as a share of it",
             "a share",
@@ -92,13 +92,13 @@ class FinalExcess(Check, name="final_excess"):
 
 
 class FinalLossRatio(Check, name="final_loss_ratio"):
-    """Others' mean final loss at their best rate over a network's.
+    """Ratio of other networks' mean final loss at their best rate to a network's.
 
     Attributes:
-        network: whose loss is the denominator.
-        others: whose losses are the numerators.
+        network: in the denominator.
+        others: in the numerator.
         depths: at which they are compared.
-        excess: compare losses above the optimum.
+        excess: compare excess losses.
     """
 
     network: str
@@ -107,7 +107,7 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
     excess: bool = True
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """Others' mean final loss, or its distance to the optimum, over the network's."""
+        """Ratio of mean final losses or mean excess losses."""
         what = "distance of the mean final loss to the optimum" if self.excess else "mean final loss"
         measured = Measured(
             f"{what}, the other network's over that of {self.network}", "a factor", logarithmic=True, arithmetic=True
@@ -125,12 +125,12 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
 
 
 class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
-    """A network's mean final loss at its best rate at each depth over that at the depth before."""
+    """Ratio of a network's mean final loss at its best rate at each depth to that at the previous depth."""
 
     network: str
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """The network's mean final loss at each depth over that at the depth before."""
+        """Ratio of mean final losses at consecutive depths."""
         measured = Measured(
             f"mean final loss of {self.network} over the same at the depth before",
             "a factor",
@@ -150,14 +150,14 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
 
 
 class BestRateRatio(Check, name="best_rate_ratio"):
-    """A network's best learning rate over the others', from a depth on."""
+    """Ratio of a network's best learning rate to the others', from ``from_depth`` on."""
 
     network: str
     others: Names
     from_depth: Depth = 1
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """The network's best rate over the others', at each depth."""
+        """Ratio of best rates at each depth."""
         measured = _of_rates(f"best learning rate of {self.network} over the other network's")
         column = _ranked_by(table)
         table = _finals(table, column)
@@ -174,12 +174,12 @@ class BestRateRatio(Check, name="best_rate_ratio"):
 
 
 class BestRateKept(Check, name="best_rate_kept"):
-    """A network's best learning rate at the greatest depth over that at the least."""
+    """Ratio of a network's best learning rates at the greatest and the least depth."""
 
     network: str
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """The network's best rate at the greatest depth over that at the least."""
+        """Ratio of the best rates at the greatest and the least depth."""
         measured = _of_rates(f"best learning rate of {self.network} at the greatest depth over that at the least")
         column = _ranked_by(table)
         parts = list(_by_depth(of_network(_finals(table, column), self.network), "all"))
@@ -194,12 +194,12 @@ class BestRateKept(Check, name="best_rate_kept"):
 
 
 class SpreadOverRates(Check, name="spread_over_rates"):
-    """Largest over least mean final loss of the networks over every learning rate, at one depth.
+    """Ratio of the largest to the least mean final loss over all networks and learning rates at one depth.
 
     Attributes:
-        networks: together one measurement.
-        depth: of all of them.
-        rates_up_to: larger rates are left out.
+        networks: measured together.
+        depth: of all networks.
+        rates_up_to: the largest rate that counts.
     """
 
     networks: Names
@@ -212,7 +212,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         return []
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """Largest over least mean final loss of all networks and rates, at one depth."""
+        """Ratio of the largest to the least mean final loss."""
         measured = Measured(
             "largest over least mean final loss of all rates and networks",
             "a factor",
@@ -242,19 +242,19 @@ class SpreadOverRates(Check, name="spread_over_rates"):
 
 
 def _of_rates(meaning: str) -> Measured:
-    """Of rates there are no means over runs: what is uncertain of them is which one is the best."""
+    """A measurement of best rates: exact effects that range over the tied rates, not means over runs."""
     return Measured(meaning, "a factor", logarithmic=True, spread="over the rates that may be best")
 
 
 def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
-    """The ratio of mean losses at every pair of tied rates."""
+    """Add the ratio of mean losses at every pair of tied rates."""
     if above and below:
         beyond = _beyond_the_grid([above, below], measured)
         add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond)
 
 
 def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, sweeps: int) -> None:
-    """The ratio of best rates, and of all those tied; a network that trains at no rate has the best rate 0."""
+    """Add the ratio of best rates at every pair of tied ones; a network that trains at no rate has the best rate 0."""
     if not (above and below):
         return
     level = 1 - ERROR_RATE / sweeps
@@ -274,7 +274,7 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
 
 
 def _beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """Anything may be where the least loss lies at the edge of the grid and still falls there; else nothing."""
+    """:data:`ANYTHING` if a least loss lies at the edge of the grid and still falls there, else nothing."""
     ended = [found.where for found in sweeps if found.choice().still_falling]
     measured.left_out.extend(f"{where}: the loss still falls at the edge of the grid" for where in ended)
     return ANYTHING if ended else []
@@ -285,12 +285,12 @@ def _say_depths(measured: Measured, there: int) -> None:
 
 
 def _ranked_by(table: pd.DataFrame) -> str:
-    """The column that rates are ranked by: the distance to the optimum has more digits, where that is known."""
+    """The column that ranks rates: the excess loss, which has more digits, if the table has it."""
     return "excess_loss" if "excess_loss" in table else "final_loss"
 
 
 def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """A row for each run and rate with its final loss; of a table with epochs, the last one."""
+    """One row per run and rate with its final loss; from a table with epochs, the last epoch."""
     if "final_loss" not in table and {"epoch", "loss"} <= set(table):
         last = table[table["epoch"] == table["epoch"].max()]
         table = last.rename(columns={"loss": "final_loss"})
@@ -306,7 +306,7 @@ def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.Dat
 def _sweep(
     rows: pd.DataFrame, network: str, depth: int, column: str, least_runs: int, measured: Measured
 ) -> Sweep | None:
-    """A network's sweep at a depth, of the rates that every run tried; None with fewer runs than needed."""
+    """A network's sweep at a depth, over the rates that every run tried; None with too few runs."""
     where = f"{network}, depth {depth}"
     rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
     skipped = sorted(set(rows["learning_rate"]) - set(rates))

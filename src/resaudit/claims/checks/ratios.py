@@ -1,4 +1,4 @@
-"""Ratios of two means, each pair at every choice of the learning rates that are tied for the best."""
+"""Ratios of two means, at every pair of tied learning rates."""
 
 from collections.abc import Sequence
 from itertools import product
@@ -19,16 +19,16 @@ def add_ratio(
     of_logarithms: bool = False,
     further: Sequence[Effect] = (),
 ) -> None:
-    """Add the ratio of two means over the runs that both have, or leave it out where these are too few.
+    """Add the ratio of two means over the common runs; leave it out if these are too few.
 
     Args:
         measured: to add to.
         where: the place.
-        above: of the numerator, values by run, at the learning rate shown first, then at those tied with it.
-        below: of the denominator, likewise.
-        least_runs: at the rates shown; at others whatever has not diverged counts.
-        of_logarithms: whether values are logarithms, and means geometric.
-        further: effects that may be as well.
+        above: values of the numerator by run, at the learning rate shown, then at those tied with it.
+        below: values of the denominator, likewise.
+        least_runs: needed at the rates shown; at tied rates, all runs that did not diverge count.
+        of_logarithms: whether values are logarithms (geometric means).
+        further: other possible effects.
     """
     effects: list[Effect] = []
     for pair in product(above, below):
@@ -36,7 +36,7 @@ def add_ratio(
         if not effects and len(both) < least_runs:
             measured.left_out.append(f"{where}: {len(both)} runs that both have, {least_runs} are needed")
             return
-        # A run that is not known at a tied rate leaves that ratio open: those known may be the smaller ones.
+        # An unknown run at a tied rate leaves that ratio open: the known runs may be the smaller ones.
         both = both[:0] if np.isnan(both).any() else both
         one, other = replicate_means(both).T
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):

@@ -1,4 +1,4 @@
-"""Taking values out of a table, so that nothing counts that should not."""
+"""Checked access to the values of a table."""
 
 import numpy as np
 import pandas as pd
@@ -6,15 +6,15 @@ from pandas.api.types import is_numeric_dtype
 
 from resaudit.errors import ResauditError
 
-# What lies under a spectrum's noise floor is not evidence; these columns are known only where `resolved` is true.
+# Values under a spectrum's noise floor are not evidence; these columns are known only where `resolved` is true.
 ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")
-# What says which observation a row is: it is there whatever became of the run, and need not be a number.
+# Columns that identify a row; they have values even if the run diverged.
 KEYS = ("network", "depth", "learning_rate", "run", "epoch")
 WORDS = ("network", "run", "draw", "property", "data", "activations")
 
 
 def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The table, if it has these columns and no value is missing that should be there.
+    """Return the table after checking that it has these columns and no required value is missing.
 
     Raises:
         ResauditError: a column or a value is missing.
@@ -22,10 +22,10 @@ def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     lacking = [column for column in columns if column not in table]
     if lacking:
         raise ResauditError(f"column {', '.join(lacking)} is missing; there are {', '.join(table.columns)}")
-    # Where a run has diverged it has no spectrum: the one reason for a value to be missing.
-    excused = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
+    # Only a diverged run may lack values: it has no spectrum.
+    may_be_missing = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
-        bad = table[column].isna() & (~excused | (column in KEYS))
+        bad = table[column].isna() & (~may_be_missing | (column in KEYS))
         _refuse(table, bad, f"column {column} has no number")
         if column not in WORDS and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
@@ -39,17 +39,17 @@ def resolved(table: pd.DataFrame) -> pd.Series:
     """Whether each row's spectrum lies above its noise floor.
 
     Raises:
-        ResauditError: the column is missing, or has something else than True and False.
+        ResauditError: the column is missing, or has values other than True and False.
     """
     if "resolved" not in table:
         raise ResauditError(f"column resolved is missing; there are {', '.join(table.columns)}")
-    # Text would count as true, whatever it says.
+    # Any text would count as true.
     _refuse(table, ~table["resolved"].isin([True, False]), "column resolved has something else than True and False")
     return table["resolved"].astype(bool)
 
 
 def not_negative(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
-    """The table, if these columns, which cannot be negative, are not.
+    """Return the table after checking that these columns are not negative.
 
     Raises:
         ResauditError: a column or a value is missing, or negative.
@@ -66,7 +66,7 @@ def _refuse(table: pd.DataFrame, bad: pd.Series, what: str) -> None:
 
 
 def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
-    """A column as numbers, NaN where it is not evidence."""
+    """A column as numbers, NaN where unresolved."""
     if column == "value":
         take(rows, "error", "tolerance")
         return rows[column].where(rows["error"] <= rows["tolerance"])
@@ -76,7 +76,7 @@ def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
 
 
 def logarithm(values: np.ndarray, what: str) -> np.ndarray:
-    """Natural logarithms for ratios of geometric means; of zero, minus infinity.
+    """Natural logarithms; minus infinity for zero.
 
     Raises:
         ResauditError: a value is negative.
@@ -90,15 +90,15 @@ def logarithm(values: np.ndarray, what: str) -> np.ndarray:
 
 
 def logarithms(values: pd.Series, what: str) -> pd.Series:
-    """The same by run; raises as :func:`logarithm`."""
+    """Natural logarithms of a series; raises as :func:`logarithm`."""
     return pd.Series(logarithm(values.to_numpy(dtype=float), what), index=values.index)
 
 
 def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
-    """A column as numbers, NaN where it is not evidence, by the number of the run (or draw), ascending.
+    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending.
 
     Raises:
-        ResauditError: a run stands there more than once.
+        ResauditError: a run has more than one row.
     """
     key = next((name for name in ("run", "draw") if name in rows), None)
     if key is None:
@@ -109,9 +109,9 @@ def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
 
 
 def at_tied_rates(rows: pd.DataFrame) -> list[pd.DataFrame]:
-    """One network's rows (at one depth) at the learning rate that is shown, then at each one tied with it.
+    """One network's rows (at one depth) at the learning rate shown, then at each one tied with it.
 
-    Of the others those runs count that did not diverge. A table that does not say which rate is shown has one.
+    At tied rates only runs that did not diverge count. A table without the column ``shown`` has one rate.
     """
     if "shown" not in rows or rows["shown"].all():
         return [rows]

@@ -1,4 +1,4 @@
-"""Checks of theorems: exact, over every random draw and size that was tried."""
+"""Checks of theorems: exact, over every random draw and size."""
 
 import numpy as np
 import pandas as pd
@@ -9,18 +9,18 @@ from resaudit.claims.checks.rows import not_negative, take
 
 
 class IdentitiesHold(Check, name="identities_hold"):
-    """Largest error over the draws and sizes, in units of what double precision allows, of each property named."""
+    """Largest error of each property over draws and sizes, in units of its double-precision tolerance."""
 
     properties: Names
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """The largest error of each property, in units of what double precision allows."""
+        """The largest error of each property, relative to its tolerance."""
         measured = Measured("largest error over what double precision allows", "a factor")
         not_negative(take(table, "property", "error", "tolerance"), "error", "tolerance")
         for name in self.properties:
             rows = _rows(table, name, least_runs, measured)
             if len(rows):
-                # No error is within any tolerance, even none; infinite errors, and tolerances, show nothing good.
+                # A zero error is within any tolerance, even zero; an infinite error or tolerance fails.
                 shares = (rows["error"] / rows["tolerance"]).where(
                     np.isfinite(rows["error"] + rows["tolerance"]), np.inf
                 )
@@ -29,10 +29,10 @@ class IdentitiesHold(Check, name="identities_hold"):
 
 
 class Magnitude(Check, name="magnitude"):
-    """Least (with ``at_least``) or largest value over the draws and sizes, of each property named.
+    """Least (with ``at_least``) or largest value of each property over draws and sizes.
 
     Attributes:
-        properties: each is measured by itself.
+        properties: each measured separately.
         absolute: measure the magnitude of the value.
     """
 
@@ -41,7 +41,7 @@ class Magnitude(Check, name="magnitude"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The least or largest value of each property."""
-        # Where the claim's side has two ends, so has what is measured.
+        # A region with two ends needs both the least and the largest value.
         ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
         measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "as the property says")
         take(table, "property", "value")

@@ -1,1 +1,1 @@
-"""The compiled count (counts.c), where there is one; its plain twin is :mod:`resaudit.curvature.plain`."""
+"""The optional compiled count (counts.c); its plain twin is :mod:`resaudit.curvature.plain`."""

@@ -1,4 +1,4 @@
-"""The compiled count, where there is one. Needs the standard library only, so that it can be asked for at no cost."""
+"""The optional compiled count. Imports only the standard library, so that asking for it is cheap."""
 
 import ctypes
 from functools import cache
@@ -8,7 +8,7 @@ from resaudit.runtime.extensions import extension, lanes_allowed
 
 
 class Work(ctypes.Structure):
-    """What is to be counted and where the answers go, as counts.c has it."""
+    """Arguments and results of a count; the layout is that in counts.c."""
 
     _fields_ = (
         ("depth", ctypes.c_int32),
@@ -33,7 +33,7 @@ class Work(ctypes.Structure):
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The extension ``_counts``; None where it was not built, for want of a C compiler."""
+    """The extension ``_counts``; None if it was not built."""
     loaded = extension(Path(__file__).parent, "counts")
     if loaded:
         loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
@@ -43,6 +43,6 @@ def library() -> ctypes.CDLL | None:
 
 
 def lanes() -> int | None:
-    """Doubles in a vector of the widest kind that extension and processor have; None without the extension."""
+    """Doubles in the widest vector that extension and processor support; None without the extension."""
     loaded = library()
     return lanes_allowed(loaded.resaudit_count_lanes(), 64) if loaded else None

@@ -19,7 +19,7 @@ from resaudit.training.trajectory import Trajectory
 def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, shown, run, epoch, mean_frobenius_norm.
 
-    Every learning rate that is tied for the best of a depth; ``shown`` marks the one that is drawn.
+    Rows for every learning rate tied for the best of a depth; the drawn one has ``shown``.
     """
 
     def rows(key: Key) -> pd.DataFrame:
@@ -39,7 +39,7 @@ def _norms(trajectory: Trajectory, rate: float) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """One panel a network, one curve a depth: mean over runs, one standard deviation shaded."""
+    """One panel per network, one curve per depth: mean over runs, one standard deviation shaded."""
     table = table[table["shown"]]
     networks = table["network"].unique()
     figure, every_axes = panels(len(networks))
@@ -54,7 +54,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def _every_depth(every_axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    """Each depth's curve and label once, in order, whatever panel it is in."""
+    """Each depth's curve and label once, in order, from all panels."""
     curves = {name: curve for axes in every_axes for curve, name in zip(*axes.get_legend_handles_labels(), strict=True)}
     names = sorted(curves, key=int)
     return [curves[name] for name in names], names

@@ -30,10 +30,10 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Mean and standard deviation over runs; a depth with any unresolved run is not drawn as if it were known.
+    """Mean and standard deviation over runs.
 
-    There an open marker stands at the mean over runs of the largest condition number that double precision can
-    tell, lambda_max / noise_floor, with an arrow: the true value is at least of that order.
+    For a depth with an unresolved run, an open marker with an arrow shows the mean over runs of the largest condition
+    number that double precision resolves, lambda_max / noise_floor: the true value is at least of that order.
     """
     figure, (axes,) = panels(1)
     for network, rows in table.groupby("network", sort=False):
@@ -42,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
         known = by_depth["resolved"].all()
         mean = by_depth["condition_number"].mean()[known]
         deviation = by_depth["condition_number"].std(ddof=1).fillna(0.0)[known]
-        # A bar down to zero or below has no place on a logarithmic axis: it ends at half the mean.
+        # On a logarithmic axis a bar cannot reach zero: it ends at half the mean.
         down = deviation.where(deviation < mean, mean / 2)
         axes.errorbar(mean.index, mean, yerr=[down, deviation], capsize=2, **style)
         floor = (rows["lambda_max"] / rows["noise_floor"]).groupby(rows["depth"]).mean()[~known]

@@ -1,4 +1,4 @@
-"""A figure of our own: Figure 4 to depth 1000, beside what theory says of it."""
+"""A figure of our own: Figure 4 to depth 1000, with the theoretical value."""
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def condition_number_at_zero(moments: Moments) -> float:
-    """Of a 2-shortcut network's Hessian at zero weights, whatever its depth (Demystifying ResNet, eqs. 9 and 26).
+    """Condition number of a 2-shortcut network's Hessian at zero weights, for any depth (eqs. 9 and 26).
 
     The eigenvalues are the singular values of S_XX - S_YX with both signs, each 2 d times in every unit.
     """

@@ -17,9 +17,9 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Per run linear interpolation in loss, then mean and standard deviation of log10 over runs.
+    """Mean and standard deviation of log10 over runs, each interpolated linearly in the loss.
 
-    Percentiles under their noise floor are left out; where there are such, the floor is drawn in their stead.
+    Unresolved percentiles are replaced by their noise floor.
     """
     figure, (axes,) = panels(1)
     table = table[table["shown"]]

@@ -1,4 +1,4 @@
-"""Figure 10: the way of a column on the sphere that keeps a distance of rho/2 from the others, computed."""
+"""Figure 10: the path of a column on the sphere at a distance of at least rho/2 from the others, computed."""
 
 import numpy as np
 import pandas as pd
@@ -63,7 +63,7 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _view(path: np.ndarray) -> np.ndarray:
-    """Rows: right, up and towards the eye, which is above the middle of the way; the way runs to the right."""
+    """Axes of the view in rows: right, up, towards the eye. The eye is above the path's middle; the path runs right."""
     towards = path.mean(axis=0) / np.linalg.norm(path.mean(axis=0))
     along = path[-1] - path[0]
     right = along - (along @ towards) * towards
@@ -94,7 +94,7 @@ def _plot_cap(axes: Axes, view: np.ndarray, centre: np.ndarray, distance: float)
     turn = np.linspace(0, 2 * np.pi, 121)
     rim = height * centre[:, None] + np.sqrt(1 - height**2) * (across.T @ np.stack([np.cos(turn), np.sin(turn)]))
     x, y, depth = view @ rim
-    # What has gone beyond the horizon is drawn on it.
+    # Points beyond the horizon are drawn on it.
     far, length = depth < 0, np.hypot(x, y)
     x, y = np.where(far, x / length, x), np.where(far, y / length, y)
     axes.fill(x, y, facecolor="#bbbbbb", edgecolor="0.5", alpha=0.55, linewidth=0.7, zorder=2)

@@ -15,7 +15,7 @@ LEAST_COLOURED = 1e-3
 
 
 def table(found: ZeroHessians) -> pd.DataFrame:
-    """Columns: network, units, width, row, column, value: every entry that rounding can tell from zero.
+    """Columns: network, units, width, row, column, value; entries within rounding of zero are left out.
 
     Rows and columns count from 0 in the order of Definition 5: by unit, layer, column and row of the weights.
     """
@@ -32,7 +32,7 @@ def table(found: ZeroHessians) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """One matrix a network and number of units, ruled where one layer's weights end and, darker, one unit's."""
+    """One matrix per network and number of units, with lines between layers and darker lines between units."""
     every = list(dict.fromkeys(zip(table["network"], table["units"], strict=True)))
     figure, all_axes = panels(len(every))
     largest = float(table["value"].abs().max())

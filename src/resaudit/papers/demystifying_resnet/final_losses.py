@@ -1,4 +1,4 @@
-"""What Figures 7 and 8 share: final losses of a sweep of learning rates, against depth at the best of them."""
+"""Shared by Figures 7 and 8: final losses of a sweep, at the best learning rate against depth."""
 
 import numpy as np
 import pandas as pd
@@ -15,8 +15,8 @@ from resaudit.papers.sweeps import at_shown_rate, best_rates, plot_rates
 def final_losses(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where it diverged.
 
-    Of linear networks also optimal_loss and excess_loss, the distance to it as training computed it: the difference of
-    the two losses would have fewer digits.
+    For linear networks also optimal_loss and excess_loss, the latter as training computed it: the difference of the two
+    losses would have fewer digits.
     """
 
     def rows(key: Key) -> pd.DataFrame:

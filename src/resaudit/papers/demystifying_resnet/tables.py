@@ -1,4 +1,4 @@
-"""What several figures of the paper make their tables of."""
+"""Shared by several figures of the paper: making their tables."""
 
 from collections.abc import Callable, Iterable
 
@@ -22,7 +22,7 @@ def runs_of_rate(trajectory: Trajectory, rate: float) -> np.ndarray:
 
 
 def runs_in_rates(rates: np.ndarray) -> np.ndarray:
-    """Of each run of a trajectory which seed of its learning rate it is, counted from 0; rates of shape (r,)."""
+    """The seed number of each run within its learning rate, from 0; rates of shape (r,)."""
     return pd.Series(rates).groupby(rates).cumcount().to_numpy()
 
 
@@ -41,8 +41,8 @@ def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
     """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
 
     Columns: network, learning_rate, shown, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number,
-    index, eigenvalues, noise_floor, resolved. A network has rows for each rate that is tied for its best one; ``shown``
-    marks the one that is drawn. Epochs after a run diverged have an infinite loss and no spectrum.
+    index, eigenvalues, noise_floor, resolved. A network has rows for each rate tied for its best; the
+    drawn one has ``shown``. Epochs after a run diverged have an infinite loss and no spectrum.
     """
     counted = _INDEX[results.negative_eigenvalues]
 

@@ -19,7 +19,7 @@ def table(measured: Measurements) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: how far each statement is from holding. Right: the largest norm by the number of units, real data."""
+    """Left: the error of each statement. Right: the largest norm by the number of units, on real data."""
     figure, left, right = two_panels(3.4)
     error_panel(left, table)
     real = table[table["data"] != "random"]

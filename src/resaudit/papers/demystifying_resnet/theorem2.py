@@ -1,4 +1,4 @@
-"""Theorem 2: derivatives at the zero point against what it states, and condition numbers there against depth."""
+"""Theorem 2: derivatives at zero against the stated values, and condition numbers at zero against depth."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -15,14 +15,14 @@ CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
 def table(measured: Measurements) -> pd.DataFrame:
     """The columns of :func:`~resaudit.papers.demystifying_resnet.theorems.measurements_table`.
 
-    Of the condition numbers by depth, the error is the noise floor relative to the eigenvalue in the denominator: a
-    value is resolved where the error is below the tolerance.
+    The error of a condition number by depth is the noise floor relative to the eigenvalue in the denominator: the value
+    is resolved if the error is below the tolerance.
     """
     return measurements_table(measured)
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: how far each statement is from holding. Right: condition numbers by depth, all real data."""
+    """Left: the error of each statement. Right: condition numbers by depth, on all real data."""
     figure, left, right = two_panels(4.6)
     error_panel(left, table)
     real = with_depth(table[table["samples"] == table["samples"].max()])

@@ -1,4 +1,4 @@
-"""What the figures of the theorems share: a tidy table of measurements, and how far they are from what is stated."""
+"""Shared by the figures of the theorems: a tidy table of measurements, and a panel of their errors."""
 
 import dataclasses
 import re
@@ -11,16 +11,16 @@ from matplotlib.figure import Figure
 from resaudit.theory.records import Measurements
 
 LEAST_DRAWN = 1e-6
-"""Share of the tolerance below which an error is drawn as this, exact zeros among them."""
+"""Errors below this share of the tolerance, including exact zeros, are drawn at it."""
 
 
 def measurements_table(measured: Measurements) -> pd.DataFrame:
-    """One row a property, case and draw.
+    """One row per property, case and draw.
 
-    Columns: property, shortcut_depth, activations (pre/mid/post), width, units, samples, data, draw, value (what was
-    measured), expected (what the paper's equation gives; NaN where none), error (the largest discrepancy, at least
-    0; its scale is said by the function in :mod:`resaudit.theory` that measures it), tolerance (the error that
-    double precision allows, derived there). A value with no expectation has its own uncertainty as its error.
+    Columns: property, shortcut_depth, activations (pre/mid/post), width, units, samples, data, draw, value (measured),
+    expected (by the paper's equation; NaN without one), error (the largest discrepancy, at least 0; the measuring
+    function in :mod:`resaudit.theory` documents its scale), tolerance (of double precision, derived there). Without an
+    expected value, the error is the value's own uncertainty.
     """
     return pd.DataFrame(dataclasses.asdict(measured))
 
@@ -38,7 +38,7 @@ def two_panels(height: float) -> tuple[Figure, Axes, Axes]:
 
 
 def error_panel(axes: Axes, table: pd.DataFrame) -> None:
-    """For each property the range of its errors over all cases, as shares of what double precision allows."""
+    """Plot the range of each property's errors over all cases, relative to the tolerance."""
     stated = table[table["expected"].notna()]
     names = stated["property"].map(lambda name: re.sub(r"order \d", "order k", name))
     shares = (stated["error"] / stated["tolerance"]).clip(lower=LEAST_DRAWN).groupby(names, sort=False)
