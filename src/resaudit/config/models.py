@@ -165,8 +165,8 @@ class Figure(Model):
             for part in assumption.setting.split(".") if assumption.setting else ():
                 if not isinstance(node, Model) or part not in type(node).model_fields:
                     raise ValueError(
-                        f"has assumptions.{name}.setting {assumption.setting!r}, which is no key; allowed: a key of the "
-                        "figure, as protocol.runs or dataset.name"
+                        f"has assumptions.{name}.setting {assumption.setting!r}, which is no key; allowed: a key of "
+                        "the figure, as protocol.runs or dataset.name"
                     )
                 node = getattr(node, part)
         return self

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -121,7 +121,7 @@ class Theorem1(Sphere, name="theorem_1"):
 class SpherePath(Sphere, name="sphere_path"):
     """One way of Theorem 1's construction."""
 
-    widths: Annotated[list[Literal[3]], Field(min_length=1, max_length=1)]
+    widths: Annotated[list[Annotated[int, Field(ge=3, le=3)]], Field(min_length=1, max_length=1)]
     samples_per_class: One
     steps: One
 
