@@ -70,7 +70,9 @@ def test_fig04_has_a_row_for_each_run() -> None:
 def test_fig05_pairs_losses_with_the_spectra_of_their_run_and_epoch() -> None:
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
     table = fig05.table(
-        TrainingResults({}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}, eigenvalues={("xavier", 16): 1600})
+        TrainingResults(
+            {}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}, eigenvalues={("xavier", 16): 1600}
+        )
     )
     assert list(table.columns) == [
         "network", "learning_rate", "shown", "run", "epoch", "loss", "gradient_norm", "lambda_max", "lambda_p10",
@@ -225,7 +227,9 @@ def test_every_column_holds_what_it_says() -> None:
     made = dataclasses.replace(made, condition_number=made.lambda_p10 * 7, resolved=made.lambda_p10 > 2)
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
     eigenvalues = {("xavier", 16): 1600}
-    along = fig05.table(TrainingResults({}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues))
+    along = fig05.table(
+        TrainingResults({}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues)
+    )
     initial = fig04.table(TrainingResults({}, {}, {("xavier", 2): made}))
     for column in ("lambda_max", "lambda_p10", "condition_number", "index", "noise_floor", "resolved"):
         values = getattr(made, column)
@@ -233,7 +237,11 @@ def test_every_column_holds_what_it_says() -> None:
         assert column == "index" or initial[column].tolist() == values[0].tolist()
     for counting, column in (("every", "raw_index"), ("sizeable", "sizeable_index"), ("beyond_noise", "index")):
         results = TrainingResults(
-            {}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues, negative_eigenvalues=counting
+            {},
+            {("xavier", 16): followed},
+            {("xavier", 16): made},
+            eigenvalues=eigenvalues,
+            negative_eigenvalues=counting,
         )
         counted = fig06.table(results)
         assert counted[counted["run"] == 1]["index"].tolist() == getattr(made, column)[:, 1].tolist()

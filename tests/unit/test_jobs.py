@@ -180,7 +180,9 @@ def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
 
 
 def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> None:
-    data = first_of(plan("figures=[fig07]", "whitening.centered=false", f"paths.data={mnist_config.paths.data}"), Whiten)
+    data = first_of(
+        plan("figures=[fig07]", "whitening.centered=false", f"paths.data={mnist_config.paths.data}"), Whiten
+    )
     run_planned(data, tmp_path)
     assert np.linalg.matrix_rank(data.moments(tmp_path).yx, tol=1e-10) == 10
 

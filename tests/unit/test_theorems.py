@@ -20,7 +20,7 @@ from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import explain, settings_in_words
 from resaudit.store.files import write_json
 from resaudit.theory.cases import Cases
-from resaudit.theory.records import Case, Finding, Measurements, SpherePath, ZeroHessians, as_columns
+from resaudit.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
 from resaudit.training.trajectory import Trajectory
 from tests.conftest import first_of, of_kind, run_planned
 
@@ -235,7 +235,10 @@ def test_a_theorem_is_explained_with_its_job() -> None:
     ("override", "said"),
     [
         ("theorem1.protocol.widths=[2]", "theorem1.protocol.widths[0] is 2; allowed: greater than or equal to 3"),
-        ("theorem2.protocol.widths=[11]", "theorem2.protocol has widths 11; allowed: at most 10 (whitening.components)"),
+        (
+            "theorem2.protocol.widths=[11]",
+            "theorem2.protocol has widths 11; allowed: at most 10 (whitening.components)",
+        ),
         ("theorem1.protocol.widths=[]", "widths is empty; give at least one"),
         ("theorem1.protocol.steps=[0]", "steps[0] is 0; allowed: greater than or equal to 1"),
         ("theorem1.protocol.min_distance=0", "min_distance is 0; allowed: greater than 0"),
@@ -248,8 +251,11 @@ def test_a_theorem_is_explained_with_its_job() -> None:
         ("theorem2.protocol.activations=[{mid:softplus}]", "mid 'softplus'; allowed: identity, tanh, symm"),
         ("theorem2.protocol.activations=[{pre:relu}]", "pre 'relu'; allowed: identity, tanh, symmetric_sigmoid, soft"),
         ("theorem2.protocol.activations=[{},{}]", "activations names identity/identity/identity twice"),
-        ("theorem2.protocol.activations=[{mdi:tanh}]", "activations[0] has an unknown key 'mdi'; allowed: pre, mid, post"),
-        ("fig10.protocol.widths=[4]", "widths[0] is 4; allowed: 3"),
+        (
+            "theorem2.protocol.activations=[{mdi:tanh}]",
+            "[0] has an unknown key 'mdi'; allowed: pre, mid, post",
+        ),
+        ("fig10.protocol.widths=[4]", "widths[0] is 4; allowed: less than or equal to 3"),
         ("fig10.protocol.steps=[10,20]", "steps is [10, 20]; allowed: a list of at most 1"),
         ("fig11.protocol.units=[]", "units is empty"),
         ("fig11.protocol.runs=2", "fig11.protocol has an unknown key 'runs'; allowed: networks, units"),
