@@ -1,4 +1,4 @@
-"""A drawn figure's files made fit for one page: SVG whose ids cannot collide, CSV as a ``data:`` URI."""
+"""Embedding a figure's files in the page: SVG with unique ids, CSV as a ``data:`` URI."""
 
 import base64
 import gzip
@@ -20,7 +20,7 @@ _POINTS_TO_PIXELS = 4 / 3
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG element as text, and the width in CSS pixels at which its type has the size it was drawn for."""
+    """An SVG element as text, and its width in CSS pixels at original font size."""
 
     svg: str
     width: int
@@ -28,7 +28,7 @@ class Picture:
 
 @dataclass(frozen=True)
 class Download:
-    """A table to save from the page: its URI, the name to save it under, and its size in bytes unpacked."""
+    """A table for download: its URI, its file name, and its uncompressed size in bytes."""
 
     uri: str
     name: str
@@ -36,19 +36,19 @@ class Download:
 
 
 def picture(file: Path, name: str, label: str, expected_sha256: str | None = None) -> Picture:
-    """Read an SVG to stand in a page among others.
+    """Read an SVG for embedding in a page.
 
-    Every id, and every reference to one, gets a prefix made of the name; rules of its style sheet hold within it only;
-    metadata and whatever could run or load something are left out.
+    Every id and reference gets a prefix made of the name; the style sheet is scoped to the SVG; metadata, scripts and
+    external references are removed.
 
     Args:
         file: the SVG.
         name: of the figure, ``paper/figure``.
-        label: what a screen reader says in its stead.
-        expected_sha256: of the file, where it is known.
+        label: text for screen readers.
+        expected_sha256: of the file, if known.
 
     Raises:
-        ResauditError: the file is missing, not the one that was drawn, or no SVG.
+        ResauditError: the file is missing, was changed since it was drawn, or is not an SVG.
     """
     content = _read(file)
     if expected_sha256 and sha256(content).hexdigest() != expected_sha256:
@@ -107,7 +107,7 @@ def _pixels(length: str) -> int | None:
 
 
 def download(file: Path, expected_sha256: str) -> Download:
-    """Read a table to be saved from the page; a large one is packed, the same way each time.
+    """Read a table for download from the page; a large one is compressed, reproducibly.
 
     Raises:
         ResauditError: the file is missing, or is not the table that the audit was made from.

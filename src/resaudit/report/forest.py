@@ -1,4 +1,4 @@
-"""Where the points of a finding lie against the claim's region, in per cent of an axis' width."""
+"""The layout of a forest plot: positions of points and of the claim's region, in per cent of the axis."""
 
 import math
 from collections.abc import Iterable
@@ -54,9 +54,9 @@ def _round_values(low: float, high: float) -> list[float]:
 
 
 def axis_of(finding: dict[str, Any]) -> Axis | None:
-    """The axis that holds a finding's points and its region's ends; None where there is nothing to place.
+    """The axis that contains a finding's points and its region's ends; None without points.
 
-    On a logarithmic axis what is not positive lies at the left edge.
+    On a logarithmic axis values that are not positive are placed at the left edge.
     """
     logarithmic = finding["scale"] == "log"
     values = [v for p in finding["points"] for v in (p["effect"], p["low"], p["high"]) if v is not None]
@@ -70,9 +70,9 @@ def axis_of(finding: dict[str, Any]) -> Axis | None:
 
 @dataclass(frozen=True)
 class Mark:
-    """A point as drawn, all in per cent: ``effect`` None where it is not known, ``line`` None without an interval.
+    """A point as drawn, in per cent: ``effect`` None if unknown, ``line`` None without an interval.
 
-    An interval without an end on one side reaches the edge there (0 or 100) and bears an arrow.
+    An interval that is unbounded on one side reaches the edge there (0 or 100) and has an arrow.
     """
 
     effect: float | None
@@ -82,7 +82,7 @@ class Mark:
 
 
 def mark(point: dict[str, Any], axis: Axis) -> Mark:
-    """Where a point's effect and interval lie."""
+    """The positions of a point's effect and interval."""
     effect, low, high = (None if point[key] is None else axis.place(point[key]) for key in ("effect", "low", "high"))
     if low is None and high is None:
         return Mark(effect, None, False, False)
@@ -90,7 +90,7 @@ def mark(point: dict[str, Any], axis: Axis) -> Mark:
 
 
 def region(finding: dict[str, Any], axis: Axis) -> tuple[float, float]:
-    """The claim's side of the threshold: where it starts and ends."""
+    """The start and end of the claim's region."""
     low, high = finding["low"], finding["high"]
     return (0.0 if low is None else axis.place(low)), (100.0 if high is None else axis.place(high))
 

@@ -1,4 +1,4 @@
-"""What audit.json holds, as models; the published JSON Schema is made from them."""
+"""Pydantic models of audit.json; the published JSON Schema is generated from them."""
 
 from typing import Annotated, Any, Literal
 
@@ -103,7 +103,7 @@ class Finding(Part):
     check: Check
     """The check."""
     verdict: Verdict
-    """The verdict of this check alone: the claim is supported if all are, contradicted if one is."""
+    """The verdict of this check alone; the claim is supported if all checks are, contradicted if one is."""
     meaning: str
     """What the effect is, in words."""
     unit: str
@@ -120,7 +120,7 @@ class Finding(Part):
     tied: bool
     """Whether an interval spans every choice of learning rates that are tied for the best, not just the one shown."""
     spread: str
-    """What the ends of an effect that is no mean over runs are spread over; empty elsewhere."""
+    """What the ends of an effect range over if it is not a mean over runs; empty otherwise."""
     low: float | None
     """Lower end of the region in which the claim holds; null: unbounded."""
     high: float | None
@@ -161,7 +161,7 @@ class Needs(Part):
     runs: Count | None
     """Number of runs; null: any."""
     depths: list[int]
-    """Depths that must be there."""
+    """Required depths."""
     scales: list[str]
     """Scales that count as evidence."""
 
@@ -174,13 +174,13 @@ class Claim(Part):
     statement: str
     """The claim in our words."""
     where: str
-    """Where it stands in the paper."""
+    """Its place in the paper."""
     kind: Literal["empirical", "theorem", "count"]
     """empirical: of runs; theorem: checked by construction; count: of things that can be counted."""
     reading: str
     """How the claim's vague words are made exact."""
     reason: str
-    """Why they are read so."""
+    """The reason for the reading."""
     needs: Needs
     """The least evidence that a verdict needs."""
     verdict: Verdict
@@ -191,11 +191,11 @@ class Claim(Part):
     findings: list[Finding]
     """What each check of the claim found, in order; empty where nothing could be measured."""
     evidence: PairId
-    """The figure whose table is the evidence, also where it has not been drawn."""
+    """The figure whose table is the evidence, even if it has not been drawn."""
     variants: list[ClaimUnderVariant]
     """The verdict under each variant; empty where robustness has not run."""
     command: str | None
-    """The command that makes the evidence anew; null where that cannot be made yet."""
+    """The command that recreates the evidence; null if it cannot be made yet."""
 
 
 class Variant(Part):
@@ -204,7 +204,7 @@ class Variant(Part):
     id: Id
     """Its name."""
     summary: str
-    """What is other, in words."""
+    """The difference, in words."""
     overrides: list[str]
     """The settings that make it, as Hydra overrides."""
 
@@ -267,7 +267,7 @@ class Figure(Part):
     sha256: Sha256
     """SHA-256 of the CSV."""
     drawings: Drawings = {}
-    """SHA-256 of each drawing; none for what was drawn before they were recorded."""
+    """SHA-256 of each drawing; empty for figures drawn before these were recorded."""
     rows: Count
     """Rows of the CSV."""
     scale: str
@@ -283,7 +283,7 @@ class Figure(Part):
     jobs: list[Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]]
     """The jobs that it is drawn from, as kind/id."""
     command: str
-    """The command that draws it anew."""
+    """The command that draws it again."""
 
 
 class Robustness(Part):
@@ -292,7 +292,7 @@ class Robustness(Part):
     files: MatrixFiles
     """The matrix of claims and variants."""
     drawings: Drawings = {}
-    """SHA-256 of each drawing; none for what was drawn before they were recorded."""
+    """SHA-256 of each drawing; empty for a matrix drawn before these were recorded."""
     stale: str | None
     """Why it no longer fits this audit; null where it fits."""
     finished: Time

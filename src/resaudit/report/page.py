@@ -1,4 +1,4 @@
-"""``figures/audit.html``: an audit as one self-contained page for people."""
+"""``figures/audit.html``: an audit as one self-contained page."""
 
 import base64
 from collections.abc import Iterator
@@ -29,8 +29,8 @@ class Drawn:
 
 
 @dataclass(frozen=True)
-class Evidence:
-    """Claims that rest on one figure; ``drawn`` is None where that figure does not exist."""
+class Group:
+    """The claims of one figure; ``drawn`` is None if the figure has not been drawn."""
 
     id: str
     label: str
@@ -40,19 +40,19 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper, its claims by evidence, and the picture of its robustness."""
+    """A paper, its claims by figure, and the picture of its matrix."""
 
     paper: dict[str, Any]
-    evidence: list[Evidence]
+    groups: list[Group]
     robustness: Picture | None
     variants: dict[str, str]
 
 
 def write_page(audit_file: Path, page_file: Path) -> None:
-    """Write the page of an audit; the figures are looked for beside ``audit_file``.
+    """Write the page of an audit; the figures must be beside ``audit_file``.
 
     Raises:
-        ResauditError: the audit or a figure's file is missing or not what it should be, or the page cannot be written.
+        ResauditError: the audit or a figure's file is missing or invalid, or the page cannot be written.
     """
     text = render(read_audit(audit_file), audit_file.parent)
     with written_whole(page_file) as temporary:
@@ -63,11 +63,11 @@ def render(audit: dict[str, Any], figures: Path) -> str:
     """The page of an audit; the same audit and files give the same text.
 
     Args:
-        audit: as :func:`resaudit.report.schema.check_audit` passes it.
+        audit: validated.
         figures: the folder that the audit's paths are relative to.
 
     Raises:
-        ResauditError: a figure's file is missing or not the audit's.
+        ResauditError: a figure's file is missing or of another audit.
     """
     style, script = (_resource(name) for name in ("page.css", "page.js"))
     return _environment().get_template("page.html.j2").render(
@@ -87,18 +87,18 @@ def _section(paper: dict[str, Any], figures: Path) -> Section:
     if robustness is not None:
         label = f"Claims of {paper['title']} under other readings; the table before it says the same in words"
         matrix = _picture(robustness, figures, f"{paper['id']}/robustness", label)
-    return Section(paper, list(_evidence(paper, figures)), matrix, _variant_summaries(paper))
+    return Section(paper, list(_groups(paper, figures)), matrix, _variant_summaries(paper))
 
 
-def _evidence(paper: dict[str, Any], figures: Path) -> Iterator[Evidence]:
-    """Claims grouped by what they rest on, in the order of first mention."""
+def _groups(paper: dict[str, Any], figures: Path) -> Iterator[Group]:
+    """Claims grouped by figure, in order of first mention."""
     drawn = {figure["id"]: figure for figure in paper["figures"]}
     groups: dict[str, list[dict[str, Any]]] = {}
     for claim in paper["claims"]:
         groups.setdefault(claim["evidence"], []).append(claim)
     for name, claims in groups.items():
         figure = drawn.get(name)
-        yield Evidence(name, words.figure_label(name), None if figure is None else _drawn(figure, figures), claims)
+        yield Group(name, words.figure_label(name), None if figure is None else _drawn(figure, figures), claims)
 
 
 def _drawn(figure: dict[str, Any], figures: Path) -> Drawn:
@@ -115,7 +115,7 @@ def _picture(part: dict[str, Any], figures: Path, name: str, label: str) -> Pict
 
 
 def _variant_summaries(paper: dict[str, Any]) -> dict[str, str]:
-    """What each variant is called; as it was run goes before as it is configured."""
+    """Each variant's summary; as run takes precedence over as configured."""
     configured = [v for figure in paper["figures"] for a in figure["assumptions"] for v in a["variants"]]
     ran = paper["robustness"]["variants"] if paper["robustness"] else []
     return {variant["id"]: variant["summary"] for variant in [*configured, *ran]}

@@ -1,6 +1,6 @@
 """Reading and checking audit.json, and its published JSON Schema.
 
-``python -m resaudit.report.schema`` prints what ``audit.schema.json`` must hold.
+``python -m resaudit.report.schema`` prints the content of ``audit.schema.json``.
 """
 
 import json
@@ -30,7 +30,7 @@ def read_audit(file: Path) -> dict[str, Any]:
     """An audit from its file, checked.
 
     Raises:
-        ResauditError: the file is missing, no JSON, or not as the schema says.
+        ResauditError: the file is missing, not JSON, or breaks the schema.
     """
     try:
         audit = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
@@ -44,14 +44,14 @@ def read_audit(file: Path) -> dict[str, Any]:
 
 
 def check_audit(audit: Any, name: str = "audit.json") -> None:
-    """See that an audit is as the schema says.
+    """Validate an audit.
 
     Args:
         audit: parsed JSON.
-        name: what an error calls it.
+        name: for error messages.
 
     Raises:
-        ResauditError: it is not; the line names the place and what is wrong there.
+        ResauditError: the audit breaks the schema; the line names the place and the error.
     """
     validated(Audit, audit, f"{name} breaks the schema of an audit: $")
 

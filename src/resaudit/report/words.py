@@ -1,4 +1,4 @@
-"""Numbers, regions, times and names as the page says them."""
+"""Numbers, regions, times and names as the page shows them."""
 
 import re
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ _NUMBERED = {"fig": "Figure", "table": "Table", "theorem": "Theorem"}
 
 
 def number(value: float | None) -> str:
-    """A number with three or four digits that count, powers of ten written out.
+    """A number with three or four significant digits and written-out powers of ten.
 
     >>> number(1.0141), number(-2.3e9), number(0.00012), number(60000.0), number(None)
     ('1.014', '−2.3 × 10⁹', '1.2 × 10⁻⁴', '60000', 'not known')
@@ -45,7 +45,7 @@ def interval(low: float | None, high: float | None) -> str:
 
 
 def in_words(value: Any) -> str:
-    """A check's parameter, whatever JSON it is.
+    """A check's parameter, any JSON value, in words.
 
     >>> in_words([4, 96]), in_words(0.00002), in_words({"n": None}), in_words(True)
     ('4, 96', '2 × 10⁻⁵', 'n none', 'yes')
@@ -60,7 +60,7 @@ def in_words(value: Any) -> str:
 
 
 def figure_label(name: str) -> str:
-    """What ``paper/figure`` is called in a text.
+    """The name of ``paper/figure`` in a text.
 
     >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem2"), figure_label("x/shortcut1")
     ('Figure 4', 'Theorem 2', 'shortcut1')
@@ -71,7 +71,7 @@ def figure_label(name: str) -> str:
 
 
 def moment(text: str) -> str:
-    """An ISO 8601 time as a date and a time of day in UTC; what is none is left as it is.
+    """An ISO 8601 time as a date and a time of day in UTC; other text is unchanged.
 
     >>> moment("2026-11-21T07:05:09+01:00"), moment("yesterday")
     ('21 November 2026, 06:05 UTC', 'yesterday')
@@ -84,7 +84,7 @@ def moment(text: str) -> str:
 
 
 def duration(seconds: float | None) -> str:
-    """Seconds in the unit that fits.
+    """Seconds in a suitable unit.
 
     >>> duration(3.21), duration(123.4), duration(7260), duration(None)
     ('3.2 s', '2 min 3 s', '2 h 1 min', 'not known')

@@ -1,1 +1,1 @@
-"""Gradient descent on ensembles. Imports torch and numpy only, so that it runs on a bare GPU node."""
+"""Gradient descent on ensembles. Imports only torch and numpy."""

@@ -16,7 +16,7 @@ class Objective(Protocol):
 
     @property
     def baseline_loss(self) -> float:
-        """What the losses returned are measured from: the optimum where it is known, else 0."""
+        """The loss that excess losses are relative to: the optimum if it is known, else 0."""
 
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Weights (depth, runs, width, width) -> excess loss (runs,) and gradient (shape of the weights)."""
@@ -28,12 +28,12 @@ EpochLoop = Callable[[range], Iterable[int]]
 
 @dataclass(frozen=True)
 class Descent:
-    """A descent between two epochs: all that the rest of it depends on beside what it was called with.
+    """The state of a descent between two epochs: with the arguments of :func:`descend`, all that the rest depends on.
 
     Attributes:
-        epoch: the next one, shape ().
-        runs: numbers of those that are still computed, shape (a,).
-        weights: of these before that epoch, shape (depth, a, width, width).
+        epoch: the next epoch, shape ().
+        runs: numbers of the active runs, shape (a,).
+        weights: of the active runs before that epoch, shape (depth, a, width, width).
         loss, gradient_norm, weight_norm: the record of all r runs, shape (epochs + 1, r).
         snapshots: shape (snapshots, depth, r, width, width).
     """
@@ -48,11 +48,11 @@ class Descent:
 
 
 AfterEpoch = Callable[[Callable[[], Descent]], None]
-"""Told after each epoch, with a function that gives the state; may raise to leave the descent there."""
+"""Called after each epoch with a function that returns the state; may raise to stop the descent."""
 
 
 def go_on(_state: Callable[[], Descent]) -> None:
-    """Nothing is kept on the way."""
+    """Keep nothing between epochs."""
 
 
 def descend(
@@ -70,15 +70,15 @@ def descend(
     Args:
         objective: loss and gradient of all runs.
         weights: initial weights, shape (depth, runs, width, width); not changed.
-        learning_rates: one a run, shape (runs,).
-        epochs: steps to take; with full batches a step is an epoch.
+        learning_rates: one per run, shape (runs,).
+        epochs: number of steps; with full batches a step is an epoch.
         snapshot_epochs: epochs whose weights are kept.
         loop: wraps the range of epochs, to show progress.
-        start: where to go on, of a descent that was called with the same arguments; it ends with the same bits.
-        after_epoch: what to do between two epochs.
+        start: state to resume from, of a descent with the same arguments; the result has the same bits.
+        after_epoch: called between two epochs.
 
-    A run whose loss is no longer finite leaves the batch, so that it costs nothing from then on; so does one whose step
-    changes no bit of its weights, which stays where it is for ever.
+    A run whose loss is not finite leaves the batch and costs nothing from then on; so does a run whose step changes no
+    bit of its weights, since it will never move again.
     """
     record = _Record(weights, epochs, snapshot_epochs)
     active = _Active(torch.arange(weights.shape[1], device=weights.device), weights.clone(), learning_rates.to(weights))
@@ -102,7 +102,7 @@ def descend(
 
 
 def _step(objective: Objective, record: "_Record", active: "_Active", epoch: int) -> "_Active":
-    """Record an epoch and step from it; gives the runs that have another one to come."""
+    """Record an epoch and take a step; return the runs that continue."""
     loss, gradient = objective(active.weights)
     finite = torch.isfinite(loss)
     if not bool(finite.all()):
@@ -133,7 +133,7 @@ def _state(epoch: int, record: "_Record", active: "_Active") -> Descent:
 
 @dataclass(frozen=True)
 class _Active:
-    """The runs that are still computed: their numbers, weights and learning rates."""
+    """The active runs: their numbers, weights and learning rates."""
 
     runs: torch.Tensor
     weights: torch.Tensor
@@ -144,14 +144,14 @@ class _Active:
 
     def restored(self, state: Descent) -> "_Active":
         runs = torch.from_numpy(state.runs).to(self.runs)
-        # A copy, since these are stepped in place.
+        # A copy, since the weights are updated in place.
         return _Active(runs, torch.tensor(state.weights).to(self.weights), self.learning_rates[runs])
 
 
 def _unmoved(
     weights: torch.Tensor, step: torch.Tensor, step_norm: torch.Tensor, largest_norm: torch.Tensor
 ) -> torch.Tensor:
-    """Which runs' weights a step changes no bit of. Their norms say at little cost which ones it may be."""
+    """The runs whose weights a step does not change in any bit; norms select the candidates cheaply."""
     unmoved = step_norm <= torch.finfo(weights.dtype).eps * largest_norm
     if bool(unmoved.any()):
         weights, step = weights[:, unmoved], step[:, unmoved]
@@ -160,7 +160,7 @@ def _unmoved(
 
 
 class _Record:
-    """Arrays of infinities that fill up as long as a run stays finite."""
+    """Arrays of infinities, filled while a run stays finite."""
 
     def __init__(self, weights: torch.Tensor, epochs: int, snapshot_epochs: Sequence[int]) -> None:
         depth, runs, width, _ = weights.shape
@@ -186,12 +186,12 @@ class _Record:
             self.snapshots[self._slot[epoch]][:, active.runs] = active.weights
 
     def norms(self, epoch: int, active: _Active) -> tuple[torch.Tensor, torch.Tensor]:
-        """Each run's norm of the step from an epoch, and no less than the norm of all its weights."""
+        """Each run's norm of the step, and an upper bound of the norm of all its weights."""
         step = active.learning_rates * self.gradient_norm[epoch, active.runs]
         return step, len(active.weights) * self.weight_norm[epoch, active.runs]
 
     def stays(self, epoch: int, ended: _Active) -> None:
-        """What was recorded of runs at an epoch holds of all epochs after it too."""
+        """Repeat the record of an epoch for all later ones."""
         for record in (self.loss, self.gradient_norm, self.weight_norm):
             record[epoch:, ended.runs] = record[epoch, ended.runs]
         for later, slot in self._slot.items():

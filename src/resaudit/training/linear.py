@@ -1,4 +1,4 @@
-"""Loss and gradient of linear networks from the moments of the data, exact and without a loop over samples."""
+"""Exact loss and gradient of linear networks from the moments of the data, without a loop over samples."""
 
 from dataclasses import dataclass
 

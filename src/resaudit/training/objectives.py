@@ -1,4 +1,4 @@
-"""Which objective a network trains on: moments where it is linear, else every sample, fused where that can be had."""
+"""The objective of a network: moments if it is linear, else every sample, by the fused kernel if available."""
 
 import torch
 
@@ -20,13 +20,13 @@ def sampled_objective(network: Network, whitened: Whitened, device: torch.device
     """The objective of a network with activations, and what computes it, in words.
 
     Args:
-        network: any.
+        network: with any activations.
         whitened: the samples.
-        device: where it trains.
-        kernel: ``fused``, ``torch``, or ``auto``, which is fused if that can be had on a CPU, and torch on CUDA.
+        device: to train on.
+        kernel: ``fused``, ``torch``, or ``auto``: on a CPU fused if available, on CUDA torch.
 
     Raises:
-        ResauditError: ``fused`` is wanted and cannot be had.
+        ResauditError: ``fused`` is wanted and not available.
     """
     if device.type == "cuda":
         from resaudit.training.kernels.cuda import TritonObjective, cuda_kernel_of

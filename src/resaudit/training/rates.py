@@ -1,10 +1,9 @@
-"""The best learning rate of a sweep, and the rates that cannot be told from it: one definition for all that follows it.
+"""The best learning rate of a sweep and the rates tied with it: the only definition.
 
-The paper's best rate is the one of the least average final loss (Demystifying ResNet, section 5.3.1). Taken as it
-stands, a last digit can flip it: near the edge of stability, whether a run diverges differs between processors, and
-with it which average is the least. So the rate that is shown is the *smallest* one whose average is within
-:data:`NEAR` of the least, which the figure's logarithmic axis cannot tell from it; and whatever rests on the choice is
-looked at under every rate of :attr:`BestRate.tied`. Needs NumPy and SciPy only.
+The paper's best rate has the least average final loss (Demystifying ResNet, section 5.3.1). A last digit can change it:
+near the edge of stability, processors differ in whether a run diverges. So the rate shown is the *smallest* one whose
+average is within :data:`NEAR` of the least, which is the same on the figure's logarithmic axis; and everything that
+depends on the choice is evaluated at every rate of :attr:`BestRate.tied`. Imports only NumPy and SciPy.
 """
 
 from dataclasses import dataclass
@@ -15,25 +14,25 @@ from scipy.special import stdtrit
 from resaudit.training.trajectory import Trajectory
 
 NEAR = 1.1
-"""Averages within this factor of the least are equal on the figure: 0.04 decades, less than a marker's width."""
+"""Averages within this factor of the least look equal on the figure: 0.04 decades, less than a marker's width."""
 LEVEL = 0.95
-"""Probability that the rate of the least expected loss is among the tied ones."""
+"""Probability that the rate with the least expected loss is tied."""
 STILL_FALLING = 1.01
-"""A sweep whose least average lies at the end of its grid, this factor below the rate next to it, ended too early."""
+"""A grid ends too early if the average at its end is the least, by more than this factor below its neighbour."""
 
 
 @dataclass(frozen=True)
 class BestRate:
-    """What a sweep of learning rates says of the best one.
+    """The best learning rate of a sweep.
 
     Attributes:
-        shown: the smallest rate whose average final loss is within :data:`NEAR` of the least; None where some run
-            diverged at every rate.
-        tied: ascending, ``shown`` among them: the rates within :data:`NEAR` of the least average, and those whose
-            average is not larger than the least by a one-sided paired t-test, of the runs that did not diverge. So
-            rates are here too that are best only if no run diverges; a rate at which most runs diverge is not.
+        shown: the smallest rate whose average final loss is within :data:`NEAR` of the least; None if some run diverged
+            at every rate.
+        tied: ascending, including ``shown``: the rates within :data:`NEAR` of the least average, and those whose
+            average over runs that did not diverge is not larger than the least by a one-sided paired t-test. A rate at
+            which most runs diverge is never tied.
         at_edge: whether the grid's first or last rate is tied, so that rates outside it may be as good.
-        still_falling: whether the least average lies at such an end and is still falling there.
+        still_falling: whether the least average lies at such an end and still falls there.
     """
 
     shown: float | None
@@ -56,8 +55,8 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
         rates: ascending, shape (k,).
         losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a run
             diverged. Runs of a row share their random draws.
-        level: probability that the rate of the least expected loss is tied. Each test has Bonferroni's share of the
-            rest, (1 - level) / (k - 1).
+        level: probability that the rate with the least expected loss is tied. Each test has the error rate
+            (1 - level) / (k - 1) (Bonferroni).
 
     >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
     BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
@@ -83,10 +82,10 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
 
 
 def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
-    """Whether losses are larger on average than the least ones; one pair of runs cannot say.
+    """Whether losses are larger on average than the least ones; with fewer than two pairs of runs, no.
 
-    A one-sided t-test of the logarithm of the ratio of the averages, whose standard error is the delta method's over
-    paired runs, as that of a claim's ratio of averages is.
+    A one-sided t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired
+    runs.
     """
     both = np.isfinite(losses) & np.isfinite(least)
     runs, (average, least_average) = both.sum(), (losses[both].mean(), least[both].mean())
@@ -104,17 +103,17 @@ def choice_of(trajectory: Trajectory) -> BestRate:
 
 
 def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
-    """The learning rates that a network is looked at with, the shown one first.
+    """The learning rates to follow for a network, the shown one first.
 
     Args:
         trajectory: of the sweep.
-        choice: ``tied_for_best``; or ``tenth_of_best``, the one tried that is nearest to a tenth of the shown one.
+        choice: ``tied_for_best``; or ``tenth_of_best``, the tried rate nearest to a tenth of the shown one.
 
     Returns:
-        The rates. Where some run diverged at every rate, the smallest rate.
+        The rates; if some run diverged at every rate, the smallest rate.
 
     Raises:
-        ValueError: another choice.
+        ValueError: unknown choice.
     """
     rates = np.unique(trajectory.learning_rate)
     best = choice_of(trajectory)

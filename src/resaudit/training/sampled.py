@@ -9,20 +9,20 @@ from resaudit.networks.functions import output
 from resaudit.networks.network import Network
 
 BYTES_AT_ONCE = 256 * 2**20
-"""Memory for the activations of the samples that are computed at once."""
+"""Memory for the activations of one batch of samples."""
 
 
 @dataclass(frozen=True)
 class SampledObjective:
     """The loss (1/2m) sum |y - f(x)|^2 of any network (Demystifying ResNet, eq. 23), over all samples.
 
-    The plain twin of the fused kernels, and what stands in for them where they cannot be had. Samples are computed in
-    the precision of ``inputs``; the losses and gradients of parts of them are added up in double precision.
+    The plain twin of the fused kernels and their fallback. Samples are computed in the precision of ``inputs``; losses
+    and gradients of batches are summed in double precision.
 
     Attributes:
         network: with any activations.
         inputs, targets: samples in columns, each of shape (width, m).
-        baseline_loss: losses are measured from zero; what the least one is nobody knows.
+        baseline_loss: 0, since the optimum is unknown.
     """
 
     network: Network

@@ -1,8 +1,8 @@
-"""Which epochs of a training are looked at."""
+"""The epochs of a training that have snapshots."""
 
 
 def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
-    """``count`` of the epochs 0 … ``epochs``, both ends among them, as evenly as may be on a logarithmic scale.
+    """``count`` of the epochs 0 … ``epochs``, with both ends, as evenly as possible on a logarithmic scale.
 
     >>> snapshot_epochs(1000, 8)
     (0, 1, 3, 10, 32, 101, 318, 1000)
@@ -14,6 +14,6 @@ def snapshot_epochs(epochs: int, count: int | None) -> tuple[int, ...]:
     chosen = [0]
     for left in range(count - 1, 1, -1):
         last = chosen[-1]
-        # While even steps are shorter than one epoch, every epoch is taken, and the rest spread anew.
+        # While even steps are shorter than one epoch, take every epoch and spread the rest again.
         chosen.append(max(last + 1, round(last * (epochs / last) ** (1 / left)) if last else 1))
     return (*chosen, epochs)

@@ -1,4 +1,4 @@
-"""What training recorded. Needs NumPy only, so that tables are made without torch."""
+"""The record of a training. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
 
@@ -9,11 +9,11 @@ import numpy as np
 class Trajectory:
     """The record of an ensemble's r runs at every epoch 0 … E; epoch 0 is the initial point.
 
-    A run that diverged is infinite from that epoch on.
+    A diverged run is infinite from that epoch on.
 
     Attributes:
         learning_rate: of each run, shape (r,).
-        baseline_loss: what the excess loss is measured from: the optimal loss where it is known; shape ().
+        baseline_loss: the optimal loss if it is known, else 0, shape ().
         excess_loss: loss minus the baseline, shape (E + 1, r).
         gradient_norm: Euclidean norm of the whole gradient, shape (E + 1, r).
         mean_frobenius_norm: mean over layers of |W|_F, shape (E + 1, r).

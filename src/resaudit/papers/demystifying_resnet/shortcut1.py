@@ -21,9 +21,8 @@ CURVE_EPOCHS = 40
 def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
 
-    The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; at the rates tied for the best
-    also the epochs of the curve. The drawn rate has ``shown``. ``excess_loss`` has more digits than the difference of
-    the two losses.
+    The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; at tied rates also the epochs
+    of the curve. The drawn rate has ``shown``. ``excess_loss`` has more digits than the difference of the two losses.
     """
 
     def rows(key: Key) -> pd.DataFrame:

@@ -1,4 +1,4 @@
-"""The fused kernel on CUDA as an objective. Imports triton only once it is asked for."""
+"""The fused kernel on CUDA as an objective. Imports triton only on use."""
 
 import os
 import shutil
@@ -16,23 +16,23 @@ from resaudit.training.sampled import SampledObjective
 
 WIDTH = 10
 SAMPLES = 128
-"""Of a block: four a thread, the most that leaves registers for what else a thread has to hold."""
+"""Samples in a block: four per thread, the most that the registers allow."""
 PARTS = 64
-"""Parts of the samples that are summed each by itself, a power of two: always as many, so that bits do not change."""
+"""Partial sums over the samples, a power of two; a fixed number, so that bits do not change."""
 BYTES_AT_ONCE = 4 * 2**30
-"""Memory for the states and gradients of the runs that are computed at once."""
+"""Memory for the states and gradients of one batch of runs."""
 LONGEST_PERIOD = 8
-"""Layers that come one after another in the kernel's code, of which compiling takes some seconds each."""
+"""Most layers unrolled in the kernel's code; each takes seconds to compile."""
 OLDEST_TRITON = (3, 6)
 RUNS_COMPARED = 3
-"""With the plain twin, at first use; the median of them counts: rounding may turn the sign of what enters a ReLU."""
+"""Runs compared with the plain twin at first use; the median counts, since rounding may flip a ReLU."""
 LOSS_TOLERANCE = 1e-6
 GRADIENT_TOLERANCE = 1e-5
-"""How far the kernel may be from its twin in double precision, as a share of the norm; gradients layer by layer."""
+"""Largest relative difference from the double-precision twin, by norm; gradients layer by layer."""
 
 
 def why_not_on_cuda(network: Network) -> str | None:
-    """Why the Triton kernel cannot compute a network here; None if it can. Whether there is a card it does not ask."""
+    """Why the Triton kernel cannot compute a network here; None if it can. Does not test for a GPU."""
     try:
         import triton
     except ImportError as error:
@@ -55,7 +55,7 @@ def cuda_kernel_of(network: Network, wanted: str) -> tuple[str, str]:
         wanted: ``fused``, ``torch``, or ``auto``, which is torch: no GPU has run the Triton kernel yet.
 
     Raises:
-        ResauditError: ``fused`` is wanted and cannot be had.
+        ResauditError: ``fused`` is wanted and not available.
     """
     if wanted == "auto":
         return "torch", "torch, since the Triton kernel has to be asked for (kernel=fused)"
@@ -70,9 +70,8 @@ def cuda_kernel_of(network: Network, wanted: str) -> tuple[str, str]:
 class TritonObjective:
     """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the Triton kernel.
 
-    The plain twin is :class:`resaudit.training.sampled.SampledObjective`, with which it compares itself at its first
-    use, on a block of the samples. Nothing is summed in an order that could
-    change: a run has the same bits again on one kind of card, whatever runs are beside it.
+    The plain twin is :class:`resaudit.training.sampled.SampledObjective`, with which it compares itself at first
+    use, on a block of samples. The order of every sum is fixed: a run has the same bits in any batch on one kind of GPU.
 
     Args:
         network: of width 10, with ReLUs or without activations.
@@ -116,7 +115,7 @@ class TritonObjective:
         return loss, gradient.transpose(0, 1).contiguous()
 
     def _compare(self, weights: torch.Tensor) -> bool:
-        """See that a block of samples has the losses and gradients that the twin finds, unless no run is finite."""
+        """Compare losses and gradients of a block of samples with the twin's, unless no run is finite."""
         block = slice(0, min(SAMPLES, self._count))
         inputs, targets = (samples[0, :, block].double() for samples in (self._inputs, self._targets))
         expected = SampledObjective(self._network, inputs, targets)(weights.double().transpose(0, 1))
@@ -161,7 +160,7 @@ def _total(parts: torch.Tensor) -> torch.Tensor:
 
 
 def _period(bits: bytes) -> int:
-    """After how many layers what surrounds a layer's product comes again.
+    """The period of the steps around the layers' products, in layers.
 
     >>> _period(bytes([2, 0, 2, 0])), _period(bytes([0, 0, 0])), _period(bytes([4, 0, 8]))
     (2, 1, 3)
@@ -170,7 +169,7 @@ def _period(bits: bytes) -> int:
 
 
 def _structure(network: Network) -> dict[str, int]:
-    """What surrounds the products of one period's layers, as the kernel has it: one bit a layer."""
+    """The steps around one period's products in the kernel's encoding: one bit per layer."""
     period = _period(step_bits(network))
     steps = network.steps[:period]
 

@@ -1,4 +1,4 @@
-"""The compiled kernel, where there is one. Needs the standard library only, so that it can be asked for at no cost."""
+"""The optional compiled kernel. Imports only the standard library, so that asking for it is cheap."""
 
 import ctypes
 from functools import cache
@@ -10,7 +10,7 @@ from resaudit.training.kernels.steps import chosen, unfit
 
 
 class Work(ctypes.Structure):
-    """What the kernel is to compute, as fused.c has it."""
+    """Arguments and results of the kernel; the layout is that in fused.c."""
 
     _fields_ = (
         ("depth", ctypes.c_int32),
@@ -27,7 +27,7 @@ class Work(ctypes.Structure):
 
 @cache
 def library() -> ctypes.CDLL | None:
-    """The extension ``_fused``; None where it was not built, for want of a C compiler."""
+    """The extension ``_fused``; None if it was not built."""
     loaded = extension(Path(__file__).parent, "fused")
     if loaded:
         loaded.resaudit_loss_and_gradient.argtypes = (
@@ -39,7 +39,7 @@ def library() -> ctypes.CDLL | None:
 
 
 def lanes() -> int | None:
-    """Floats in a vector of the widest kind that kernel and processor have; None without the kernel."""
+    """Floats in the widest vector that kernel and processor support; None without the kernel."""
     loaded = library()
     return lanes_allowed(loaded.resaudit_lanes(), 32) if loaded else None
 

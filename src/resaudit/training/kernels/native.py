@@ -15,14 +15,14 @@ from resaudit.training.kernels.samples import in_blocks
 from resaudit.training.kernels.steps import step_bits
 
 PARTS = 4
-"""Parts of the samples that are summed each by itself: always as many, so that threads do not change a bit."""
+"""Partial sums over the samples; a fixed number, so that bits do not depend on threads."""
 
 
 class NativeObjective:
     """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the compiled kernel.
 
-    The plain twin is :class:`resaudit.training.sampled.SampledObjective`. Bits do not depend on the number of
-    threads, but on the width of vectors.
+    The plain twin is :class:`resaudit.training.sampled.SampledObjective`. Bits depend on the width of
+    vectors, not on the number of threads.
 
     Args:
         network: of width 10, with ReLUs or without activations.
@@ -76,5 +76,5 @@ class NativeObjective:
             raise MemoryError("no memory for the activations of a block of samples")
 
     def _part(self, work: Work, first: int, last: int) -> int:
-        # ctypes lets go of Python's lock while the kernel runs.
+        # ctypes releases the GIL while the kernel runs.
         return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))

@@ -1,4 +1,4 @@
-"""What the fused kernels have in common: the networks they are for. Needs the standard library only."""
+"""The networks that the fused kernels support. Imports only the standard library."""
 
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
@@ -8,7 +8,7 @@ _BITS = {"before": 1, "after": 2, "enters": 4, "leaves": 8}
 
 
 def step_bits(network: Network) -> bytes:
-    """What surrounds each layer's product, one byte a layer."""
+    """The steps around each layer's product, one byte per layer."""
     return bytes(
         _BITS["before"] * (step.before == "relu")
         + _BITS["after"] * (step.after == "relu")
