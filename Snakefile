@@ -1,5 +1,5 @@
 # resaudit: `snakemake --cores all` draws every figure and judges every claim; `snakemake --cores all robustness` judges
-# them again under every other reading of what the papers leave unsaid. Rules stand in workflow/rules, settings in config/.
+# them again under every variant of the assumptions. Rules are in workflow/rules, settings in config/.
 from snakemake.utils import min_version
 
 min_version("9.0")

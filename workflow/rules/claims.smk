@@ -60,7 +60,7 @@ rule vary:
         RUN
 
 
-# Asked for, the matrices are made before the page that shows them: see matrices() in common.smk.
+# If requested, the matrices are made before the page that shows them: see matrices() in common.smk.
 rule robustness:
     input:
         FILES.figures / "audit.html",

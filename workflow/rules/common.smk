@@ -1,4 +1,4 @@
-# The configuration, composed and checked before any job starts, and the few functions that rules share.
+# The configuration, composed and validated before any job starts, and functions shared by the rules.
 import shlex
 import sys
 from pathlib import Path
@@ -35,7 +35,7 @@ BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
 
-# A job that waits for its GPU would keep a processor from jobs that want none.
+# A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
 if ON_GPU and PLAN.config.device == "auto" and "gpu" not in workflow.global_resources:
     workflow.register_resource("gpu", len(visible_devices()))
@@ -60,7 +60,7 @@ def job(rule, wildcards):
 
 
 def inputs_of(rule):
-    """What a rule's jobs read. The plan only says what they are, so its date does not count."""
+    """The input files of a rule's jobs. The plan file is `ancient`: its date does not trigger a rerun."""
 
     def of(wildcards):
         asked = job(rule, wildcards)
@@ -74,7 +74,7 @@ def outputs_of(kind):
 
 
 def key_of(rule):
-    """Changes with whatever a job's result depends on, except its inputs' bytes and the code."""
+    """The job's key, a param: it changes with the job's settings and inputs, so Snakemake reruns the job."""
     return lambda wildcards: job(rule, wildcards).key
 
 
@@ -95,7 +95,7 @@ def gpus_of(rule):
 
 
 def code(*modules):
-    """Changes with whatever these modules compute with: as a param, it makes Snakemake run a job again."""
+    """A hash of these modules' import closure, a param: it changes with the code, so Snakemake reruns the job."""
     return code_sha256(*(name if name.startswith("resaudit.") else f"resaudit.{name}" for name in modules))
 
 
@@ -114,7 +114,7 @@ def figure_files(name):
 
 
 def matrices(_wildcards):
-    """What the page shows of the matrices: those of this run if it makes any, else those of earlier runs as they are.
+    """The matrices that the page shows: of this run if it makes any, else of earlier runs.
 
     ``before_update`` is Snakemake's word for an input that is taken as it is, whichever rule makes it: without
     ``robustness`` no variant is computed for the page's sake.
@@ -126,7 +126,7 @@ def matrices(_wildcards):
 
 
 def other_tables():
-    """Those of figures that are not asked for: the page shows what was drawn of them earlier."""
+    """Tables of figures that are not chosen; the page shows those drawn earlier."""
     names = [name for name in PLAN.config.figure if name not in PLAN.figures]
     return as_they_are(FILES.figure(name, suffix) for name in names for suffix in ("csv", "json", "svg"))
 
@@ -136,7 +136,7 @@ def as_they_are(files):
 
 
 def tables_under_variants(wildcards):
-    """The tables of a paper's figures under every variant, where they are not the same as without it."""
+    """The tables of a paper's figures under every variant that changes them."""
     return [
         Layout(PLANS.home(variant, name).config.paths).figure(name, suffix)
         for variant in (None, CONTROL, *PLANS.variants(wildcards.paper))

@@ -1,4 +1,4 @@
-# Fetching raw data: one rule a data set, since each has file names of its own.
+# Fetching raw data: one rule per data set, since file names differ.
 
 
 for dataset, fetch in DATASETS.items():
@@ -12,7 +12,7 @@ for dataset, fetch in DATASETS.items():
             LOGS / "fetch" / f"{dataset}.log",
         benchmark:
             BENCHMARKS / "fetch" / f"{dataset}.tsv"
-        # On the machine that Snakemake runs on: a cluster's nodes may have no network.
+        # Local, since a cluster's nodes may have no network.
         localrule: True
         threads: 1
         resources:

@@ -32,7 +32,7 @@ rule draw:
         RUN
 
 
-# The same under a variant of what the paper leaves unsaid.
+# The same under a variant.
 rule draw_variant:
     input:
         inputs_of("draw_variant"),

@@ -1,4 +1,4 @@
-# The jobs that compute results, one rule a kind (src/resaudit/jobs): `resaudit run` reads the job's file in results/plan.
+# The jobs that compute results, one rule per kind (src/resaudit/jobs); `resaudit run` reads the job's plan file.
 
 
 rule whiten:
