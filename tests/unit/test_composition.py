@@ -137,7 +137,7 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
         ("dataset=cifar10", "unknown dataset 'cifar10'; allowed: fashion_mnist, mnist"),
         ("dataset.folder=/nowhere", "dataset.folder is '/nowhere', which is not a folder; give one"),
         ("dataset.sources=[]", "dataset.sources is empty"),
-        ("dataset.sources=[debian]", "dataset has debian among its sources, where mnist is not"),
+        ("dataset.sources=[debian]", "dataset lists the source debian, which mnist does not define"),
         ("device=tpu", "device is 'tpu'; allowed: 'auto', 'cpu' or 'cuda'"),
         ("figures=[fig99]", "unknown figure 'fig99'; known: demystifying_resnet/fig03"),
         ("figure=3", "name a setting"),

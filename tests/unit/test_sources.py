@@ -116,7 +116,7 @@ def test_what_is_right_already_is_kept(mnist_config: Config) -> None:
 
 def test_damage_after_fetching_is_noticed(mnist_files: Path) -> None:
     spoil_flip(mnist_files)
-    with pytest.raises(ResauditError, match="remove it and fetch again"):
+    with pytest.raises(ResauditError, match="remove it and run again"):
         read_verified(mnist_files, dataset_of().files["train_images"])
 
 
