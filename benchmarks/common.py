@@ -17,7 +17,8 @@ from resaudit.plan.plan import fetch_of
 
 def whitened_mnist() -> tuple[Whitened, Moments]:
     """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
-    raw = fetch_of(load())
+    config = load()
+    raw = fetch_of(config.datasets()[0], config.paths.data)
     fetch(raw.dataset, Path(raw.raw))
     whitened = whiten(*raw.training_set(), components=10, centered=True)
     return whitened, moments_of(whitened.inputs, whitened.targets)

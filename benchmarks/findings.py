@@ -16,6 +16,7 @@ from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import end_to_end
 from resaudit.networks.network import Network
 from resaudit.papers.by_loss import descending, interpolate
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
@@ -29,7 +30,8 @@ def main() -> None:
     """Print every table."""
     plan = make_plan(load(sys.argv[1:]))
     layout = Layout(plan.config.paths)
-    moments = plan.data.moments(layout.results)
+    (data,) = plan.jobs_of("whiten").values()
+    moments = data.read(layout.results)
     along = pd.read_csv(layout.figure("demystifying_resnet/fig05", "csv"))
     index_by_threshold(moments)
     condition_by_excess(along, moments.optimal_loss)

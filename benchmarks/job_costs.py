@@ -15,10 +15,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from resaudit.jobs.draw import draw_job
+from resaudit.jobs.report import Report
 from resaudit.plan.job import Cost
 from resaudit.plan.plan import execution_of
 from resaudit.plan.plans import Plans
-from resaudit.workflow import DRAW_COST, JUDGE_COST
 
 # Of two Snakemake processes, each at rest beside its job; measured, as max_rss is.
 MEGABYTES_AROUND = 250.0
@@ -55,8 +56,12 @@ class Job:
 
 def predicted(rule: str, name: str, plans: Plans) -> Cost | None:
     """What the rules know of a job before it runs; None of a rule that runs on no node."""
-    fixed = {"draw": DRAW_COST, "draw_variant": DRAW_COST, "report": JUDGE_COST, "vary": JUDGE_COST, "fetch": None}
-    return fixed[rule] if rule in fixed else plans.job(f"{rule}/{name}").cost(execution_of(plans.base.config))
+    config = plans.base.config
+    figure, execution = next(iter(config.figure.values())), execution_of(config)
+    # The same for every figure, and for every paper.
+    drawing, judging = (job.cost(execution) for job in (draw_job(figure, figure, config), Report(config, ())))
+    fixed = {"draw": drawing, "draw_variant": drawing, "report": judging, "vary": judging, "fetch": None}
+    return fixed[rule] if rule in fixed else plans.job(f"{rule}/{name}").cost(execution)
 
 
 def measured(results: Path, plans: Plans) -> Iterator[tuple[str, Job]]:
@@ -94,7 +99,7 @@ def main() -> None:
     parser.add_argument("overrides", nargs="*", help="of the run, as scale=paper")
     arguments = parser.parse_args()
     by_rule: dict[str, list[Job]] = defaultdict(list)
-    for rule, job in measured(arguments.results, Plans(arguments.overrides)):
+    for rule, job in measured(arguments.results, Plans.composed(arguments.overrides)):
         by_rule[rule].append(job)
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for rule, jobs in by_rule.items():

@@ -14,7 +14,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from resaudit.config.models import CONTROL
+from resaudit.jobs.draw import draw_job
 from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import Plan, execution_of
@@ -43,14 +45,18 @@ def jobs_of(plans: Iterable[Plan], execution: Execution) -> dict[str, Step]:
     """Every job of some plans that a node runs, each once, by a name that says its rule."""
     steps: dict[str, Step] = {}
     for plan in plans:
+        config = plan.config
         for job in plan.jobs.values():
             if not isinstance(job, Fetch):
                 cost, waits = job.cost(execution), [needed.key for needed in job.inputs.values()]
                 waits = [name for name in waits if name in steps]
                 steps[job.key] = Step(cost.seconds, waits, isinstance(job, Train) and cost.wants_gpu)
         for name, part in plan.figures.items():
-            steps[f"draw {plan.config.variant or ''} {name}"] = Step(DRAW_COST.seconds, [job.key for job in part.jobs])
-    steps["report"] = Step(JUDGE_COST.seconds, [name for name in steps if name.startswith("draw")])
+            drawing = draw_job(part.figure, part.figure, config).cost(execution)
+            waits = [job.key for job in part.jobs.values()]
+            steps[f"draw {config.variant or ''} {name}"] = Step(drawing.seconds, waits)
+    judging = Report(config, ()).cost(execution)
+    steps["report"] = Step(judging.seconds, [name for name in steps if name.startswith("draw")])
     return steps
 
 
@@ -102,7 +108,10 @@ def on_gpus(jobs: dict[str, Step], gpus: int, cores: int) -> tuple[float, float]
     """Seconds until all is done, and of GPUs at work, with networks with ReLUs on the GPUs, the rest on cores."""
     quick = with_gpus(jobs)
     busy = sum(job.seconds for job in quick.values() if job.relu)
-    alone = DRAW_COST.seconds + JUDGE_COST.seconds + max(s.seconds for n, s in quick.items() if n.startswith("whiten"))
+    alone = sum(
+        max(job.seconds for name, job in quick.items() if name.startswith(kind))
+        for kind in ("whiten", "draw", "report")
+    )
     # The GPUs' share is one queue beside the cores'; the longer of the two ends the run.
     on_cores = makespan({n: Step(0.0, j.waits_for) if j.relu else j for n, j in quick.items()}, cores)
     return max(on_cores, busy / gpus + alone), busy
@@ -144,7 +153,7 @@ def main(arguments: list[str]) -> None:
     """Print the tables for the figures, and for these with every variant."""
     given = dict(a[2:].split("=") for a in arguments if a.startswith("--"))
     prices = PRICES | {key: float(value) for key, value in given.items()}
-    plans = Plans([a for a in arguments if not a.startswith("--")] or ["scale=paper"])
+    plans = Plans.composed([a for a in arguments if not a.startswith("--")] or ["scale=paper"])
     execution = execution_of(plans.base.config)
     print("\n".join(table("figures", jobs_of([plans.base], execution), prices)))
     every = [plans.base, *_varied(plans)]
@@ -153,11 +162,11 @@ def main(arguments: list[str]) -> None:
 
 def _varied(plans: Plans) -> Iterator[Plan]:
     """Each variant's plan, reduced to the figures that differ from those of the plans before it."""
-    for variant in (CONTROL, *plans.variants):
+    for variant in (CONTROL, *plans.variants()):
         plan = plans.under(variant)
         names = {n for paper in plan.config.claims for n in evidence_figures(plans.base, paper)}
         own = {n: f for n, f in plan.figures.items() if n in names and plans.home(variant, n) is plan}
-        yield Plan(plan.config, plan.data, own)
+        yield Plan(plan.config, own)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from resaudit.curvature.spectrum import spectra_along
 from resaudit.curvature.structured import structured_spectra_along
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train, train
+from resaudit.jobs.whiten import Whiten
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.training.objectives import linear_objective, sampled_objective
 
@@ -59,7 +60,8 @@ def columns(plan: Plan) -> Iterator[tuple[str, str, np.ndarray]]:
 
 def jobs(plan: Plan) -> Iterator[tuple[str, Any]]:
     results = Path(plan.config.paths.results)
-    moments, whitened = plan.data.moments(results), plan.data.samples(results)
+    (data,) = (job for job in plan.jobs.values() if isinstance(job, Whiten))
+    moments, whitened = data.moments(results), data.samples(results)
     for job in plan.jobs.values():
         if isinstance(job, Train) and job.ensemble.network.depth == 4:
             few = replace(job.ensemble, runs=1)
@@ -71,7 +73,7 @@ def jobs(plan: Plan) -> Iterator[tuple[str, Any]]:
             few = replace(job.ensemble, runs=2)
             weights, network = few.initial_weights(), few.network
             objective, _ = linear_objective(network, moments, CPU)
-            short = Train(plan.data, few, EPOCHS, (0.1,))
+            short = Train(data, few, EPOCHS, (0.1,))
             yield f"train, linear, {job.id}", train(short, objective, short.learning_rates, CPU)
             yield f"counts, {job.id}", structured_spectra_along([weights], network, moments)
             for dtype in (torch.float32, torch.float64):

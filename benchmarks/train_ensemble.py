@@ -32,9 +32,9 @@ def main() -> None:
     whitened, moments = whitened_mnist()
     inputs, targets = torch.from_numpy(whitened.inputs), torch.from_numpy(whitened.targets)
     network = Network(2, 16, 10)
-    config = load(["scale=paper"])
-    rates = config.figure["demystifying_resnet"]["fig07"].protocol.learning_rates
-    job = Train(make_plan(config).data, Ensemble(network, "xavier", 0.01, 1, RUNS), EPOCHS)
+    plan = make_plan(load(["scale=paper"], only=["demystifying_resnet/fig07"]))
+    sweep = next(job for job in plan.jobs.values() if isinstance(job, Train))
+    rates, job = sweep.learning_rates, Train(sweep.data, Ensemble(network, "xavier", 0.01, 1, RUNS), EPOCHS)
     loss = sample_loss(network, inputs, targets)
 
     def peer() -> None:

@@ -130,13 +130,14 @@ def run(job: str, results: Path) -> None:
 @cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
+@click.option("--markdown", is_flag=True, help="As a table in Markdown.")
 @_with_overrides
-def audit(wanted: str | None, strict: bool, overrides: Overrides) -> None:
+def audit(wanted: str | None, strict: bool, markdown: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables in figures/."""
     plan = _plan(overrides)
     from resaudit.claims.terminal import run_audit
 
-    run_audit(plan, overrides, click.echo, wanted, strict)
+    run_audit(plan, overrides, click.echo, wanted, strict, markdown)
 
 
 @cli.command("list")
@@ -176,16 +177,11 @@ def compare(overrides: Overrides) -> None:
 @cli.command()
 @_with_overrides
 def reference(overrides: Overrides) -> None:
-    """Copy the tables in figures/ and their verdicts to figures/reference, to be committed."""
+    """Copy the tables in figures/ to figures/reference, to be committed."""
     plan = _plan(overrides)
-    from resaudit.claims.audit import make_audit
-    from resaudit.claims.terminal import markdown
-    from resaudit.papers.comparison import reference_folder, write_references
+    from resaudit.papers.comparison import write_references
 
     write_references(plan, click.echo)
-    if not plan.config.figures:
-        table = "\n".join(markdown(make_audit(plan, overrides))) + "\n"
-        (reference_folder() / "verdicts.md").write_text(table, encoding="utf-8")
 
 
 @cli.command()

@@ -67,7 +67,8 @@ def validated(kind: type[M], given: Any, where: str) -> M:
 
 
 def _line(error: ErrorDetails, where: str) -> str:
-    place = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    path = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    place = path.lstrip(".") or "the configuration"
     match error["type"]:
         case "value_error":
             return f"{place} {error['ctx']['error']}"
@@ -75,10 +76,12 @@ def _line(error: ErrorDetails, where: str) -> str:
             return f"{place} is missing; give it"
         case "too_short":
             return f"{place} is empty; give at least one"
+        case "too_long":
+            allowed = f"a list of at most {error['ctx']['max_length']}"
         case "model_type" | "dict_type":
             allowed = "a section"
         case _:
-            allowed = error["msg"].removeprefix("Input should be ")
+            allowed = error["msg"].removeprefix("Input should be ").replace("String should match", "text that matches")
     return f"{place} is {shown(error['input'])}; allowed: {allowed}"
 
 
@@ -111,8 +114,9 @@ def different(values: list[T]) -> list[T]:
     Raises:
         ValueError: it has; the message continues the place's name.
     """
-    if len(set(values)) < len(values):
-        raise ValueError(f"names a value twice: {shown(values)}")
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names {in_words(twice)} twice; allowed: each value once")
     return values
 
 

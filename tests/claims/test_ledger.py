@@ -36,7 +36,7 @@ def config(tmp_path: Path) -> Path:
 
 def with_entry(config: Path, old: str, new: str) -> Path:
     """The configuration with one thing changed in the ledger."""
-    ledger = config / "claims" / "demystifying_resnet.yaml"
+    ledger = config / "paper" / "demystifying_resnet" / "claims.yaml"
     text = ledger.read_text(encoding="utf-8")
     assert text.count(old) >= 1, old
     ledger.write_text(text.replace(old, new, 1), encoding="utf-8")
@@ -119,12 +119,14 @@ def test_the_hash_changes_with_the_check_that_is_used(config: Path) -> None:
 
 @pytest.fixture
 def paper_with_a_check(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A made-up paper with a check of its own: one more module, and nothing else changed."""
+    """A made-up paper with a check of its own: one module and one ledger more, and nothing else changed."""
     package = tmp_path / "papers" / "made_up"
     package.mkdir(parents=True)
     (package / "checks.py").write_text(OWN_CHECK, encoding="utf-8")
     monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(package.parent)])
-    (config / "claims" / "made_up.yaml").write_text(OWN_CLAIM, encoding="utf-8")
+    claims = config / "paper" / "made_up" / "claims.yaml"
+    claims.parent.mkdir()
+    claims.write_text(OWN_CLAIM, encoding="utf-8")
     return config
 
 

@@ -6,12 +6,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from resaudit.integrity import write_sealed
 
 from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, read_robustness
 from resaudit.config.models import Paths
 from resaudit.errors import ResauditError
-from resaudit.store.files import Layout
+from resaudit.plan.layout import Layout
+from resaudit.store.files import write_json
 
 ROWS = pd.DataFrame(
     [
@@ -25,14 +25,14 @@ ROWS = pd.DataFrame(
 
 
 def recorded(folder: Path, **changes: object) -> Layout:
-    layout = Layout(Paths(figures=str(folder)))
+    layout = Layout(Paths(data="data", results="results", figures=str(folder)))
     made = Robustness(
         paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger="a", tables={"made_up/fig01": "b"}, variants=[],
         verdicts={"a-claim": _verdicts(ROWS)},
     )  # fmt: skip
     file = layout.figure("made_up/robustness", "json")
     file.parent.mkdir()
-    write_sealed(file, json.loads(made.model_dump_json()) | changes)
+    write_json(file, json.loads(made.model_dump_json()) | changes)
     return layout
 
 

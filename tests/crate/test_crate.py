@@ -296,6 +296,7 @@ def test_a_run_that_is_not_whole_is_not_packed(
     assert {path.name for path in tmp_path.iterdir()} == {"out.zip", "results", "figures"}
 
 
-def test_a_run_of_another_seed_is_not_packed(plan: Plan, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("plan")
+def test_a_run_of_another_seed_is_not_packed(tmp_path: Path) -> None:
     with pytest.raises(ResauditError, match="seed of demystifying_resnet/fig04 is 1, asked for is 7"):
         write_crate(plan_in(tmp_path, "seed=7"), tmp_path / "out.zip")

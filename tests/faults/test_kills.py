@@ -23,7 +23,7 @@ TARGETS = ("group", "snakemake", "job")
 LAPTOP = ("--config", "figures=[fig03,fig07]", f"overrides=[paths.data={CHECKOUT / 'data'},checkpoint_seconds=5]")
 FIG07 = f"figure.{PAPER}.fig07.protocol"
 ONE_FIGURE = snakemake_command(
-    "--config", "scale=smoke", "figures=[fig07]",
+    f"figures/{PAPER}/fig07.csv", "--config", "scale=smoke", "figures=[fig07]",
     f"overrides=[paths.data={CHECKOUT / 'data'},{FIG07}.networks=[2-shortcut],{FIG07}.depths=[2],{FIG07}.epochs=20000,"
     "checkpoint_seconds=0.2]",
 )  # fmt: skip

@@ -213,6 +213,15 @@ def test_every_key_can_be_set_to_what_it_is(
     assert planned(plain, folders[figure])
 
 
+@pytest.mark.parametrize(
+    "given",
+    ["assumptions.dimensions.setting=", "assumptions.dimensions.setting=scales.laptop", "dataset=[0]", "scale=smoke"],
+)
+def test_what_was_found_below_is_refused(given: str, folders: dict[str, Path]) -> None:
+    """It ended in a traceback, or in silence."""
+    assert planned([f"figure.{PAPER}.fig10.{given}"], folders["fig10"]) is None
+
+
 @fuzzed(400)
 @given(st.data())
 def test_any_overrides_give_a_plan_or_one_line(

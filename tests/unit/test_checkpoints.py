@@ -19,7 +19,7 @@ from resaudit.datasets.whitening import Whitened
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.network import Network, network_named
-from resaudit.store.checkpoints import Checkpoint, delayed_signals
+from resaudit.store.checkpoints import Checkpoint, delayed_signals, forget
 from resaudit.training.ensemble import Descent, Objective, descend
 from resaudit.training.linear import LinearObjective
 from resaudit.training.sampled import SampledObjective
@@ -158,7 +158,7 @@ def test_it_is_one_file_no_larger_than_its_state_and_gone_at_the_end(moments: Mo
     assert state is not None
     assert [file.name for file in folder.iterdir()] == ["checkpoint"]
     assert len(whole) < sum(np.asarray(getattr(state, f.name)).nbytes for f in dataclasses.fields(state)) + 10_000
-    checkpoint(folder).remove()
+    forget(folder)
     assert not folder.exists()
 
 

@@ -9,11 +9,10 @@ import pandas as pd
 import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from resaudit.papers.evidence import Evidence
 
-from resaudit.config.models import NegativeEigenvalues, Protocol
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
+from resaudit.experiments.results import TrainingResults
 from resaudit.papers.by_loss import interpolate_by_loss
 from resaudit.papers.demystifying_resnet import (
     fig03,
@@ -50,7 +49,7 @@ SWEEP = trajectory([[8, 8, 8, 8], [4, 3, 1, np.inf]])
 
 
 def test_fig03_has_every_run_and_epoch_at_the_rate_shown_and_at_those_tied_with_it() -> None:
-    table = fig03.table(Evidence({("2-shortcut", 4): SWEEP}, rates={("2-shortcut", 4): (0.1, 0.2)}))
+    table = fig03.table(TrainingResults({("2-shortcut", 4): SWEEP}, rates={("2-shortcut", 4): (0.1, 0.2)}))
     assert list(table.columns) == [
         "network", "depth", "learning_rate", "shown", "run", "epoch", "mean_frobenius_norm",
     ]  # fmt: skip
@@ -60,7 +59,7 @@ def test_fig03_has_every_run_and_epoch_at_the_rate_shown_and_at_those_tied_with_
 
 
 def test_fig04_has_a_row_for_each_run() -> None:
-    table = fig04.table(Evidence({}, {}, {("xavier", 2): spectra((1, 3)), ("xavier", 4): spectra((1, 2))}))
+    table = fig04.table(TrainingResults({}, {}, {("xavier", 2): spectra((1, 3)), ("xavier", 4): spectra((1, 2))}))
     assert list(table.columns) == [
         "network", "depth", "run", "lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved",
     ]  # fmt: skip
@@ -71,7 +70,9 @@ def test_fig04_has_a_row_for_each_run() -> None:
 def test_fig05_pairs_losses_with_the_spectra_of_their_run_and_epoch() -> None:
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
     table = fig05.table(
-        Evidence({}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}, eigenvalues={("xavier", 16): 1600})
+        TrainingResults(
+            {}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}, eigenvalues={("xavier", 16): 1600}
+        )
     )
     assert list(table.columns) == [
         "network", "learning_rate", "shown", "run", "epoch", "loss", "gradient_norm", "lambda_max", "lambda_p10",
@@ -90,7 +91,7 @@ def test_fig05_has_the_runs_of_every_rate_that_is_followed_the_shown_one_first()
         trajectory([[8, 9, 7, 6], [5, 4, 3, np.inf]], epochs=(0, 1)), learning_rate=np.array([0.2, 0.2, 0.1, 0.1])
     )
     key = ("xavier", 16)
-    table = fig05.table(Evidence({}, {key: followed}, {key: spectra((2, 4))}, eigenvalues={key: 1600}))
+    table = fig05.table(TrainingResults({}, {key: followed}, {key: spectra((2, 4))}, eigenvalues={key: 1600}))
     assert table["learning_rate"].tolist() == [0.2] * 4 + [0.1] * 4
     assert table["shown"].tolist() == [True] * 4 + [False] * 4
     assert table["run"].tolist() == [0, 0, 1, 1] * 2
@@ -99,7 +100,7 @@ def test_fig05_has_the_runs_of_every_rate_that_is_followed_the_shown_one_first()
 
 
 def test_fig07_has_all_rates_and_runs() -> None:
-    table = fig07.table(Evidence({("orthogonal", 4): SWEEP}, {}, {}))
+    table = fig07.table(TrainingResults({("orthogonal", 4): SWEEP}, {}, {}))
     assert list(table.columns) == [
         "network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "excess_loss",
     ]  # fmt: skip
@@ -172,7 +173,7 @@ def test_fig04_never_draws_an_unresolved_condition_number_as_known() -> None:
 
 def test_fig04_deep_draws_theorem_2s_constant_and_growth_with_depth(moments: Moments) -> None:
     keys = [("2-shortcut", 16), ("orthogonal", 16), ("orthogonal", 32)]
-    table = fig04_deep.table(Evidence(spectra={key: spectra((1, 2)) for key in keys}, moments=moments))
+    table = fig04_deep.table(TrainingResults(spectra={key: spectra((1, 2)) for key in keys}, moments=moments))
     singular = np.linalg.svd(moments.xx - moments.yx, compute_uv=False).repeat(20 * 500)
     constant = singular.max() / np.percentile(singular, 10)
     assert table["theory"].notna().tolist() == [True] * 2 + [False] * 4
@@ -226,18 +227,23 @@ def test_every_column_holds_what_it_says() -> None:
     made = dataclasses.replace(made, condition_number=made.lambda_p10 * 7, resolved=made.lambda_p10 > 2)
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
     eigenvalues = {("xavier", 16): 1600}
-    along = fig05.table(Evidence({}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues))
-    initial = fig04.table(Evidence({}, {}, {("xavier", 2): made}))
+    along = fig05.table(
+        TrainingResults({}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues)
+    )
+    initial = fig04.table(TrainingResults({}, {}, {("xavier", 2): made}))
     for column in ("lambda_max", "lambda_p10", "condition_number", "index", "noise_floor", "resolved"):
         values = getattr(made, column)
         assert along[along["run"] == 1][column].tolist() == values[:, 1].tolist()
         assert column == "index" or initial[column].tolist() == values[0].tolist()
     for counting, column in (("every", "raw_index"), ("sizeable", "sizeable_index"), ("beyond_noise", "index")):
-        protocol = Protocol(negative_eigenvalues=NegativeEigenvalues(counting))
-        evidence = Evidence(
-            {}, {("xavier", 16): followed}, {("xavier", 16): made}, protocol=protocol, eigenvalues=eigenvalues
+        results = TrainingResults(
+            {},
+            {("xavier", 16): followed},
+            {("xavier", 16): made},
+            eigenvalues=eigenvalues,
+            negative_eigenvalues=counting,
         )
-        counted = fig06.table(evidence)
+        counted = fig06.table(results)
         assert counted[counted["run"] == 1]["index"].tolist() == getattr(made, column)[:, 1].tolist()
 
 
@@ -313,7 +319,7 @@ def test_fig07_marks_a_best_rate_at_the_edge_of_the_grid() -> None:
 
 
 def test_fig08_knows_no_optimal_loss() -> None:
-    table = fig08.table(Evidence({("orthogonal-relu", 4): SWEEP}, {}, {}))
+    table = fig08.table(TrainingResults({("orthogonal-relu", 4): SWEEP}, {}, {}))
     assert table.columns.tolist() == ["network", "depth", "learning_rate", "run", "final_loss"]
     assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
 

@@ -11,13 +11,15 @@ import pytest
 from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
+from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.theorem import Theorem
 from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
 from resaudit.plan.files import plan_file, read_job, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import Plan, make_plan
-from tests.conftest import of_kind, run_command
+from tests.conftest import first_of, of_kind, run_command
 
 EXECUTION = Execution("cuda", "torch", 7.5)
 
@@ -30,6 +32,11 @@ def few(*overrides: str) -> Plan:
 @pytest.fixture(scope="module")
 def plan() -> Plan:
     return few()
+
+
+@pytest.fixture(scope="module")
+def whiten(plan: Plan) -> Whiten:
+    return first_of(plan, Whiten)
 
 
 def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
@@ -48,36 +55,36 @@ def test_a_job_is_written_with_what_it_reads(plan: Plan, tmp_path: Path) -> None
     written = {str(file.relative_to(tmp_path / "plan").with_suffix("")) for file in tmp_path.glob("plan/*/*")}
     assert job.training is not None
     assert job.training.sweep is not None
-    assert written == {needed.key for needed in (job, job.training, job.training.sweep, plan.data, plan.data.data)}
+    assert written == {needed.key for needed in (job, job.training, job.training.sweep, job.data, job.data.data)}
 
 
-def test_a_job_that_is_planned_again_keeps_its_file(plan: Plan, tmp_path: Path) -> None:
+def test_a_job_that_is_planned_again_keeps_its_file(whiten: Whiten, tmp_path: Path) -> None:
     """Else planning would write to a results folder at which a run is at work."""
-    before = write_job(plan.data, EXECUTION, tmp_path).stat().st_ino
-    assert write_job(plan.data, EXECUTION, tmp_path).stat().st_ino == before
-    write_job(plan.data, Execution(), tmp_path)
-    assert read_job(tmp_path, plan.data.key)[1] == Execution()
+    before = write_job(whiten, EXECUTION, tmp_path).stat().st_ino
+    assert write_job(whiten, EXECUTION, tmp_path).stat().st_ino == before
+    write_job(whiten, Execution(), tmp_path)
+    assert read_job(tmp_path, whiten.key)[1] == Execution()
 
 
-def test_a_damaged_file_is_written_again(plan: Plan, tmp_path: Path) -> None:
-    write_job(plan.data, EXECUTION, tmp_path).write_text("{")
-    write_job(plan.data, EXECUTION, tmp_path)
-    assert read_job(tmp_path, plan.data.key) == (plan.data, EXECUTION)
+def test_a_damaged_file_is_written_again(whiten: Whiten, tmp_path: Path) -> None:
+    write_job(whiten, EXECUTION, tmp_path).write_text("{")
+    write_job(whiten, EXECUTION, tmp_path)
+    assert read_job(tmp_path, whiten.key) == (whiten, EXECUTION)
 
 
-def test_an_unknown_job_is_refused(plan: Plan, tmp_path: Path) -> None:
-    write_job(plan.data, EXECUTION, tmp_path)
+def test_an_unknown_job_is_refused(whiten: Whiten, tmp_path: Path) -> None:
+    write_job(whiten, EXECUTION, tmp_path)
     for key in ("train/nothing", "nothing/nothing", "whiten", "../whiten"):
         with pytest.raises(ResauditError) as refusal:
             read_job(tmp_path, key)
         assert str(refusal.value) == f"no job '{key}' in {tmp_path}; jobs are planned by 'snakemake -n'"
 
 
-def test_an_input_that_is_not_planned_is_named(plan: Plan, tmp_path: Path) -> None:
-    write_job(plan.data, EXECUTION, tmp_path)
-    plan_file(tmp_path, plan.data.data.key).unlink()
-    with pytest.raises(ResauditError, match=f"no job '{plan.data.data.key}' in "):
-        read_job(tmp_path, plan.data.key)
+def test_an_input_that_is_not_planned_is_named(whiten: Whiten, tmp_path: Path) -> None:
+    write_job(whiten, EXECUTION, tmp_path)
+    plan_file(tmp_path, whiten.data.key).unlink()
+    with pytest.raises(ResauditError, match=f"no job '{whiten.data.key}' in "):
+        read_job(tmp_path, whiten.key)
 
 
 def edited(**changes: Any) -> Callable[[str], str]:
@@ -98,17 +105,17 @@ def edited(**changes: Any) -> Callable[[str], str]:
     ],
 )
 def test_a_damaged_file_is_refused_in_one_line(
-    edit: Callable[[str], str], said: str, plan: Plan, tmp_path: Path
+    edit: Callable[[str], str], said: str, whiten: Whiten, tmp_path: Path
 ) -> None:
-    file = write_job(plan.data, EXECUTION, tmp_path)
+    file = write_job(whiten, EXECUTION, tmp_path)
     file.write_text(edit(file.read_text()))
     with pytest.raises(ResauditError, match=said) as refusal:
-        read_job(tmp_path, plan.data.key)
+        read_job(tmp_path, whiten.key)
     assert "\n" not in str(refusal.value)
 
 
 def test_the_file_of_another_job_is_refused(plan: Plan, tmp_path: Path) -> None:
-    one, other = list(of_kind(plan, Train).values())[:2]
+    one, other = [job for job in of_kind(plan, Train).values() if job.sweep is None][:2]
     plan_file(tmp_path, one.key).parent.mkdir(parents=True)
     write_job(other, EXECUTION, tmp_path).rename(plan_file(tmp_path, one.key))
     with pytest.raises(ResauditError, match=f"is of the job {other.key}; remove it and run snakemake again"):
@@ -130,8 +137,7 @@ def test_a_job_of_every_kind_runs_without_the_configuration(mnist_config: Config
     asked = few(
         f"paths.data={mnist_config.paths.data}", "figure.demystifying_resnet.fig11.protocol.units=[1]",
     )  # fmt: skip
-    kinds = (Train, Hessians, Theorem)
-    jobs: list[Job] = [asked.data.data, asked.data, *(next(iter(of_kind(asked, kind).values())) for kind in kinds)]
+    jobs: list[Job] = [first_of(asked, kind) for kind in (Fetch, Whiten, Train, Hessians, Theorem)]
     for job in jobs:
         write_job(job, Execution(), tmp_path / "results")
     run = run_command(sys.executable, "-c", RUN, *(job.key for job in jobs), cwd=tmp_path)

@@ -20,7 +20,7 @@ from resaudit.errors import ResauditError
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.runner import device_of
 from resaudit.jobs.train import Train
-from resaudit.jobs.whiten import summary
+from resaudit.jobs.whiten import Whiten, summary
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.runtime.progress import with_progress
@@ -29,7 +29,7 @@ from resaudit.store.checkpoints import Checkpoint
 from resaudit.store.files import sha256_of, write_json, written_whole
 from resaudit.training.ensemble import Descent
 from resaudit.training.trajectory import Trajectory
-from tests.conftest import CHECKOUT, of_kind, run_command, run_planned
+from tests.conftest import CHECKOUT, first_of, of_kind, run_command, run_planned
 
 
 def plan(*overrides: str) -> Plan:
@@ -37,11 +37,11 @@ def plan(*overrides: str) -> Plan:
 
 
 def first_training(figure: str) -> Train:
-    return next(iter(of_kind(plan(f"figures=[{figure}]", "scale=smoke"), Train).values()))
+    return first_of(plan(f"figures=[{figure}]", "scale=smoke"), Train)
 
 
 def first_hessians() -> Hessians:
-    return next(iter(of_kind(plan("figures=[fig04]", "scale=smoke"), Hessians).values()))
+    return first_of(plan("figures=[fig04]", "scale=smoke"), Hessians)
 
 
 def record(folder: Path) -> None:
@@ -88,7 +88,7 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
 
 def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_path: Path) -> None:
     """What training with ReLUs and theorems read; no figure's own evidence."""
-    data = plan().data
+    data = first_of(plan("figures=[fig07]"), Whiten)
     folder = data.folder(tmp_path)
     few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :9].copy(), labels=whitened.labels[:9].copy())
     save_arrays(folder / "samples.npz", few)
@@ -127,8 +127,8 @@ def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
 ) -> None:
     """What memory alone holds goes with the power: both files are synced while the checkpoint is there."""
     planned = plan("figures=[fig07]", "scale=smoke", f"paths.data={mnist_config.paths.data}")
-    run_planned(planned.data, tmp_path)
-    job = next(iter(of_kind(planned, Train).values()))
+    job = first_of(planned, Train)
+    run_planned(job.data, tmp_path)
     checkpoint = tmp_path / "checkpoints" / job.key / "checkpoint"
     synced: dict[str, bool] = {}
     really = os.fsync
@@ -166,20 +166,23 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
-    part, empty = plan("figures=[fig05]", "scale=smoke").figures["demystifying_resnet/fig05"], np.empty(0)
-    for best, sweep in enumerate(part.sweeps.values()):
+    planned, empty = plan("figures=[fig05]", "scale=smoke"), np.empty(0)
+    sweeps = [job for job in of_kind(planned, Train).values() if job.sweep is None]
+    for best, sweep in enumerate(sweeps):
         losses = np.where(np.arange(3) == best, 1.0, 2.0)[None]
         write_json(sweep.folder(tmp_path) / "settings.json", sweep.identity)
         made = Trajectory(np.array([0.1, 0.2, 0.3]), np.array(0.0), losses, empty, empty, empty, empty)
         save_arrays(sweep.folder(tmp_path) / "trajectory.npz", made)
         record(sweep.folder(tmp_path))
-    followed = [job.training.rates(tmp_path) for job in part.hessians.values() if job.training]
+    followed = [job.training.rates(tmp_path) for job in of_kind(planned, Hessians).values() if job.training]
     assert [rates[0] for rates in followed] == [0.1, 0.2, 0.3]
     assert {frozenset(rates) for rates in followed} == {frozenset((0.1, 0.2, 0.3))}, "one run cannot tell them apart"
 
 
 def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> None:
-    data = plan("whitening.centered=false", f"paths.data={mnist_config.paths.data}").data
+    data = first_of(
+        plan("figures=[fig07]", "whitening.centered=false", f"paths.data={mnist_config.paths.data}"), Whiten
+    )
     run_planned(data, tmp_path)
     assert np.linalg.matrix_rank(data.moments(tmp_path).yx, tol=1e-10) == 10
 
@@ -201,7 +204,7 @@ figure, device, usable = sys.argv[1:]
 if usable:
     devices.cuda_is_usable = lambda: usable == "usable"
     torch.cuda.is_available = lambda: usable == "usable"
-plan = make_plan(load([f"figures=[{figure}]", "scale=smoke", f"device={device}"]))
+plan = make_plan(load(["scale=smoke", f"device={device}"], only=[f"demystifying_resnet/{figure}"]))
 job = next(job for job in plan.jobs.values() if isinstance(job, Train))
 print(device_of(job, execution_of(plan.config)))
 """

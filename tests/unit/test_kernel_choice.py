@@ -21,7 +21,7 @@ from resaudit.training.kernels.native import NativeObjective
 from resaudit.training.objectives import sampled_objective
 from resaudit.training.sampled import SampledObjective
 from resaudit.workflow import check_kernels
-from tests.conftest import of_kind, run_planned
+from tests.conftest import first_of, run_planned
 
 CPU = torch.device("cpu")
 RELU, TANH = network_named("xavier-relu", 4, 10), network_named("xavier-tanh", 4, 10)
@@ -85,8 +85,8 @@ def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
 
 def test_training_is_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_path: Path) -> None:
     plan = make_plan(load(["figures=[fig08]", "scale=smoke", f"paths.data={mnist_config.paths.data}"]))
-    run_planned(plan.data, tmp_path)
-    training = next(iter(of_kind(plan, Train).values()))
+    training = first_of(plan, Train)
+    run_planned(training.data, tmp_path)
     for kernel, kind in (
         ("torch", SampledObjective),
         ("auto", NativeObjective if library.library() else SampledObjective),
@@ -96,7 +96,7 @@ def test_training_is_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_p
 
 
 def test_what_training_costs_depends_on_the_kernel() -> None:
-    training = next(iter(of_kind(make_plan(load(["figures=[fig08]"])), Train).values()))
+    training = first_of(make_plan(load(["figures=[fig08]"])), Train)
     by_torch, fused = (training.cost(Execution(kernel=kernel)) for kernel in ("torch", "fused"))
     assert by_torch.seconds > 3 * fused.seconds or library.library() is None
     assert by_torch.megabytes > fused.megabytes or library.library() is None

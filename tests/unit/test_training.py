@@ -99,7 +99,7 @@ def test_the_runs_that_stay_keep_their_places_and_rates(moments: Moments) -> Non
 
 
 def test_an_ensemble_has_every_seed_at_every_rate(moments: Moments) -> None:
-    data = Whiten(Fetch(Dataset(name="it"), ""), 10, True)
+    data = Whiten(Fetch(Dataset.model_construct(name="it", files={}), ""), 10, True)
     job = Train(data, Ensemble(NETWORK, "xavier", 1.0, 1, 3), 2, (0.01, 0.05))
     objective = LinearObjective.of(NETWORK, moments, CPU)
     trajectory = train_job(job, objective, job.learning_rates, CPU)

@@ -11,7 +11,9 @@ def run_code(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("module", ["resaudit.composition", "resaudit.plan.plans", "resaudit.cli", "resaudit.workflow"])
+@pytest.mark.parametrize(
+    "module", ["resaudit.config.composition", "resaudit.plan.plans", "resaudit.cli", "resaudit.workflow"]
+)
 def test_planning_loads_no_heavy_library(module: str) -> None:
     heavy = {"torch", "pandas", "matplotlib", "seaborn"}
     run_code(f"import sys, {module}; loaded = {heavy} & set(sys.modules); assert not loaded, loaded")

@@ -9,19 +9,15 @@ import re
 import shutil
 from pathlib import Path
 
-import pytest
-
-from resaudit.config.models import Config
-from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
+from tests.conftest import Completed, smoke
 
 PAPER = "demystifying_resnet"
 MATRIX = f"figures/{PAPER}/robustness"
-FIGURE = "figures=[theorem1]"
 NOTHING = "Nothing to be done"
 
 
-def run(folder: Path, *arguments: str) -> Completed:
-    done = run_command(*smoke_command(*arguments, config=(FIGURE,)), cwd=folder, timeout=900)
+def run(folder: Path, *arguments: str, config: tuple[str, ...] = ()) -> Completed:
+    done = smoke(folder, *arguments, config=config)
     assert done.returncode == 0, done.stderr[-3000:]
     return done
 
@@ -45,41 +41,27 @@ def a_matrix_of_an_earlier_run(folder: Path) -> None:
         shutil.copy(folder / f"figures/{PAPER}/theorem1.{suffix}", folder / f"{MATRIX}.{suffix}")
 
 
-@pytest.fixture(scope="module")
-def finished(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A finished run of one figure, beside which a matrix appears, as an earlier ``robustness`` leaves it."""
-    assert mnist_config
-    folder = tmp_path_factory.mktemp("finished")
-    run(folder, "all")
+def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_for_it(
+    smoked: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(smoked, tmp_path / "copy"))
     assert NOTHING in run(folder, "all", "--dry-run").stdout
     a_matrix_of_an_earlier_run(folder)
-    return folder
-
-
-def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_for_it(finished: Path) -> None:
-    planned = run(finished, "all", "--dry-run")
+    planned = run(folder, "all", "--dry-run")
     assert rules_of(planned) == ["report", "all"]
     assert {f"{MATRIX}.{suffix}" for suffix in ("csv", "json", "svg")} <= set(inputs_of("report", planned))
-    run(finished, "all")
-    audit = json.loads((finished / "figures/audit.json").read_text(encoding="utf-8"))
-    assert audit["papers"][0]["robustness"]["stale"] == "the claims have changed since"
-    again = run(finished, "all", "--dry-run")
+    run(folder, "all")
+    audit = json.loads((folder / "figures/audit.json").read_text(encoding="utf-8"))
+    assert audit["papers"][0]["robustness"]["stale"] == "the ledger has changed since"
+    again = run(folder, "all", "--dry-run")
     assert NOTHING in again.stdout + again.stderr
 
 
-def test_asked_for_the_matrix_is_made_before_the_page_by_one_rule_each(finished: Path) -> None:
-    planned = run(finished, "robustness", "--dry-run", "--forcerun", "vary")
+def test_asked_for_the_matrix_is_made_before_the_page_by_one_rule_each(tmp_path: Path) -> None:
+    planned = run(tmp_path, "robustness", "--dry-run", config=("figures=[theorem1]",))
     rules = rules_of(planned)
     assert rules.index("vary") < rules.index("report") < rules.index("robustness")
     assert rules.count("report") == rules.count("vary") == 1
     assert f"{MATRIX}.csv" in inputs_of("report", planned)
     block = (planned.stdout + planned.stderr).split("rule robustness:")[1].split("Job stats")[0]
     assert "output:" not in block
-
-
-def test_whoever_judges_reads_the_ledger(finished: Path) -> None:
-    """A file that is named as an input is looked at whatever its hash says."""
-    ledger = str(CHECKOUT / "config" / "claims" / f"{PAPER}.yaml")
-    planned = run(finished, "robustness", "--dry-run", "--forcerun", "vary", "report")
-    assert ledger in inputs_of("vary", planned)
-    assert ledger in inputs_of("report", planned)

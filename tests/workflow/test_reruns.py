@@ -27,13 +27,13 @@ def snakemake(checkout: Path, *arguments: str) -> Completed:
 
 
 @pytest.fixture(scope="module")
-def checkout(smoked: Path) -> Path:
-    """A copy of the checkout with the finished smoke run in it; its page is made again, since the ledger lies here."""
+def checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout with the finished smoke run in it."""
+    folder = Path(shutil.copytree(smoked, tmp_path_factory.mktemp("copied") / "checkout"))
     for name in FOLDERS:
-        shutil.copytree(CHECKOUT / name, smoked / name, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copy(CHECKOUT / "Snakefile", smoked)
-    snakemake(smoked)
-    return smoked
+        shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copy(CHECKOUT / "Snakefile", folder)
+    return folder
 
 
 @contextmanager

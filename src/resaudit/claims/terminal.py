@@ -18,6 +18,7 @@ def run_audit(
     say: Callable[[str], Any],
     wanted: str | None = None,
     strict: bool = False,
+    as_markdown: bool = False,
 ) -> None:
     """Print the verdict on every claim, or one claim in full.
 
@@ -28,7 +29,8 @@ def run_audit(
     audit = make_audit(plan, overrides)
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
-    for line in in_full(chosen[0]) if wanted else verdict_table(audit, chosen):
+    lines = in_full(chosen[0]) if wanted else verdict_table(audit, chosen)
+    for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
     others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
     if strict and others:
@@ -61,11 +63,10 @@ def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     yield _counts(claims)
 
 
-def markdown(audit: Json) -> Iterator[str]:
+def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     """The verdicts as a Markdown table, for the README."""
     yield "| claim | verdict | |"
     yield "|---|---|---|"
-    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     for claim in claims:
         if claim["verdict"] == Verdict.not_run.value:
             grounds = claim["why"]

@@ -62,8 +62,8 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     run = _run(folder, given)
     known = list(files_of_figures(folder))
     _check_figures_named(given, known)
-    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     claims = {} if only is not None else _claims(folder, given, known)
+    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
@@ -115,15 +115,14 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
 
 
 def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
-    overrides = of_figure(given, name)
-    with _one_line_errors():
+    overrides, where = of_figure(given, name), f"figure.{name.replace('/', '.')}"
+    with _one_line_errors(where):
         tree = _figure_tree(folder, name, overrides, run)
         changes = [] if run.variant is None else _overrides_of_variant(tree, run.variant)
         if changes:
             tree = _figure_tree(folder, name, [*overrides, *(replace(each, own=True) for each in parsed(changes))], run)
         plain = OmegaConf.to_container(tree, resolve=True)
     assert isinstance(plain, dict)
-    where = f"figure.{name.replace('/', '.')}"
     try:
         return validated(Figure, plain | {"name": name}, where)
     except ResauditError as error:
@@ -265,14 +264,15 @@ def _register() -> None:
 
 
 @contextmanager
-def _one_line_errors() -> Iterator[None]:
+def _one_line_errors(figure: str = "figure") -> Iterator[None]:
+    """What is wrong with what is composed under ``figure``, in one line that gives that its name."""
     try:
         yield
     except (HydraException, OmegaConfBaseException, YAMLError, ValueError, AttributeError) as error:
-        raise ResauditError(_in_one_line(error)) from error
+        raise ResauditError(_in_one_line(error, figure)) from error
 
 
-def _in_one_line(error: BaseException) -> str:
+def _in_one_line(error: BaseException, figure: str) -> str:
     """Hydra's or OmegaConf's message with its cause, without the lines of context."""
     text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
     options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
@@ -286,4 +286,4 @@ def _in_one_line(error: BaseException) -> str:
         if line and not re.match(r"(full_key:|object_type|reference_type|See https|To append to your)", line)
     ]
     key = re.search(r"full_key: (\S+)", text)
-    return "; ".join(dict.fromkeys(kept)) + (f" (at {key[1]})" if key else "")
+    return "; ".join(dict.fromkeys(kept)) + (f" (at {re.sub('^figure', figure, key[1])})" if key else "")

@@ -1,6 +1,6 @@
 """Pydantic models of the configuration: keys, types, bounds, defaults (a protocol's: in its experiment)."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
@@ -158,20 +158,18 @@ class Figure(Model):
             given.check_width(info.data["whitening"].components)
         return given
 
-    @field_validator("assumptions")
-    @classmethod
-    def _settings_exist(cls, given: dict[str, Assumption], info: ValidationInfo) -> dict[str, Assumption]:
-        for name, assumption in given.items():
-            node: Any = info.data
-            for part in assumption.setting.split(".") if assumption.setting is not None and "protocol" in node else ():
-                known = node if node is info.data else dict(node) if isinstance(node, Model) else {}
-                if part not in known:
+    @model_validator(mode="after")
+    def _settings_exist(self) -> Self:
+        for name, assumption in self.assumptions.items():
+            node: Any = self
+            for part in assumption.setting.split(".") if assumption.setting is not None else ():
+                if not isinstance(node, Model) or part not in type(node).model_fields:
                     raise ValueError(
-                        f"has {name}.setting {assumption.setting!r}, which is no key; allowed: a key of the figure, as "
-                        "protocol.runs or dataset.name"
+                        f"has assumptions.{name}.setting {assumption.setting!r}, which is no key; allowed: a key of "
+                        "the figure, as protocol.runs or dataset.name"
                     )
-                node = known[part]
-        return given
+                node = getattr(node, part)
+        return self
 
 
 def _not_empty(folder: str) -> str:

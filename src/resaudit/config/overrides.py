@@ -8,7 +8,7 @@ from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import DictConfig
+from omegaconf import DictConfig, OmegaConf
 
 from resaudit.errors import ResauditError
 
@@ -75,7 +75,7 @@ def _check_form(override: Override) -> None:
     }
     if section in whole and whole[section][0]:
         raise ResauditError(f"override {override.text!r}: name a setting, as in {whole[section][1]}")
-    if section == "scale" and rest:
+    if section == "scale" and (rest or override.own):
         raise ResauditError(f"override {override.text!r}: a scale is chosen as a whole, with scale=NAME")
     if override.chooses and not isinstance(override.value, str):
         raise ResauditError(f"override {override.text!r}: one is chosen by its name, as in {override.key}=NAME")
@@ -89,13 +89,19 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     Args:
         overrides: all.
         name: ``paper/figure``.
+
+    Raises:
+        ResauditError: one sets of the figure what can only be chosen as a whole.
     """
     prefix = f"figure.{name.replace('/', '.')}."
-    return [
+    found = [
         replace(each, key=each.key.removeprefix(prefix), own=each.key.startswith(prefix))
         for each in overrides
         if each.key.startswith(prefix) or each.key.split(".")[0] in OF_FIGURES
     ]
+    for each in found:
+        _check_form(each)
+    return found
 
 
 def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
@@ -112,13 +118,16 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
     *sections, last = override.key.split(".")
     node: Any = tree
     for part in sections:
-        node = node[part] if isinstance(node, DictConfig) and part in node else None
-        if not isinstance(node, DictConfig):
-            known = ", ".join(sorted(map(str, tree)))
+        below = node.get(part)
+        if not isinstance(below, DictConfig):
+            known = ", ".join(sorted(str(key) for key, value in node.items() if isinstance(value, DictConfig)))
             raise ResauditError(
-                f"unknown configuration key {where + override.key!r}: it has no section {part!r}; {known}"
+                f"unknown configuration key {where + override.key!r}; allowed in place of {part!r}: {known or 'none'}"
             )
-    node[last] = override.value
+        node = below
+    # Of a section the keys that are named, the others stay.
+    within = isinstance(override.value, dict) and isinstance(node.get(last), DictConfig)
+    node[last] = OmegaConf.merge(node[last], override.value) if within else override.value
 
 
 def powers_of_ten(first: float, last: float, step: float) -> list[float]:

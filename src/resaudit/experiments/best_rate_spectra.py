@@ -2,14 +2,14 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from resaudit.experiments.experiment import Coordinates, at, needed
 from resaudit.experiments.initial_spectra import HessianMethod, Precision, hessians_job
-from resaudit.experiments.networks import LARGEST_EPOCHS, LinearNetworks
-from resaudit.experiments.rate_sweep import FOLLOWED, RateSweep
+from resaudit.experiments.networks import LARGEST_EPOCHS, Depth, LinearNetworks
+from resaudit.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
@@ -24,7 +24,7 @@ largest absolute eigenvalue."""
 
 
 class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
-    """A sweep of learning rates, and Hessians along the training at those tied for the best.
+    """A sweep of learning rates, and Hessians along the training at those tied for the best, at one depth.
 
     Attributes:
         hessian_epochs: number of epochs with a Hessian, evenly spaced on a logarithmic scale; null: all.
@@ -35,6 +35,8 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
 
     of_table: ClassVar[tuple[str, ...]] = ("rate", "negative_eigenvalues")
 
+    depths: Annotated[list[Depth], Field(min_length=1, max_length=1)]
+    per_network: Annotated[list[PerNetwork], Field(max_length=0)] = []
     hessian_epochs: Annotated[int, Field(ge=2, le=LARGEST_EPOCHS)] | None = None
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
@@ -56,10 +58,3 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
         from resaudit.experiments.results import read_training
 
         return read_training(jobs, results, FOLLOWED[self.rate], self.negative_eigenvalues)
-
-    @model_validator(mode="after")
-    def _one_depth(self) -> Self:
-        if len(self.depths) > 1 or self.per_network:
-            wrong = "per_network" if self.per_network else "depths"
-            raise ValueError(f"has {wrong} {getattr(self, wrong)}; allowed: one depth, the same for all networks")
-        return self

@@ -102,7 +102,7 @@ class LinearNetworks(Networks):
     def _networks_are_linear(self) -> Self:
         for name, depth in self.places():
             if not checked_network(name, depth).is_linear:
-                raise ValueError(f"networks has {name!r}; allowed where Hessians are wanted: linear networks")
+                raise ValueError(f"has the network {name!r}; allowed where Hessians are wanted: linear networks")
         return self
 
 

@@ -97,7 +97,7 @@ class RateSweep(Networks, name="rate_sweep"):
         names = [each.network for each in self.per_network]
         twice = next((name for name in names if names.count(name) > 1), None)
         if twice:
-            raise ValueError(f"per_network names {twice!r} twice; give all its settings in one place")
+            raise ValueError(f"has {twice!r} twice in per_network; give all its settings in one place")
         return self
 
 

@@ -63,19 +63,11 @@ class Activations(Model):
 
 
 class TheoremExperiment(Experiment):
-    """A theorem, checked by one job.
-
-    Attributes:
-        runs: random draws of each size.
-    """
-
-    runs: Runs
+    """A theorem, checked by one job."""
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
         """The check at every size and draw."""
-        return {
-            at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed=seed, draws=self.runs, **self.sizes()))
-        }
+        return {at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed=seed, **self.sizes()))}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The job's measurements."""
@@ -102,8 +94,10 @@ class Sphere(TheoremExperiment):
         steps: residual units that move one column of X to its label.
         min_distance: between any two points.
         label_noise: length of the noise that makes equal labels distinct points.
+        runs: random draws of each size.
     """
 
+    runs: Runs
     widths: Annotated[
         list[Annotated[int, Field(ge=LEAST_WIDTH_OF_SPHERE, le=LARGEST_WIDTH)]],
         Field(min_length=1),
@@ -115,9 +109,9 @@ class Sphere(TheoremExperiment):
     label_noise: Distance = 0.5
 
     def sizes(self) -> dict[str, Any]:
-        """Sizes and distances."""
+        """Sizes, distances and draws."""
         lists = {key: tuple(getattr(self, key)) for key in ("widths", "samples_per_class", "steps")}
-        return lists | {"min_distance": self.min_distance, "label_noise": self.label_noise}
+        return lists | {"draws": self.runs, "min_distance": self.min_distance, "label_noise": self.label_noise}
 
 
 class Theorem1(Sphere, name="theorem_1"):
@@ -142,21 +136,24 @@ class Theorem2(TheoremExperiment, name="theorem_2"):
         depths: numbers of weight matrices at which condition numbers are taken.
         activations: by position.
         samples_per_class: labelled samples of each class.
+        runs: random draws of each size.
     """
 
+    runs: Runs
     networks: Shortcuts
     depths: Depths
     widths: Annotated[
         list[Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]], Field(min_length=1), AfterValidator(different)
     ]
     units: Units
-    activations: Annotated[list[Activations], Field(min_length=1)]
+    activations: Annotated[list[Activations], Field(min_length=1), AfterValidator(different)]
     samples_per_class: Units
 
     def sizes(self) -> dict[str, Any]:
-        """Sizes, networks and activations."""
+        """Sizes, networks, activations and draws."""
         lists = {key: tuple(getattr(self, key)) for key in ("depths", "widths", "units", "samples_per_class")}
         return lists | {
+            "draws": self.runs,
             "shortcut_depths": tuple(map(shortcut_depth_of, self.networks)),
             "activations": tuple((each.pre, each.mid, each.post) for each in self.activations),
         }
@@ -170,7 +167,7 @@ class Theorem2(TheoremExperiment, name="theorem_2"):
 
 
 class ZeroHessians(TheoremExperiment, name="zero_hessians"):
-    """Hessians at zero, entry by entry.
+    """Hessians at zero of all data, entry by entry.
 
     Attributes:
         networks: n-shortcut networks.
@@ -181,5 +178,5 @@ class ZeroHessians(TheoremExperiment, name="zero_hessians"):
     units: Units
 
     def sizes(self) -> dict[str, Any]:
-        """Networks and units."""
-        return {"units": tuple(self.units), "shortcut_depths": tuple(map(shortcut_depth_of, self.networks))}
+        """Networks and units; nothing is drawn."""
+        return {"draws": 1, "units": tuple(self.units), "shortcut_depths": tuple(map(shortcut_depth_of, self.networks))}

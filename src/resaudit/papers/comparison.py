@@ -114,12 +114,7 @@ def write_references(plan: Plan, say: Callable[[str], None]) -> None:
 
 def reference_file(name: str) -> Path:
     """The committed table of ``paper/figure``."""
-    return reference_folder() / f"{name}.csv"
-
-
-def reference_folder() -> Path:
-    """The folder of the references."""
-    return config_folder().parent / "figures" / "reference"
+    return config_folder().parent / "figures" / "reference" / f"{name}.csv"
 
 
 def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:
