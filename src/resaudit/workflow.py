@@ -97,7 +97,7 @@ def check_installed_from(checkout: Path) -> None:
 
 
 class JobsOfRules:
-    """The jobs of the rules of a run. Each stands in the plan, as a file, once it has been asked for.
+    """The jobs of a run's rules. Each is written to the plan on first use.
 
     Args:
         overrides: Hydra overrides, as of :func:`resaudit.config.composition.load`.
@@ -118,7 +118,7 @@ class JobsOfRules:
         self._found: dict[tuple[str, ...], Job] = {}
 
     def write_plan(self) -> None:
-        """Write the jobs of all figures, as configured."""
+        """Write the plan files of all configured figures."""
         for job in self.plan.jobs.values():
             self._planned(job)
 
@@ -134,7 +134,7 @@ class JobsOfRules:
         return self._found[asked]
 
     def fetching(self) -> dict[str, Fetch]:
-        """The fetching of every data set that is configured, by its name."""
+        """The job that fetches each configured data set, by name."""
         known = datasets(self._folder, self._overrides).items()
         made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known}
         for job in made.values():
@@ -155,7 +155,7 @@ class JobsOfRules:
 
     @cached_property
     def _of_paper(self) -> Config:
-        """The figures at scale paper, which deviations are told from."""
+        """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._folder, list(self.plan.figures))
 
     def _planned(self, job: Job) -> Job:

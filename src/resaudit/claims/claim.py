@@ -1,7 +1,5 @@
 """Claims: what a paper says, its interpretation, checks with thresholds, and the least evidence for a verdict."""
 
-import importlib
-import pkgutil
 from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError
@@ -9,6 +7,7 @@ from pydantic_core import InitErrorDetails
 
 from resaudit.claims import checks
 from resaudit.claims.checks.check import Check, Depth, checks_by_name
+from resaudit.registry import import_modules
 from resaudit.schema import Model, validated
 
 
@@ -78,11 +77,4 @@ def read_claim(paper: str, name: str, given: Any) -> Claim:
 
 def import_checks(paper: str) -> None:
     """Import the general checks and, if there is one, ``resaudit/papers/<paper>/checks.py``."""
-    for module in pkgutil.iter_modules(checks.__path__, f"{checks.__name__}."):
-        importlib.import_module(module.name)
-    own = f"resaudit.papers.{paper}.checks"
-    try:
-        importlib.import_module(own)
-    except ModuleNotFoundError as error:
-        if error.name not in (own, own.rpartition(".")[0]):
-            raise
+    import_modules(checks, paper, "checks")

@@ -1,12 +1,11 @@
 """The base class of all experiments."""
 
-import importlib
-import pkgutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from resaudit import experiments
+from resaudit.registry import import_modules
 from resaudit.schema import Model
 
 if TYPE_CHECKING:
@@ -100,14 +99,7 @@ class Experiment(Model):
 
 def experiments_of(paper: str) -> dict[str, type[Experiment]]:
     """Every experiment that a paper's figures can use: the general ones and its own (``experiments.py``)."""
-    for module in pkgutil.iter_modules(experiments.__path__, f"{experiments.__name__}."):
-        importlib.import_module(module.name)
-    own = f"resaudit.papers.{paper}.experiments"
-    try:
-        importlib.import_module(own)
-    except ModuleNotFoundError as error:
-        if error.name not in (own, own.rpartition(".")[0]):
-            raise
+    import_modules(experiments, paper, "experiments")
     return {kind.name: kind for kind in _subclasses(Experiment) if _belongs(kind, paper)}
 
 

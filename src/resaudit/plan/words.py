@@ -85,7 +85,7 @@ def explain(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
 
 
 def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
-    yield "\njobs (results/KIND/ID; what each is stands in results/plan/KIND/ID.json)"
+    yield "\njobs (results in results/KIND/ID, settings in results/plan/KIND/ID.json)"
     execution, seconds = execution_of(config), 0.0
     for job in {job.key: job for job in part.jobs.values()}.values():
         cost = job.cost(execution)

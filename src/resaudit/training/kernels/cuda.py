@@ -71,7 +71,7 @@ class TritonObjective:
     """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the Triton kernel.
 
     The plain twin is :class:`resaudit.training.sampled.SampledObjective`, with which it compares itself at first
-    use, on a block of samples. The order of every sum is fixed: a run has the same bits in any batch on one kind of GPU.
+    use, on a block of samples. Sums have a fixed order: a run has the same bits in any batch on one kind of GPU.
 
     Args:
         network: of width 10, with ReLUs or without activations.
@@ -104,7 +104,7 @@ class TritonObjective:
         """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64.
 
         Raises:
-            ResauditError: at its first use it is not what its twin is.
+            ResauditError: at first use it differs from its twin.
         """
         by_run = weights.detach().transpose(0, 1).to(torch.float32).contiguous()
         if not self._compared:
