@@ -35,6 +35,13 @@ hypothesis.settings.load_profile("resaudit")
 
 collect_ignore = ["example_paper"]
 CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+def pytest_xdist_auto_num_workers() -> int:
+    """One process more than cores: tests on Slurm wait most of the time."""
+    return (os.cpu_count() or 1) + 1
+
+
 Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]
 Kind = TypeVar("Kind", bound=Job)

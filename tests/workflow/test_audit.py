@@ -295,7 +295,7 @@ def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) ->
     robustness.write_text(json.dumps(made), encoding="utf-8")
     for suffix in ("svg", "csv", "pdf", "png"):
         shutil.copy(smoked / "figures" / PAPER / f"fig04.{suffix}", robustness.with_suffix(f".{suffix}"))
-    assert reported(copy, *SMOKE)["papers"][0]["robustness"]["stale"] == "the ledger has changed since"
+    assert reported(copy, *SMOKE)["papers"][0]["robustness"]["stale"] == "the claims have changed since"
     robustness.write_text("{}", encoding="utf-8")
     with pytest.raises(ResauditError, match=r"robustness\.json cannot be read"):
         reported(copy, *SMOKE)

@@ -52,7 +52,7 @@ def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_
     assert {f"{MATRIX}.{suffix}" for suffix in ("csv", "json", "svg")} <= set(inputs_of("report", planned))
     run(folder, "all")
     audit = json.loads((folder / "figures/audit.json").read_text(encoding="utf-8"))
-    assert audit["papers"][0]["robustness"]["stale"] == "the ledger has changed since"
+    assert audit["papers"][0]["robustness"]["stale"] == "the claims have changed since"
     again = run(folder, "all", "--dry-run")
     assert NOTHING in again.stdout + again.stderr
 

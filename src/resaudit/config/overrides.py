@@ -79,6 +79,8 @@ def _check_form(override: Override) -> None:
         raise ResauditError(f"override {override.text!r}: a scale is chosen as a whole, with scale=NAME")
     if override.chooses and not isinstance(override.value, str):
         raise ResauditError(f"override {override.text!r}: one is chosen by its name, as in {override.key}=NAME")
+    if override.own and override.key == "name":
+        raise ResauditError(f"override {override.text!r}: a figure's name is that of its file")
     if override.key == "dataset.name" or override.key.startswith("dataset.files"):
         raise ResauditError(f"override {override.text!r}: a data set is chosen as a whole, with dataset=NAME")
 
