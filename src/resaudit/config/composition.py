@@ -110,7 +110,7 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
     run = validated(Run, {str(key): value for key, value in plain.items() if key not in OF_FIGURES}, "")
     if run.variant is None:
         return run
-    under = run.paths.model_copy(update={"figures": str(Path(run.paths.results) / "variants" / run.variant)})
+    under = run.paths.model_copy(update={"figures": run.paths.variant(run.variant)})
     return run.model_copy(update={"paths": under})
 
 

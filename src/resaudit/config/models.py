@@ -1,5 +1,6 @@
 """Pydantic models of the configuration: keys, types, bounds, defaults (a protocol's: in its experiment)."""
 
+from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
@@ -187,6 +188,10 @@ class Paths(Model):
     data: Folder
     results: Folder
     figures: Folder
+
+    def variant(self, name: str) -> str:
+        """Folder of the figures drawn under a variant, by paper."""
+        return str(Path(self.results) / "variants" / name)
 
 
 class Run(Model):

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
-from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
@@ -16,13 +16,11 @@ if TYPE_CHECKING:
     from resaudit.curvature.spectra import Spectra
 
 # Measured as those of training.
-SECONDS_TO_START = 3.5
 SECONDS_PER_CUBED_PARAMETER = 4e-11
 SECONDS_PER_SQUARED_PARAMETER = 3e-8
 # A spectrum from counts, per layer, of the most expensive networks (2-shortcut); a run's first has no initial guess.
 SECONDS_PER_LAYER_COUNTED = 3e-3
 SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
-MEGABYTES_TO_START = 560.0
 HESSIAN_COPIES = 2.6
 # Above this, two jobs at once would need more memory than a laptop has.
 MEGABYTES_FOR_TWO_THREADS = 1500.0

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from resaudit.jobs.whiten import Whiten
-from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
 from resaudit.theory.cases import Cases
 
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from resaudit.theory.records import Record
 
 # Measured as those of training.
-SECONDS_TO_START = 3.5
 SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
 SECONDS_PER_UNIT_BUILT = 1e-4
 MEGABYTES_TO_VERIFY = 850.0

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Optional
 
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
-from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
 from resaudit.training.kernels.library import why_not
 
@@ -18,12 +18,10 @@ if TYPE_CHECKING:
     from resaudit.training.trajectory import Trajectory
 
 # Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
-SECONDS_TO_START = 3.5
 SECONDS_PER_LAYER_STEP = 8e-6
 SECONDS_PER_LAYER_STEP_AND_RUN = 1.2e-6
 SECONDS_PER_SAMPLE_AND_PARAMETER = {"fused": 6 / 165e9, "torch": 6 / 30e9}
 SAMPLES = 60_000
-MEGABYTES_TO_START = 560.0
 MEGABYTES_OF_SAMPLES = {"fused": 50.0, "torch": 1000.0}
 # A longer training would leave the other core idle at the end of a run.
 SECONDS_FOR_TWO_THREADS = 120.0

@@ -14,6 +14,9 @@ from pydantic import BaseModel
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
 
+# Measured: a job that loads torch, before it has computed anything.
+SECONDS_TO_START = 3.5
+MEGABYTES_TO_START = 560.0
 # On a cluster two Snakemake processes of about 125 MB run with each job, and Slurm counts them.
 MEGABYTES_OF_SNAKEMAKE = 300.0
 MINUTES_TO_START = 5
@@ -130,7 +133,8 @@ class Job(ABC):
     @property
     def settings(self) -> dict[str, Any]:
         """Its other fields as JSON values."""
-        return {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in self.inputs}
+        inputs = self.inputs
+        return {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in inputs}
 
     @cached_property
     def identity(self) -> dict[str, Any]:
