@@ -8,14 +8,14 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check
 from resaudit.claims.claim import Claim, Needs
-from resaudit.claims.verdicts import Finding, Judgement, judge
+from resaudit.claims.verdicts import CheckResult, Judgement, judge
 
 RUNS = 8
 
 
 def claim(*checks: Check, runs: int = 3, depths: tuple[int, ...] = ()) -> Claim:
     return Claim(
-        statement="statement", where="where", kind="empirical", evidence="fig04", reading="reading", reason="reason",
+        statement="statement", where="where", kind="empirical", evidence="fig04", interpretation="read", reason="why",
         checks={f"part-{i}": check for i, check in enumerate(checks)}, needs=Needs(runs=runs, depths=list(depths)),
     )  # fmt: skip
 
@@ -24,9 +24,9 @@ def verdict(check: Check, table: pd.DataFrame, runs: int = 3) -> str:
     return judge(claim(check, runs=runs), table, "laptop").verdict.value
 
 
-def finding(check: Check, table: pd.DataFrame, runs: int = 3) -> Finding:
+def result(check: Check, table: pd.DataFrame, runs: int = 3) -> CheckResult:
     judgement: Judgement = judge(claim(check, runs=runs), table, "laptop")
-    return judgement.findings[0]
+    return judgement.checks[0]
 
 
 def spread(value: float, factor: float = 1.0, runs: int = RUNS) -> np.ndarray:

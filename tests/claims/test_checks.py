@@ -24,8 +24,8 @@ from resaudit.claims.checks.rates import (
     SpreadOverRates,
 )
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
-from resaudit.claims.verdicts import Finding
-from tests.claims.made import along_training, apart, by_depth, finding, spread, sweep, verdict, with_excess
+from resaudit.claims.verdicts import CheckResult
+from tests.claims.made import along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
 
@@ -53,7 +53,7 @@ def test_ratio_to_the_previous_depth_at_epochs() -> None:
         for epoch, power in ((0, 0.0), (10, -0.5), (100, 0.5))
     ]
     table = pd.concat(parts).rename(columns={"condition_number": "norm"})
-    found = finding(check, table)
+    found = result(check, table)
     assert [p.where for p in found.points if p.verdict.value == CONTRADICTED] == [
         f"a, epoch 100, depth {d} over {d // 2}" for d in (4, 8, 16)
     ]
@@ -65,7 +65,7 @@ def test_ratio_to_the_previous_depth_at_epochs() -> None:
 def test_only_the_depths_asked_for() -> None:
     check = RatioAcrossDepths(networks=["a"], column="condition_number", depths=[2, 16], at_most=1)
     table = by_depth({"a": lambda d: spread({2: 2.0, 4: 9.0, 8: 9.0, 16: 1.0}[d], 1.01)})
-    assert [p.where for p in finding(check, table).points] == ["a, depth 16 over 2"]
+    assert [p.where for p in result(check, table).points] == ["a, depth 16 over 2"]
     assert verdict(check, table) == SUPPORTED
 
 
@@ -76,12 +76,12 @@ def test_growth_exponent(power: float, factor: float, expected: str) -> None:
     table = by_depth({"a": lambda d: spread(d**power, factor), "b": lambda d: spread(np.exp(d), factor)})
     assert verdict(GROWS, table) == expected
     overall = GrowthExponent(networks=["a"], column="condition_number", span="overall", at_least=0)
-    assert finding(overall, table).points[0].effect == pytest.approx(power)
+    assert result(overall, table).points[0].effect == pytest.approx(power)
 
 
 def test_growth_that_levels_off_is_seen_where_it_does() -> None:
     table = by_depth({"a": lambda d: spread(min(d, 8), 1.01), "b": lambda d: spread(d, 1.01)})
-    found = finding(GROWS, table)
+    found = result(GROWS, table)
     assert [p.where for p in found.points if p.verdict.value == CONTRADICTED] == ["a, depth 8 to 16"]
 
 
@@ -93,7 +93,7 @@ def test_growth_among_the_rows_asked_for() -> None:
     check = GrowthExponent(
         column="value", by="units", rows={"property": "norm"}, span="overall", at_least=-0.51, at_most=-0.49
     )
-    found = finding(check, table)
+    found = result(check, table)
     assert found.points[0].effect == pytest.approx(-0.5)
     assert found.verdict.value == SUPPORTED
 
@@ -103,7 +103,7 @@ def test_growth_with_a_coordinate_that_is_no_whole_number() -> None:
     table = pd.DataFrame({"rate": [0.25, 0.5, 1.0, 2.0] * 3, "run": [0] * 4 + [1] * 4 + [2] * 4})
     table["weight"] = table["rate"] ** 2
     check = GrowthExponent(column="weight", by="rate", at_least=1.9)
-    assert [(p.where, p.effect) for p in finding(check, table).points] == [
+    assert [(p.where, p.effect) for p in result(check, table).points] == [
         (f"rate {a} to {b}", pytest.approx(2)) for a, b in (("0.25", "0.5"), ("0.5", "1"), ("1", "2"))
     ]
 
@@ -114,20 +114,20 @@ def test_growth_of_each_combination_by_itself_and_over_the_last_step() -> None:
          "value": [5.0, 10.0, 1.0, 7.0, 4.0, 4.0], "error": 0.0, "tolerance": 1.0}
     )  # fmt: skip
     check = GrowthExponent(column="value", by="units", per=["width"], span="last", at_most=-0.5)
-    found = finding(check, table, runs=1)
+    found = result(check, table, runs=1)
     assert [(p.where, p.effect, p.verdict.value) for p in found.points] == [
         ("width 3, units 10 to 100", pytest.approx(-1), SUPPORTED),
         ("width 5, units 10 to 100", pytest.approx(0), CONTRADICTED),
     ]
     assert found.exact, "a single draw has no spread"
     unresolved = table.assign(error=[0, 0, 0, 0, 2, 0])
-    assert [p.where for p in finding(check, unresolved, runs=1).points][1] == "width 5, units 1 to 100"
+    assert [p.where for p in result(check, unresolved, runs=1).points][1] == "width 5, units 1 to 100"
 
 
 @pytest.mark.parametrize(("a", "b", "expected"), [(1, 2, SUPPORTED), (2, 1, CONTRADICTED), (1, 1, INCONCLUSIVE)])
 def test_growth_difference(a: float, b: float, expected: str) -> None:
     table = by_depth({"a": lambda d: spread(d**a, 1.3), "b": lambda d: spread(9 * d**b, 1.3)})
-    found = finding(SLOWER, table)
+    found = result(SLOWER, table)
     assert found.verdict.value == expected
     assert found.points[0].effect == pytest.approx(a - b)
 
@@ -147,10 +147,10 @@ def test_at_every_loss(a, factor: float, expected: str) -> None:  # type: ignore
 
 def test_at_every_loss_says_at_which_it_fails() -> None:
     table = along_training({"a": lambda x: np.where(x > 1, 0.5, 2.0), "b": lambda x: 1 + 0 * x})
-    failing = [float(p.where.split()[-1]) for p in finding(SMALLER, table).points if p.verdict.value == CONTRADICTED]
+    failing = [float(p.where.split()[-1]) for p in result(SMALLER, table).points if p.verdict.value == CONTRADICTED]
     assert failing
     assert max(failing) <= 1.05
-    assert {float(p.where.split()[-1]) for p in finding(SMALLER, table).points} > {0.4, 4.0}
+    assert {float(p.where.split()[-1]) for p in result(SMALLER, table).points} > {0.4, 4.0}
 
 
 def test_differences_at_every_loss_may_be_zero() -> None:
@@ -158,14 +158,14 @@ def test_differences_at_every_loss_may_be_zero() -> None:
     table = along_training({"a": lambda x: 0 * x, "b": lambda x: 0 * x}, column="index")
     assert verdict(check, table) == SUPPORTED
     higher = along_training({"a": lambda x: 0 * x + 0.3, "b": lambda x: 0 * x + 0.1}, column="index")
-    assert finding(check, higher).points[0].effect == pytest.approx(0.2, rel=1e-3)
+    assert result(check, higher).points[0].effect == pytest.approx(0.2, rel=1e-3)
     assert verdict(check, higher) == CONTRADICTED
 
 
 def test_losses_that_too_few_runs_passed_are_not_compared() -> None:
     table = along_training({"a": lambda x: 0.5 + 0 * x, "b": lambda x: 1 + 0 * x})
     stopped = table[(table["network"] == "a") | (table["loss"] > 1) | (table["run"] < 2)]
-    lowest = min(float(p.where.split()[-1]) for p in finding(SMALLER, stopped).points)
+    lowest = min(float(p.where.split()[-1]) for p in result(SMALLER, stopped).points)
     assert lowest > 1
 
 
@@ -200,18 +200,18 @@ def test_early_fall() -> None:
     far = EarlyFall(network="a", column="index", within=0.01, at_least=0.1)
     assert verdict(far, falling(0.2, 0.1)) == SUPPORTED
     assert verdict(far, falling(0.02, 0.3)) == CONTRADICTED
-    assert finding(far, falling(0.2, 0.1)).points[0].effect == pytest.approx(0.2, rel=0.02)
+    assert result(far, falling(0.2, 0.1)).points[0].effect == pytest.approx(0.2, rel=0.02)
     early = EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
     assert verdict(early, falling(0.02, 0.01)) == SUPPORTED
     assert verdict(early, falling(0.02, 0.3)) == CONTRADICTED
-    assert finding(early, falling(0.2, 0.2)).points[0].effect == pytest.approx(0.5)
+    assert result(early, falling(0.2, 0.2)).points[0].effect == pytest.approx(0.5)
     mixed = pd.concat([falling(0.3, 0.1), falling(0.0, 0.4).assign(run=lambda t: t["run"] + 100)])
     assert verdict(early, mixed) == INCONCLUSIVE
 
 
 def test_an_index_that_never_falls_is_no_evidence_of_when() -> None:
     early = EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
-    found = finding(early, falling(0.0, 0.0))
+    found = result(early, falling(0.0, 0.0))
     assert found.points == []
     assert "0 runs have a value" in found.measured.left_out[0]
 
@@ -227,7 +227,7 @@ def peaking(peak: int, drop: int) -> pd.DataFrame:
 @pytest.mark.parametrize(("peak", "drop", "distance"), [(2, 2, 0), (3, 2, 0), (5, 2, 2), (10, 2, 7), (0, 10, 10)])
 def test_peak_at_drop(peak: int, drop: int, distance: int) -> None:
     check = PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
-    found = finding(check, peaking(peak, drop))
+    found = result(check, peaking(peak, drop))
     assert found.points[0].effect == distance
     assert found.verdict.value == (SUPPORTED if distance <= 2 else CONTRADICTED)
     odd_one = peaking(30, 0).query("run == 0").assign(run=100)
@@ -244,12 +244,12 @@ FINE = {"a": lambda _, rate: 0.001 / rate, "b": lambda depth, rate: 0.02 * depth
 def test_final_excess_at_the_best_rate(at_most: float, factor: float, expected: str) -> None:
     check = FinalExcess(networks=["a"], at_most=at_most)
     assert verdict(check, sweep(FINE, factor=factor)) == expected
-    assert finding(check, sweep(FINE)).points[0].effect == pytest.approx(0.001, rel=1e-3)
+    assert result(check, sweep(FINE)).points[0].effect == pytest.approx(0.001, rel=1e-3)
 
 
 def test_final_loss_ratio() -> None:
     check = FinalLossRatio(network="a", others=["b"], depths="last", at_least=2)
-    found = finding(check, sweep(FINE))
+    found = result(check, sweep(FINE))
     assert [p.where for p in found.points] == ["b, depth 16"]
     assert found.points[0].effect == pytest.approx(0.02 * 16 * 0.01 / 0.001, rel=1e-3)
     assert found.verdict.value == SUPPORTED
@@ -257,7 +257,7 @@ def test_final_loss_ratio() -> None:
     assert verdict(check, swapped) == CONTRADICTED
     assert verdict(check, sweep(FINE, factor=20)) == INCONCLUSIVE
     whole = FinalLossRatio(network="a", others=["b"], depths="last", excess=False, at_most=1.1)
-    point = finding(whole, sweep(FINE)).points[0]
+    point = result(whole, sweep(FINE)).points[0]
     # Within a factor of 1.1 of the least are the losses of a at all three rates and those of b at the first two.
     assert point.effect == pytest.approx(1.0032 / 1.1, rel=1e-3), "at the smallest rates"
     assert point.ends == pytest.approx((1.0032 / 1.1, 1.032 / 1.001), rel=3e-3), "of all pairs"
@@ -266,7 +266,7 @@ def test_final_loss_ratio() -> None:
 def test_final_loss_across_depths() -> None:
     check = FinalLossAcrossDepths(network="a", at_most=1.1)
     table = sweep({"a": lambda depth, rate: {4: 1.0, 8: 0.9, 16: 3.0}[depth] / rate}, depths=(4, 8, 16))
-    found = finding(check, table)
+    found = result(check, table)
     assert [(p.where, p.verdict.value) for p in found.points] == [
         ("depth 8 over 4", SUPPORTED), ("depth 16 over 8", CONTRADICTED)
     ]  # fmt: skip
@@ -275,7 +275,7 @@ def test_final_loss_across_depths() -> None:
 
 def test_best_rate_ratio_and_kept() -> None:
     higher = BestRateRatio(network="a", others=["b"], from_depth=5, at_least=1.7)
-    found = finding(higher, sweep(FINE))
+    found = result(higher, sweep(FINE))
     assert [(p.where, p.effect) for p in found.points] == [("b, depth 16", pytest.approx(100))]
     assert found.verdict.value == SUPPORTED
     assert verdict(higher, sweep({"a": FINE["b"], "b": FINE["a"]})) == CONTRADICTED
@@ -291,7 +291,7 @@ def test_best_rate_ratio_and_kept() -> None:
 def test_a_rate_with_a_diverged_run_is_not_shown_but_may_be_tied() -> None:
     table = sweep(FINE)
     diverged = (table["network"] == "a") & (table["learning_rate"] == 1.0) & (table["run"] == 0)
-    point = finding(FinalExcess(networks=["a"], at_most=1), with_excess(table, diverged, np.inf)).points[0]
+    point = result(FinalExcess(networks=["a"], at_most=1), with_excess(table, diverged, np.inf)).points[0]
     assert point.effect == pytest.approx(0.01, rel=1e-3), "the best of the others"
     assert point.ends[0] < 0.001 < 0.01 < point.ends[1], "it may be the best for the runs that did not diverge"
 
@@ -311,8 +311,8 @@ def test_spread_over_rates_looks_at_no_larger_ones_than_asked_for() -> None:
     table = sweep({"a": lambda *_: 0.01, "b": lambda _, rate: 0.02 if rate < 1 else 5.0}, beyond=False)
     table = with_excess(table, (table["learning_rate"] == 1.0) & (table["run"] == 0), np.inf)
 
-    def spread_up_to(largest: float | None) -> Finding:
-        return finding(SpreadOverRates(networks=["a", "b"], depth=16, rates_up_to=largest, at_most=1.05), table)
+    def spread_up_to(largest: float | None) -> CheckResult:
+        return result(SpreadOverRates(networks=["a", "b"], depth=16, rates_up_to=largest, at_most=1.05), table)
 
     assert spread_up_to(0.1).verdict.value == SUPPORTED
     assert spread_up_to(0.1).points[0].effect == pytest.approx(1.02 / 1.01, rel=1e-3)
@@ -341,8 +341,8 @@ def curves(ratio: float, factor: float) -> pd.DataFrame:
 def test_curve_ratio(ratio: float, factor: float, expected: str) -> None:
     check = CurveRatio(network="a", other="b", epochs=[0.01, 0.1, 1.0], within_factor=10)
     assert verdict(check, curves(ratio, factor)) == expected
-    assert finding(check, curves(3, 1.01)).points[0].effect == pytest.approx(3, rel=1e-3)
-    assert len(finding(check, curves(3, 1.01)).points) == 6
+    assert result(check, curves(3, 1.01)).points[0].effect == pytest.approx(3, rel=1e-3)
+    assert len(result(check, curves(3, 1.01)).points) == 6
 
 
 def test_a_table_with_epochs_is_read_at_its_last_one_and_its_curves_at_the_best_rate() -> None:
@@ -352,9 +352,9 @@ def test_a_table_with_epochs_is_read_at_its_last_one_and_its_curves_at_the_best_
     table = pd.concat([last, curve])
     table = table.assign(excess_loss=table["loss"] - 1, shown=table["learning_rate"] == 1.0)
     ratio = FinalLossRatio(network="a", others=["b"], at_least=1)
-    assert [p.effect for p in finding(ratio, table).points] == [pytest.approx(2, rel=1e-3)] * 2
+    assert [p.effect for p in result(ratio, table).points] == [pytest.approx(2, rel=1e-3)] * 2
     curves_ = CurveRatio(network="b", other="a", epochs=[0.0, 1.0], within_factor=3)
-    assert [p.effect for p in finding(curves_, table).points] == [pytest.approx(e, rel=1e-3) for e in (1, 1, 2, 2)]
+    assert [p.effect for p in result(curves_, table).points] == [pytest.approx(e, rel=1e-3) for e in (1, 1, 2, 2)]
 
 
 def measurements(error: float, value: float = 1.0) -> pd.DataFrame:
@@ -365,7 +365,7 @@ def measurements(error: float, value: float = 1.0) -> pd.DataFrame:
 
 def test_identities_hold() -> None:
     check = IdentitiesHold(properties=["eq. 8", "eq. 9"], at_most=1)
-    found = finding(check, measurements(5e-16))
+    found = result(check, measurements(5e-16))
     assert found.verdict.value == SUPPORTED
     assert found.exact
     assert [(p.effect, p.runs) for p in found.points] == [(pytest.approx(0.1), 4), (pytest.approx(0.5), 4)]
@@ -377,7 +377,7 @@ def test_magnitude() -> None:
     check = Magnitude(properties=["eq. 9"], at_least=0.5)
     assert verdict(check, measurements(0, value=1.0)) == SUPPORTED
     assert verdict(check, measurements(0, value=0.1)) == CONTRADICTED
-    assert finding(Magnitude(properties=["eq. 9"], at_most=3), measurements(0, 2.5)).points[0].effect == 2.5
+    assert result(Magnitude(properties=["eq. 9"], at_most=3), measurements(0, 2.5)).points[0].effect == 2.5
     negative = Magnitude(properties=["eq. 9"], absolute=True, at_least=0.5)
     assert verdict(negative, measurements(0, value=-1.0)) == SUPPORTED
     assert verdict(negative, measurements(0, value=-0.1)) == CONTRADICTED

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from resaudit.claims.audit import _finding
+from resaudit.claims.audit import _result
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
@@ -19,7 +19,8 @@ from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSma
 from resaudit.claims.checks.rates import FinalExcess, FinalLossAcrossDepths, FinalLossRatio
 from resaudit.claims.intervals import covered, interval, replicate_means
 from resaudit.claims.verdicts import judge
-from tests.claims.made import along_training, by_depth, claim, finding, sweep, verdict, with_excess
+from resaudit.claims.words import why
+from tests.claims.made import along_training, by_depth, claim, result, sweep, verdict, with_excess
 
 RNG = np.random.default_rng(3)
 C = "condition_number"
@@ -82,10 +83,10 @@ def test_a_table_of_paired_runs_has_the_paired_t_interval_whatever_the_order_of_
     depths = np.log(list(noise))
     slopes = np.polyfit(depths, np.array(list(noise.values())), 1)[0]
     for rows_ in (table, table.sample(frac=1, random_state=2)):
-        point = finding(ends, rows_).points[0]
+        point = result(ends, rows_).points[0]
         expected = stats.ttest_rel(noise[16], noise[2]).confidence_interval(0.95)
         assert (point.low, point.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
-        point = finding(overall, rows_).points[0]
+        point = result(overall, rows_).points[0]
         expected = stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
         assert (point.low, point.high) == pytest.approx((expected.low, expected.high))
 
@@ -128,7 +129,7 @@ def paired_table(check: Check, by: str, shuffled: bool) -> pd.DataFrame:
 @pytest.mark.parametrize(("check", "by"), CHECKS)
 def test_runs_are_paired_by_their_number(check: Check, by: str) -> None:
     def width(shuffled: bool) -> float:
-        points = finding(check, paired_table(check, by, shuffled)).points
+        points = result(check, paired_table(check, by, shuffled)).points
         return min(point.high - point.low for point in points)
 
     assert 0 < 5 * width(False) < width(True)
@@ -141,9 +142,9 @@ def test_a_run_that_is_in_one_part_only_does_not_count(check: Check, by: str) ->
     one_sided = table[of_one & (table["run"] < 6) | ~of_one & (table["run"] >= 2)]
     alone = table[table["run"].between(2, 5)]
     if isinstance(check, AtTheEnd):
-        assert finding(check, one_sided).points == [], "there the end is open"
+        assert result(check, one_sided).points == [], "there the end is open"
         return
-    found, expected = finding(check, one_sided).points, finding(check, alone).points
+    found, expected = result(check, one_sided).points, result(check, alone).points
     assert [p.runs for p in found] == [4] * len(expected)
     for one, other in zip(found, expected, strict=True):
         assert (one.effect, one.low, one.high) == pytest.approx((other.effect, other.low, other.high))
@@ -153,8 +154,8 @@ def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
     check = AtEveryLoss(network="a", others=["b"], column=C, at_least=1, losses=2)
     table = paired_table(check, "network", shuffled=True).assign(resolved=True)
     unknown = (table["network"] == "a") & (table["run"] >= 5)
-    found = finding(check, table.assign(resolved=~unknown)).points
-    expected = finding(check, table[table["run"] < 5]).points
+    found = result(check, table.assign(resolved=~unknown)).points
+    expected = result(check, table[table["run"] < 5]).points
     assert [p.runs for p in found] == [5, 5]
     assert [(p.effect, p.low, p.high) for p in found] == [pytest.approx((p.effect, p.low, p.high)) for p in expected]
 
@@ -190,7 +191,7 @@ def test_a_network_whose_every_rate_diverges_counts_against_a_low_loss() -> None
     assert verdict(low, diverged(1)) == verdict(lower, diverged(1)) == "inconclusive", "but for one run it is low"
     assert verdict(low, diverged(2)) == verdict(lower, diverged(2)) == "contradicted"
     assert verdict(low, diverged(8)) == verdict(lower, diverged(8)) == "contradicted"
-    assert finding(low, diverged(8)).points[0].runs == 8, "none vanishes"
+    assert result(low, diverged(8)).points[0].runs == 8, "none vanishes"
 
 
 def test_memory_is_linear_in_the_runs() -> None:
@@ -209,7 +210,7 @@ def test_a_check_of_5000_runs_stays_small() -> None:
     values = np.exp(RNG.standard_normal(5000))
     table = by_depth({"a": lambda d: d * values}, depths=tuple(range(1, 21)))
     tracemalloc.start()
-    found = finding(GrowthExponent(networks=["a"], column=C, at_least=0.5), table)
+    found = result(GrowthExponent(networks=["a"], column=C, at_least=0.5), table)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert {p.runs for p in found.points} == {5000}
@@ -229,10 +230,10 @@ def test_the_coverage_told_is_that_of_log_normal_runs(runs: int, logarithmic: bo
 def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     index = along_training({"a": lambda x: 0.5 * (x > 3)}, column="index").assign(network="a")
     fall = judge(claim(EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
-    assert fall.findings[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
-    assert f", which covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in fall.why
-    assert _finding(fall.findings[0])["coverage"] == fall.findings[0].coverage
+    assert fall.checks[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
+    assert f", each interval covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in why(fall)
+    assert _result(fall.checks[0])["coverage"] == fall.checks[0].coverage
     ratio = judge(claim(GrowthExponent(networks=["a"], column=C, at_least=0.5)),
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
-    assert ratio.findings[0].coverage is None
-    assert "log-normal" not in ratio.why
+    assert ratio.checks[0].coverage is None
+    assert "log-normal" not in why(ratio)

@@ -143,7 +143,7 @@ class RowCount(Check, name="row_count"):
 """
 OWN_CLAIM = """
 large:
-  {statement: The table is large., where: there, kind: count, evidence: fig01, not_yet: later, reading: rows, reason: why,
+  {statement: The table is large., where: there, kind: count, evidence: fig01, not_yet: later, interpretation: rows, reason: why,
    checks: {rows: {check: row_count, column: x, at_least: 3}}}
 """
 
@@ -163,5 +163,5 @@ def test_a_second_check_of_the_same_name_is_refused() -> None:
 
 def test_every_claim_has_words_for_its_reading_and_a_reason() -> None:
     for name, claim in load().claims_of("demystifying_resnet").items():
-        for text in (claim.statement, claim.where, claim.reading, claim.reason):
+        for text in (claim.statement, claim.where, claim.interpretation, claim.reason):
             assert len(text) > 5, name

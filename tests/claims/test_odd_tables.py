@@ -25,8 +25,9 @@ from resaudit.claims.checks.rates import (
 )
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.words import why
 from resaudit.errors import ResauditError
-from tests.claims.made import along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
+from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 
 C = "condition_number"
 TRAINED = along_training({"a": lambda x: 0.5 + 0 * x, "b": lambda x: 1 + 0 * x}).assign(index=lambda t: t["loss"] / 8)
@@ -192,11 +193,11 @@ def test_every_check_gives_a_judgement_with_a_reason_or_one_line(name: str) -> N
         warnings.simplefilter("error")
         for check, table, column in CASES:
             said = judged(check, ODD[name](table, column))
-            why = said if isinstance(said, str) else said.why
-            assert why, (name, check)
-            assert "\n" not in why
-            assert "nan" not in why.split()
-            assert "nothing could be measured." not in why, (name, check)
+            words = said if isinstance(said, str) else why(said)
+            assert words, (name, check)
+            assert "\n" not in words
+            assert "nan" not in words.split()
+            assert "nothing could be measured." not in words, (name, check)
 
 
 @pytest.mark.parametrize(
@@ -215,7 +216,7 @@ def test_nothing_is_supported_where_there_is_nothing_to_support_it(name: str) ->
 
 def test_the_order_of_rows_does_not_matter() -> None:
     for check, table, column in CASES:
-        one, other = (finding(check, rows).points for rows in (table, ODD["in another order"](table, column)))
+        one, other = (result(check, rows).points for rows in (table, ODD["in another order"](table, column)))
         assert sorted(one, key=lambda p: p.where) == sorted(other, key=lambda p: p.where), check
 
 
@@ -258,7 +259,7 @@ def test_epochs_are_not_taken_for_runs() -> None:
 
 def test_a_norm_of_zero_is_less_than_any_other_and_not_one() -> None:
     table = by_depth({"a": lambda d: np.zeros(8) if d == 16 else spread(0.1, 1.01)})
-    found = finding(RatioAcrossDepths(networks=["a"], column=C, at_most=1.1), table)
+    found = result(RatioAcrossDepths(networks=["a"], column=C, at_most=1.1), table)
     assert [p.effect for p in found.points] == [pytest.approx(1), pytest.approx(1), 0]
 
 
@@ -269,7 +270,7 @@ def at_one_rate(a: float, b: float) -> pd.DataFrame:
 
 
 def test_networks_at_the_optimum_have_no_ratio_and_it_is_said() -> None:
-    found = finding(FinalLossRatio(network="a", others=["b"], within_factor=10), at_one_rate(0.0, 0.0))
+    found = result(FinalLossRatio(network="a", others=["b"], within_factor=10), at_one_rate(0.0, 0.0))
     assert found.points == []
     assert found.verdict.value == "inconclusive"
     assert found.measured.left_out == ["b, depth 4: no finite value to compare"]
@@ -281,7 +282,7 @@ def test_networks_at_the_optimum_have_no_ratio_and_it_is_said() -> None:
 def test_excess_losses_far_below_the_last_digit_of_the_loss_are_told_apart() -> None:
     table = at_one_rate(1e-25, 1e-20)
     assert table["final_loss"].min() == 0.337
-    found = finding(FinalLossRatio(network="a", others=["b"], at_least=10), table)
+    found = result(FinalLossRatio(network="a", others=["b"], at_least=10), table)
     assert [p.effect for p in found.points] == [pytest.approx(1e5)]
     assert found.verdict.value == "supported"
 
@@ -289,21 +290,21 @@ def test_excess_losses_far_below_the_last_digit_of_the_loss_are_told_apart() -> 
 def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
     table = with_excess(SWEPT, SWEPT["network"] == "b", np.inf)
     for one, other, rate, verdict_ in (("a", "b", np.inf, "supported"), ("b", "a", 0.0, "contradicted")):
-        higher = finding(BestRateRatio(network=one, others=[other], at_least=2), table)
+        higher = result(BestRateRatio(network=one, others=[other], at_least=2), table)
         assert [p.effect for p in higher.points] == [rate] * 2
         assert higher.verdict.value == verdict_
         assert verdict(FinalLossRatio(network=one, others=[other], at_least=2), table) == verdict_
     for excess, expected in (("a", "supported"), ("b", "contradicted")):
         assert verdict(FinalExcess(networks=[excess], at_most=1), table) == expected
     none = with_excess(SWEPT, SWEPT["run"] < 2, np.inf)
-    found = finding(BestRateRatio(**BOTH, at_least=2), none)
+    found = result(BestRateRatio(**BOTH, at_least=2), none)
     assert found.points == []
     assert found.measured.left_out == [f"b, depth {d}: no finite value to compare" for d in (4, 16)]
 
 
 def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
     thin = SWEPT[(SWEPT["learning_rate"] < 1) | (SWEPT["run"] == 0)]
-    found = finding(FinalExcess(networks=["a"], at_most=1), thin)
+    found = result(FinalExcess(networks=["a"], at_most=1), thin)
     assert found.points[0].effect == pytest.approx(0.01, rel=1e-3), "the best of those that all tried"
     untried = [f"a, depth {d}, rate {rate}: not every run tried it" for d in (4, 16) for rate in (1, 10)]
     edge = [f"a, depth {d}: the loss still falls at the edge of the grid" for d in (4, 16)]

@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
+from resaudit.claims.words import why
 from resaudit.config.composition import load
 from tests.conftest import CHECKOUT
 
@@ -41,7 +42,7 @@ def reference(name: str) -> pd.DataFrame:
 
 
 def found(judgement: Judgement, verdict: str) -> int:
-    return sum(point.verdict.value == verdict for f in judgement.findings for point in f.points)
+    return sum(point.verdict.value == verdict for f in judgement.checks for point in f.points)
 
 
 def failures(judgement: Judgement) -> int:
@@ -55,7 +56,7 @@ def test_swapped_labels_turn_the_verdict(name: str) -> None:
     honest = judged(name, table)
     sabotaged = judged(name, table.assign(network=table["network"].replace({one: other, other: one})))
     fewer_hold = found(sabotaged, "supported") < found(honest, "supported")
-    assert honest.verdict != sabotaged.verdict or failures(sabotaged) > failures(honest) or fewer_hold, sabotaged.why
+    assert honest.verdict != sabotaged.verdict or failures(sabotaged) > failures(honest) or fewer_hold, why(sabotaged)
 
 
 def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
@@ -65,7 +66,7 @@ def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
     reverse = {(n, d): e for n, own in depths.items() for d, e in zip(own, reversed(own), strict=True)}
     keys = zip(table["network"], table["depth"], strict=True)
     honest, sabotaged = judged(name, table), judged(name, table.assign(depth=[reverse[key] for key in keys]))
-    checks = [{f.name: f.verdict.value for f in judgement.findings} for judgement in (honest, sabotaged)]
+    checks = [{f.name: f.verdict.value for f in judgement.checks} for judgement in (honest, sabotaged)]
     assert [each["shrinks"] for each in checks] == ["inconclusive", "contradicted"], "at epoch 10 the rate decides"
     assert failures(sabotaged) > failures(honest)
 

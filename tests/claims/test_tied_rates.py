@@ -16,7 +16,8 @@ from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossAcrossDepths, FinalLossRatio
 from resaudit.claims.verdicts import judge
-from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
+from resaudit.claims.words import why
+from tests.claims.made import RUNS, along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
 C, NORM = "condition_number", "mean_frobenius_norm"
@@ -133,19 +134,19 @@ def test_a_claim_is_decided_only_if_it_is_so_at_every_tied_rate(name: str) -> No
     for pair in ((True, False), (False, True)):
         check, table = TIED[name](*pair)
         assert verdict(check, table) == INCONCLUSIVE
-        both = finding(check, table).points
-        alone = finding(check, TIED[name](pair[0], pair[0])[1]).points
+        both = result(check, table).points
+        alone = result(check, TIED[name](pair[0], pair[0])[1]).points
         assert [p.effect for p in both] == [pytest.approx(p.effect) for p in alone], "that of the rate shown"
 
 
 @pytest.mark.parametrize("name", TIED)
 def test_a_verdict_says_that_its_interval_is_of_every_tied_rate(name: str) -> None:
     check, table = TIED[name](True, False)
-    assert ", at every tied learning rate" in judge(claim(check), table, "laptop").why
+    assert ", over all tied learning rates" in why(judge(claim(check), table, "laptop"))
     one = FOLLOWED[name][1](True) if name in FOLLOWED else table[table["learning_rate"] != 1.0]
     found = judge(claim(check), one, "laptop")
-    assert "tied" not in found.why
-    assert {point.tied for point in found.findings[0].points} == {None}
+    assert "tied" not in why(found)
+    assert {point.tied for point in found.checks[0].points} == {None}
 
 
 @pytest.mark.parametrize("name", list(FOLLOWED))
@@ -157,8 +158,8 @@ def test_a_tied_rate_counts_with_the_runs_that_did_not_diverge(name: str) -> Non
     others = {column: 1e9 for column in (C, "index", "gradient_norm") if column in table}
     diverged = diverged.assign(**{column: diverged[column].mask(lost, value) for column, value in others.items()})
     removed = table[table["shown"] | (table["run"] >= 3)]
-    found = finding(check, diverged)
-    assert found.points == finding(check, removed).points
+    found = result(check, diverged)
+    assert found.points == result(check, removed).points
     assert {point.runs for point in found.points} == {RUNS}, "all count at the rate shown"
     assert found.verdict.value == SUPPORTED
     assert verdict(check, diverged, runs=6) == SUPPORTED, "fewer than the least number of runs count at a tied rate"
@@ -172,7 +173,7 @@ def test_a_swept_rate_with_diverged_runs_counts_with_the_others() -> None:
         for level, tied in ((1.0, True), (0.95, True), (1.08, False)):
             lower = with_excess(table, deep, level * table["excess_loss"])
             diverged = with_excess(lower, deep & (table["run"] == 2), np.inf)
-            point = finding(check, diverged).points[0]
+            point = result(check, diverged).points[0]
             assert point.effect == pytest.approx(first, rel=1e-3), "that of the rate at which no run diverged"
             assert (point.tied is not None) == tied, "if it is not larger over the runs that did not diverge"
             assert verdict(check, diverged) == SUPPORTED
@@ -181,7 +182,7 @@ def test_a_swept_rate_with_diverged_runs_counts_with_the_others() -> None:
 def test_a_run_unknown_at_a_tied_rate_leaves_the_end_open() -> None:
     check, table = followed("at_the_end", True, True)
     unknown = ~table["shown"] & (table["run"] == 0) & (table["epoch"] == 100) & (table["network"] == "a")
-    found = finding(check, table.assign(resolved=~unknown))
+    found = result(check, table.assign(resolved=~unknown))
     assert [(point.ends, point.verdict.value) for point in found.points] == [((0.0, np.inf), INCONCLUSIVE)]
 
 
@@ -190,14 +191,14 @@ def test_a_tied_rate_without_a_value_leaves_the_verdict_open(name: str) -> None:
     check, table = followed(name, True, True)
     never = table.assign(index=table["index"].where(table["shown"], 0.5))
     assert verdict(check, never) == INCONCLUSIVE, "at the tied rate the index never falls"
-    assert [point.ends for point in finding(check, never).points] == [(-np.inf, np.inf)]
+    assert [point.ends for point in result(check, never).points] == [(-np.inf, np.inf)]
 
 
 @pytest.mark.parametrize("name", ["at_every_loss", "large_against_small_loss", "at_the_end", "curve_ratio"])
 def test_tied_rates_whose_runs_have_none_in_common_leave_the_verdict_open(name: str) -> None:
     check, table = followed(name, True, True)
     lost = ~table["shown"] & ((table["network"] == "a") == (table["run"] < 4))
-    found = finding(check, table[~lost])
+    found = result(check, table[~lost])
     assert found.verdict.value == INCONCLUSIVE
     assert {point.ends for point in found.points} == {(0.0, np.inf)}
     assert {point.runs for point in found.points} == {RUNS}
@@ -221,7 +222,7 @@ PAIRS = [
 @pytest.mark.parametrize(("kind", "names", "places", "where"), PAIRS)
 def test_ratios_of_best_rates_are_of_all_pairs_of_tied_ones(kind, names, places, where) -> None:  # type: ignore[no-untyped-def]
     table = rates_of(dict(zip(places[::-1], ((0.01, 0.1), (0.1, 1.0)), strict=True)))
-    found = finding(kind(**names, at_least=0.9), table)
+    found = result(kind(**names, at_least=0.9), table)
     (point,) = found.points
     assert (point.where, point.effect) == (where, pytest.approx(10)), "of the smallest of each"
     assert point.ends == pytest.approx((1, 100))
@@ -229,12 +230,11 @@ def test_ratios_of_best_rates_are_of_all_pairs_of_tied_ones(kind, names, places,
     assert found.measured.left_out == []
     assert verdict(kind(**names, at_least=1.7), table) == INCONCLUSIVE
     assert verdict(kind(**names, at_most=0.9), table) == CONTRADICTED
-    said = judge(claim(kind(**names, at_least=1.7)), table, "laptop").why
+    said = why(judge(claim(kind(**names, at_least=1.7)), table, "laptop"))
     assert "1 to 100 over the rates that may be best" in said
     one = rates_of(dict(zip(places[::-1], ((0.01,), (1.0,)), strict=True)))
-    said = judge(claim(kind(**names, at_least=1.7)), one, "laptop").why
-    assert "at worst 100 " in said
-    assert "(exact, n = 8)" in said
+    said = why(judge(claim(kind(**names, at_least=1.7)), one, "laptop"))
+    assert "ratio 100 (exact, n = 8)" in said
 
 
 @pytest.mark.parametrize(("kind", "names", "places", "where"), PAIRS)
@@ -243,7 +243,7 @@ def test_a_best_rate_at_the_edge_of_the_grid_leaves_ratios_of_rates_open(kind, n
     tied = tuple(sorted({0.1, edge}))
     for position, (network, depth) in enumerate(places):
         best = dict.fromkeys(places, (0.1,)) | {places[position]: tied}
-        inside, ended = (finding(kind(**names, within_factor=20), rates_of(best, beyond)) for beyond in (True, False))
+        inside, ended = (result(kind(**names, within_factor=20), rates_of(best, beyond)) for beyond in (True, False))
         assert inside.verdict.value == SUPPORTED
         assert ended.verdict.value == INCONCLUSIVE
         assert [(p.where, p.ends) for p in ended.points] == [(where, (0.0, np.inf))]
@@ -257,7 +257,7 @@ FALLING = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.1 if rate =
 def test_a_loss_that_still_falls_at_the_edge_of_the_grid_leaves_claims_on_losses_open() -> None:
     excess = FinalExcess(networks=["a"], at_most=0.5)
     for check, places in ((excess, ["a, depth 4"]), (FinalLossRatio(**BOTH, at_least=2), ["b, depth 4"])):
-        inside, ended = (finding(check, sweep(FALLING, depths=(4,), beyond=beyond)) for beyond in (True, False))
+        inside, ended = (result(check, sweep(FALLING, depths=(4,), beyond=beyond)) for beyond in (True, False))
         assert inside.verdict.value == SUPPORTED
         assert ended.verdict.value == INCONCLUSIVE
         assert [(p.where, p.ends) for p in ended.points] == [(places[0], (0.0, np.inf))]
@@ -272,7 +272,7 @@ def test_a_network_that_diverges_at_every_rate_in_some_run_counts_against_it() -
     lost = with_excess(table, (table["network"] == "a") & (table["run"] < 2), np.inf)
     assert verdict(FinalExcess(networks=["a"], at_most=0.5), lost) == CONTRADICTED
     rates = BestRateRatio(**BOTH, at_least=0.001)
-    assert [(p.effect, p.ends) for p in finding(rates, lost).points] == [(0.0, (0.0, 0.0))]
+    assert [(p.effect, p.ends) for p in result(rates, lost).points] == [(0.0, (0.0, 0.0))]
     assert verdict(rates, table) == SUPPORTED
     assert verdict(rates, lost) == CONTRADICTED
 
@@ -282,7 +282,7 @@ def test_the_more_sweeps_a_check_rests_on_the_more_rates_may_be_best() -> None:
     table = sweep({name: lambda _, rate: levels[rate] for name in "ab"}, depths=(4, 16), factor=1.25)
 
     def ends(from_depth: int) -> tuple[float, float]:
-        point = finding(BestRateRatio(**BOTH, from_depth=from_depth, at_most=1), table).points[-1]
+        point = result(BestRateRatio(**BOTH, from_depth=from_depth, at_most=1), table).points[-1]
         assert point.where == "b, depth 16"
         return point.ends
 

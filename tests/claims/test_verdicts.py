@@ -10,7 +10,8 @@ from resaudit.claims.audit import finite
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.losses import AtEveryLoss
-from resaudit.claims.verdicts import ERROR_RATE, Verdict, criterion, judge
+from resaudit.claims.verdicts import ERROR_RATE, Verdict, judge
+from resaudit.claims.words import threshold_in_words, why
 from resaudit.errors import ResauditError
 from tests.claims.made import RUNS, along_training, by_depth, claim, spread
 
@@ -53,11 +54,11 @@ def test_the_whole_interval_decides(check: Check, low_side: Verdict, high_side: 
 
 
 def test_intervals_of_one_claim_share_the_error_rate() -> None:
-    found = judge(claim(CONSTANT, GROWS), table(), "laptop").findings
+    found = judge(claim(CONSTANT, GROWS), table(), "laptop").checks
     assert {f.level for f in found} == {1 - ERROR_RATE / 6}, "three depths over the first, and three steps"
-    wide = judge(claim(CONSTANT, GROWS), table(1.3), "laptop").findings[0].points[0]
+    wide = judge(claim(CONSTANT, GROWS), table(1.3), "laptop").checks[0].points[0]
     narrow = judge(claim(CONSTANT.model_copy(update={"depths": [2, 4]})),
-                   table(1.3), "laptop").findings[0].points[0]  # fmt: skip
+                   table(1.3), "laptop").checks[0].points[0]  # fmt: skip
     assert wide.low < narrow.low < narrow.high < wide.high
 
 
@@ -73,27 +74,27 @@ def test_less_than_the_least_evidence_is_inconclusive_and_says_what_is_missing(c
     asked = claim(CONSTANT, runs=change.get("runs", 3), depths=change.get("depths", ()))
     judgement = judge(asked, table(), change.get("scale", "laptop"))
     assert judgement.verdict is Verdict.inconclusive
-    assert missing in judgement.why
-    assert judgement.findings, "what was measured is still told"
+    assert missing in why(judgement)
+    assert judgement.checks, "what was measured is still told"
 
 
 def test_one_run_only_is_no_evidence() -> None:
     judgement = judge(claim(CONSTANT), table(runs=1), "laptop")
     assert judgement.verdict is Verdict.inconclusive
-    assert "3 runs are needed, there are 1" in judgement.why
+    assert "3 runs are needed, there are 1" in why(judgement)
 
 
 def test_a_network_that_is_not_there_is_missing() -> None:
     judgement = judge(claim(GROWS), table().query("network == 'a'"), "laptop")
     assert judgement.verdict is Verdict.inconclusive
-    assert "network b is needed" in judgement.why
+    assert "network b is needed" in why(judgement)
 
 
 def test_without_a_table_a_claim_is_not_run_and_its_checks_are_still_told() -> None:
     judgement = judge(claim(CONSTANT), None, "laptop")
     assert judgement.verdict is Verdict.not_run
-    assert "fig04 has not been drawn" in judgement.why
-    assert judgement.findings[0].verdict is Verdict.not_run
+    assert "fig04 has not been drawn" in why(judgement)
+    assert judgement.checks[0].verdict is Verdict.not_run
 
 
 def test_values_under_the_noise_floor_are_never_evidence() -> None:
@@ -104,7 +105,7 @@ def test_values_under_the_noise_floor_are_never_evidence() -> None:
     rows.loc[exploding & (rows["run"] == 0), "resolved"] = False
     judgement = judge(claim(CONSTANT), rows, "laptop")
     assert judgement.verdict is Verdict.supported
-    assert judgement.findings[0].measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
+    assert judgement.checks[0].measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
 
 
 def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood() -> None:
@@ -114,7 +115,7 @@ def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood(
     rows.loc[(rows["network"] == "a") & (rows["loss"] < 0.45), "resolved"] = False
     judgement = judge(claim(check), rows, "laptop")
     assert judgement.verdict is Verdict.supported
-    assert len(judgement.findings[0].measured.left_out) >= 1
+    assert len(judgement.checks[0].measured.left_out) >= 1
 
 
 @pytest.mark.parametrize("column", ["condition_number", "depth", "run", "network"])
@@ -129,20 +130,20 @@ def test_a_value_that_should_be_there_is_told_with_its_line() -> None:
     with pytest.raises(ResauditError, match=r"column condition_number has no number in line 6 \(1 such lines\)"):
         judge(claim(CONSTANT), rows, "laptop")
     rows.loc[4, "resolved"] = False
-    assert judge(claim(CONSTANT), rows, "laptop").findings, "a run that diverged has no spectrum"
+    assert judge(claim(CONSTANT), rows, "laptop").checks, "a run that diverged has no spectrum"
 
 
 def test_the_worst_point_and_the_words_of_a_verdict() -> None:
     judgement = judge(claim(GROWS), by_depth({"b": lambda d: spread(min(d, 8), 1.01)}), "laptop")
-    worst = judgement.findings[0].worst
+    worst = judgement.checks[0].worst
     assert worst is not None
     assert worst.where == "b, depth 8 to 16"
-    assert "of 3 places it holds at 2 and fails at 1" in judgement.why
-    assert "b, depth 8 to 16" in judgement.why
-    assert "at least 0.5 is claimed" in judgement.why
-    assert "n = 8" in judgement.why
+    assert "2 of 3 comparisons meet the threshold, 1 fail, 0 are undecided" in why(judgement)
+    assert "b, depth 8 to 16" in why(judgement)
+    assert "our threshold: ≥ 0.5" in why(judgement)
+    assert "n = 8" in why(judgement)
 
 
 def test_criteria_in_words_and_numbers_for_json() -> None:
-    assert criterion(Check(at_least=-0.5, at_most=0.5)) == "between -0.5 and 0.5"
+    assert threshold_in_words(Check(at_least=-0.5, at_most=0.5)) == "−0.5 to 0.5"
     assert json.dumps([finite(np.inf), finite(np.nan), finite(1.5)]) == "[null, null, 1.5]"

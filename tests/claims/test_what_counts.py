@@ -17,9 +17,10 @@ from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossRatio, SpreadOverRates
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
-from resaudit.claims.verdicts import Finding, Judged, Verdict, _judged, judge
+from resaudit.claims.verdicts import CheckResult, Judged, Verdict, _judged, judge
+from resaudit.claims.words import why
 from resaudit.errors import ResauditError
-from tests.claims.made import RUNS, along_training, by_depth, claim, finding, spread, sweep, verdict, with_excess
+from tests.claims.made import RUNS, along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 
 C = "condition_number"
 EVERY = AtEveryLoss(network="a", others=["b"], column=C, at_most=1, losses=3)
@@ -35,7 +36,7 @@ TRAINED = along_training({"a": flat(0.5), "b": flat(1.0)})
 
 
 def said_of(points: list[Judged], check: Check) -> str:
-    worst = Finding("part", check, Verdict.inconclusive, Measured("", ""), 0.95, points).worst
+    worst = CheckResult("part", check, Verdict.inconclusive, Measured("", ""), 0.95, points).worst
     assert worst is not None
     return worst.where
 
@@ -62,7 +63,7 @@ def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided
 
 def test_a_finding_is_exact_only_if_no_point_of_it_has_a_spread() -> None:
     points = [Point("one", 1.0, None, 1), Point("other", 1.0, np.ones(3), 3)]
-    assert not Finding("part", Check(at_most=1), Verdict.supported, Measured("", "", points), 0.95).exact
+    assert not CheckResult("part", Check(at_most=1), Verdict.supported, Measured("", "", points), 0.95).exact
 
 
 def measured(draws: int = 4) -> pd.DataFrame:
@@ -78,13 +79,13 @@ def test_only_intervals_share_the_error_rate_and_an_error_as_large_as_its_tolera
     identities = IdentitiesHold(properties=["p", "q"], at_most=1)
     judgement = judge(claim(identities, FALLS), measured(), "laptop")
     assert judgement.verdict is Verdict.supported
-    assert {found.level for found in judgement.findings} == {0.95}
+    assert {found.level for found in judgement.checks} == {0.95}
 
 
 def test_draws_are_counted_as_runs_are() -> None:
     identities = IdentitiesHold(properties=["p"], at_most=1)
     assert verdict(identities, measured(), runs=4) == "supported"
-    assert judge(claim(identities, runs=5), measured(), "laptop").why.endswith("5 draws are needed, there are 4")
+    assert why(judge(claim(identities, runs=5), measured(), "laptop")).endswith("5 draws are needed, there are 4")
 
 
 @pytest.mark.parametrize("kind", ["identities", "magnitude"])
@@ -98,13 +99,13 @@ def test_a_property_that_is_missing_or_of_too_few_rows_is_not_supported_by_the_o
     for fewer in (table[table["property"] == "p"], table[(table["property"] == "p") | (table["draw"] < 1)]):
         judgement = judge(claim(check, runs=3), fewer, "laptop")
         assert judgement.verdict is Verdict.inconclusive
-        assert "nothing known of q" in judgement.why
+        assert "nothing measured for q" in why(judgement)
 
 
 def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
     constant = RatioAcrossDepths(networks=["a", "b"], column=C, within_factor=1.1)
     table = by_depth({"a": lambda _: spread(3, 1.001, 3), "b": lambda d: spread(3, 1.001, 3 if d < 16 else 2)})
-    found = finding(constant, table)
+    found = result(constant, table)
     assert [p.where for p in found.points] == [f"a, depth {d} over 2" for d in (4, 8, 16)] + [
         f"b, depth {d} over 2" for d in (4, 8)
     ]
@@ -114,7 +115,7 @@ def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
 
 def test_the_number_of_runs_told_is_the_smaller_one() -> None:
     table = by_depth({"a": lambda d: spread(3, 1.01, RUNS if d < 16 else 4)})
-    found = finding(RatioAcrossDepths(networks=["a"], column=C, within_factor=1.1), table)
+    found = result(RatioAcrossDepths(networks=["a"], column=C, within_factor=1.1), table)
     assert [p.runs for p in found.points] == [8, 8, 4]
 
 
@@ -123,13 +124,13 @@ def test_runs_and_depths_are_needed_of_every_network() -> None:
     table = by_depth({"a": lambda d: spread(d**0.5, 1.01), "b": lambda d: spread(d, 1.01)})
     assert verdict(slower, table) == "supported"
     asked = claim(slower, depths=(2, 16))
-    assert judge(asked, table[table["network"] == "a"], "laptop").why.endswith("network b is needed")
+    assert why(judge(asked, table[table["network"] == "a"], "laptop")).endswith("network b is needed")
     shallow = table[(table["network"] == "a") | (table["depth"] < 16)]
-    assert judge(asked, shallow, "laptop").why.endswith("3 runs of b, depth 16 are needed, there are 0")
+    assert why(judge(asked, shallow, "laptop")).endswith("3 runs of b, depth 16 are needed, there are 0")
     thin = table[(table["network"] == "a") | (table["depth"] < 16) | (table["run"] < 2)]
-    assert judge(asked, thin, "laptop").why.endswith("3 runs of b, depth 16 are needed, there are 2")
+    assert why(judge(asked, thin, "laptop")).endswith("3 runs of b, depth 16 are needed, there are 2")
     few = table[(table["network"] == "b") | (table["run"] < 2)]
-    assert "3 runs of a are needed, there are 2" in judge(claim(slower), few, "laptop").why
+    assert "3 runs of a are needed, there are 2" in why(judge(claim(slower), few, "laptop"))
 
 
 @pytest.mark.parametrize(
@@ -145,13 +146,13 @@ def test_a_network_all_unresolved_is_not_supported_by_the_others(check: Check) -
     assert verdict(check, table) == "supported"
     judgement = judge(claim(check), table.assign(resolved=table["network"] != "b"), "laptop")
     assert judgement.verdict is Verdict.inconclusive
-    assert "nothing known of b" in judgement.why
+    assert "nothing measured for b" in why(judgement)
 
 
 def test_a_slope_over_all_depths_is_that_of_least_squares() -> None:
     levels = {2: 1.0, 4: 6.0, 8: 6.0, 16: 7.0}
     overall = GrowthExponent(networks=["a"], column=C, span="overall", at_least=0)
-    found = finding(overall, by_depth({"a": lambda d: spread(levels[d], 1.01)}))
+    found = result(overall, by_depth({"a": lambda d: spread(levels[d], 1.01)}))
     assert found.points[0].effect == pytest.approx(
         np.polyfit(np.log(list(levels)), np.log(list(levels.values())), 1)[0]
     )
@@ -176,7 +177,7 @@ def test_the_line_told_is_that_of_the_file() -> None:
 def test_a_tenth_percentile_under_the_noise_floor_is_no_evidence() -> None:
     table = by_depth({"a": lambda _: spread(3, 1.01)}).rename(columns={C: "lambda_p10"})
     table.loc[(table["depth"] == 16) & (table["run"] == 0), "resolved"] = False
-    found = finding(RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
+    found = result(RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
     assert found.measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
 
 
@@ -190,27 +191,27 @@ def test_the_losses_compared_are_those_that_enough_runs_of_all_networks_pass() -
     # Run r of b starts at 4 / (1 + r / 10) and ends at a tenth of that; the third run of eight is the one that counts.
     shift = 1 + TRAINED["run"] / 10
     table = TRAINED.assign(loss=TRAINED["loss"].where(TRAINED["network"] == "a", TRAINED["loss"] / shift))
-    found = finding(EVERY, table)
+    found = result(EVERY, table)
     largest, smallest = 4 / 1.2, max(0.4, 0.4 / 1.5)
     assert [p.where for p in found.points] == [
         f"b, loss {loss:.3g}" for loss in (largest, np.sqrt(largest * smallest), smallest)
     ]
     assert [p.runs for p in found.points] == [3, 8, 8]
     swapped = AtEveryLoss(network="b", others=["a"], column=C, at_least=1, losses=3)
-    assert [p.runs for p in finding(swapped, table).points] == [3, 8, 8]
+    assert [p.runs for p in result(swapped, table).points] == [3, 8, 8]
 
 
 def test_the_losses_compared_end_where_enough_runs_of_all_networks_do() -> None:
     # Run r of b ends at 0.4 (1 + r / 10) and starts above 4.
     table = TRAINED.assign(loss=TRAINED["loss"] * np.where(TRAINED["network"] == "a", 1, 1 + TRAINED["run"] / 10))
-    found = finding(EVERY, table)
+    found = result(EVERY, table)
     assert [p.where for p in (found.points[0], found.points[-1])] == ["b, loss 4", "b, loss 0.48"]
     assert [p.runs for p in found.points] == [8, 8, 3]
 
 
 def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() -> None:
     table = TRAINED.assign(loss=TRAINED["loss"] * 1.1 / 3)
-    found = finding(EVERY.model_copy(update={"losses": 20}), table)
+    found = result(EVERY.model_copy(update={"losses": 20}), table)
     assert [p.runs for p in found.points] == [RUNS] * 20
     assert not found.measured.left_out
 
@@ -220,7 +221,7 @@ def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() ->
 def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, network: str) -> None:
     for known, enough in ((3, True), (2, False)):
         unknown = (TRAINED["network"] == network) & (TRAINED["run"] >= known) & (TRAINED["epoch"] == 100)
-        found = finding(check, TRAINED.assign(resolved=~unknown))
+        found = result(check, TRAINED.assign(resolved=~unknown))
         assert any(f"{known} runs have a value" in line for line in found.measured.left_out) is not enough
         if check is EVERY:
             assert [p.runs for p in found.points] == [8, 8, known][: 3 if enough else 2]
@@ -231,7 +232,7 @@ def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, netwo
 @pytest.mark.parametrize("kind", [AtEveryLoss, LargeAgainstSmallLoss])
 def test_every_other_network_is_compared(kind: type[AtEveryLoss] | type[LargeAgainstSmallLoss]) -> None:
     table = along_training({"a": flat(0.5), "b": flat(1.0), "c": flat(0.2)})
-    found = finding(kind(network="a", others=["b", "c"], column=C, at_most=1), table)
+    found = result(kind(network="a", others=["b", "c"], column=C, at_most=1), table)
     assert {p.where.split(",")[0] for p in found.points} == {"b", "c"}
 
 
@@ -239,30 +240,30 @@ def test_where_networks_share_no_loss_it_is_said() -> None:
     of_a = TRAINED["network"] == "a"
     for apart in (10, 20, 100):
         table = TRAINED.assign(loss=TRAINED["loss"].where(of_a, TRAINED["loss"] / apart))
-        assert "no loss that 3 runs of every network pass through" in judge(claim(EVERY), table, "laptop").why
+        assert "no loss that 3 runs of every network pass through" in why(judge(claim(EVERY), table, "laptop"))
     for known in (0, 2):
         table = TRAINED.assign(loss=TRAINED["loss"].where(of_a | (TRAINED["run"] < known), np.inf))
-        assert f"b: {known} runs have a loss, 3 are needed" in judge(claim(ENDS), table, "laptop").why
+        assert f"b: {known} runs have a loss, 3 are needed" in why(judge(claim(ENDS), table, "laptop"))
 
 
 @pytest.mark.parametrize("network", ["a", "b"])
 def test_a_run_unknown_at_the_end_leaves_the_end_open(network: str) -> None:
     unknown = (TRAINED["network"] == network) & (TRAINED["run"] == 0) & (TRAINED["epoch"] == 100)
-    found = finding(END, TRAINED.assign(resolved=~unknown))
+    found = result(END, TRAINED.assign(resolved=~unknown))
     assert found.points == []
-    assert finding(END, TRAINED[~unknown]).points == [], "nor may it be passed over"
+    assert result(END, TRAINED[~unknown]).points == [], "nor may it be passed over"
     assert found.measured.left_out == ["last epoch: 7 runs of each have a value, all and 3 are needed"]
 
 
 @pytest.mark.parametrize("check", [EVERY, END])
 def test_ratios_are_of_geometric_means_and_of_the_same_runs_of_both_networks(check: Check) -> None:
     skewed = 10.0 ** np.where(TRAINED["run"] < 4, 0, 2)
-    found = finding(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, 1.0)}))
+    found = result(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, 1.0)}))
     assert found.points[0].effect == pytest.approx(10)
-    same = finding(check, TRAINED.assign(**{C: skewed})).points[0]
+    same = result(check, TRAINED.assign(**{C: skewed})).points[0]
     assert (same.low, same.effect, same.high) == (1, 1, 1), "runs that go up and down together"
     other = 10.0 ** np.where(TRAINED["run"] % 2, 0, 2)
-    apart = finding(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, other)})).points[0]
+    apart = result(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, other)})).points[0]
     assert apart.effect == pytest.approx(1)
     assert apart.low < 0.5
 
@@ -275,20 +276,20 @@ def index_of(values: dict[int, float]) -> pd.DataFrame:
 
 def test_the_whole_fall_is_to_the_least_value_from_the_first() -> None:
     early = EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5)
-    found = finding(early, index_of({0: 0.5, 1: 0.3, 5: 0.1, 30: 0.45}))
+    found = result(early, index_of({0: 0.5, 1: 0.3, 5: 0.1, 30: 0.45}))
     assert found.points[0].effect == pytest.approx(0.5)
 
 
 def test_the_steepest_fall_is_that_per_epoch() -> None:
     table = index_of({0: 0.5, 3: 0.4, 100: 0.1}).assign(gradient_norm=lambda t: np.where(t["epoch"] == 3, 9.0, 1.0))
     check = PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=0)
-    assert finding(check, table).points[0].effect == 0
+    assert result(check, table).points[0].effect == 0
 
 
 def test_an_index_without_a_fall_has_no_time_of_it() -> None:
     check = PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2)
     for table in (index_of({0: 0.2}), index_of({0: 0.2, 5: 0.4})):
-        found = finding(check, table)
+        found = result(check, table)
         assert found.points == []
         assert found.measured.left_out == ["all runs: 0 runs have a value, 3 are needed"]
 
@@ -298,7 +299,7 @@ def test_runs_that_diverged_do_not_count_when_things_happen() -> None:
     table = index_of({0: 0.5, 1: 0.3})
     for known, places in ((3, 1), (2, 0)):
         diverged = (table["run"] >= known) & (table["epoch"] > 0)
-        found = finding(far, table.assign(loss=table["loss"].where(~diverged, np.inf)))
+        found = result(far, table.assign(loss=table["loss"].where(~diverged, np.inf)))
         assert [p.runs for p in found.points] == [known] * places
 
 
@@ -306,9 +307,9 @@ def test_curves_are_compared_by_their_arithmetic_means_where_both_have_enough_ru
     check = CurveRatio(network="a", other="b", epochs=[1.0], within_factor=10)
     rows = [(n, 4, run, e, 1.0 if n == "b" or run else 5.0) for n in "ab" for run in range(4) for e in (0, 10)]
     table = pd.DataFrame(rows, columns=["network", "depth", "run", "epoch", "excess_loss"])
-    assert finding(check, table).points[0].effect == pytest.approx(2)
-    assert [p.runs for p in finding(check, table[(table["network"] == "a") | (table["run"] < 3)]).points] == [3]
-    few = finding(check, table[(table["network"] == "a") | (table["run"] < 2)])
+    assert result(check, table).points[0].effect == pytest.approx(2)
+    assert [p.runs for p in result(check, table[(table["network"] == "a") | (table["run"] < 3)]).points] == [3]
+    few = result(check, table[(table["network"] == "a") | (table["run"] < 2)])
     assert few.measured.left_out == ["depth 4, epoch 10: 2 runs that both have, 3 are needed"]
 
 
@@ -317,7 +318,7 @@ THREE = sweep({"a": lambda d, r: 0.001 * d / r, "b": lambda d, r: 0.01 * d * r, 
 
 def test_every_network_and_depth_of_a_sweep_is_looked_at() -> None:
     def wheres(check: Check) -> list[str]:
-        return [p.where for p in finding(check, THREE).points]
+        return [p.where for p in result(check, THREE).points]
 
     depths = (4, 8, 16)
     assert wheres(FinalExcess(networks=["a", "b"], at_most=1)) == [f"{n}, depth {d}" for n in "ab" for d in depths]
@@ -330,43 +331,43 @@ def test_every_network_and_depth_of_a_sweep_is_looked_at() -> None:
 def test_the_best_rate_at_the_greatest_depth_is_held_against_that_at_the_least() -> None:
     best = {4: 1.0, 8: 0.1, 16: 0.01}
     table = sweep({"a": lambda d, r: 0.01 if r == best[d] else 1.0}, depths=(4, 8, 16))
-    assert finding(BestRateKept(network="a", at_least=1), table).points[0].effect == pytest.approx(0.01)
+    assert result(BestRateKept(network="a", at_least=1), table).points[0].effect == pytest.approx(0.01)
 
 
 def test_the_spread_is_over_all_rates_of_all_networks_at_one_depth() -> None:
     table = sweep({"a": lambda *_: 0.0, "b": lambda _, r: 2 * r}, factor=1.0, beyond=False)
     table = with_excess(table, table["depth"] == 4, 98.0)
     check = SpreadOverRates(networks=["a", "b"], depth=16, at_most=1.05)
-    assert [(p.where, p.effect) for p in finding(check, table).points] == [("depth 16", pytest.approx(3))]
+    assert [(p.where, p.effect) for p in result(check, table).points] == [("depth 16", pytest.approx(3))]
     of_a = table["network"] == "a"
     for few, left in (
         (of_a | (table["run"] < 2), "b, depth 16: 2 runs, 3 are needed"),
         ((table["run"] < 5) == of_a, "depth 16: 0 runs that all have, 3 are needed"),
         ((table["run"] < 5) & of_a | (table["run"] > 2) & ~of_a, "depth 16: 2 runs that all have, 3 are needed"),
     ):
-        found = finding(check, table[few])
+        found = result(check, table[few])
         assert found.points == []
         assert found.measured.left_out == [left]
 
 
 def test_sweeps_count_the_least_number_of_runs_and_no_fewer() -> None:
     check = FinalExcess(networks=["a"], at_most=1)
-    assert [p.runs for p in finding(check, THREE[THREE["run"] < 3]).points] == [3, 3, 3]
-    few = finding(check, THREE[THREE["run"] < 2])
+    assert [p.runs for p in result(check, THREE[THREE["run"] < 3]).points] == [3, 3, 3]
+    few = result(check, THREE[THREE["run"] < 2])
     assert few.points == []
     assert few.measured.left_out[0] == "a, depth 4: 2 runs, 3 are needed"
 
 
 def test_networks_of_a_sweep_are_compared_run_by_run() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, rates=(0.1,), factor=5)
-    point = finding(FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
+    point = result(FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
     assert point.effect == pytest.approx(1)
     assert point.low < 0.8
 
 
 def test_an_end_of_the_claims_side_for_each_end_of_the_values() -> None:
     table = measured().assign(value=lambda t: t["draw"] - 1.0)
-    both = finding(Magnitude(properties=["p"], at_least=-2, at_most=1), table)
+    both = result(Magnitude(properties=["p"], at_least=-2, at_most=1), table)
     assert [(p.where, p.effect) for p in both.points] == [("p, least", -1), ("p, largest", 2)]
     assert both.verdict is Verdict.contradicted
 
@@ -380,13 +381,13 @@ def test_every_network_that_a_check_speaks_of_is_named() -> None:
 
 def test_differences_keep_their_sign() -> None:
     check = AtEveryLoss(network="a", others=["b"], column=C, compare="difference", at_most=0, losses=2)
-    assert finding(check, TRAINED).points[0].effect == pytest.approx(-0.5, rel=1e-3)
+    assert result(check, TRAINED).points[0].effect == pytest.approx(-0.5, rel=1e-3)
 
 
 def test_an_excess_is_a_share_of_the_optimum() -> None:
     doubled = THREE.assign(excess_loss=2 * THREE["excess_loss"], optimal_loss=2.0)
     check = FinalExcess(networks=["a"], at_most=1)
-    effects = [[p.effect for p in finding(check, table).points] for table in (THREE, doubled)]
+    effects = [[p.effect for p in result(check, table).points] for table in (THREE, doubled)]
     assert effects[0] == pytest.approx(effects[1])
 
 
@@ -399,10 +400,10 @@ def test_curves_are_of_the_runs_that_have_one() -> None:
     ]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "epoch", "excess_loss", "shown"])
     check = CurveRatio(network="a", other="b", epochs=[0.0, 1.0], within_factor=10)
-    assert [(p.effect, p.runs) for p in finding(check, table).points] == [(pytest.approx(3), 4)] * 2
+    assert [(p.effect, p.runs) for p in result(check, table).points] == [(pytest.approx(3), 4)] * 2
 
 
 def test_a_coordinate_that_is_not_a_whole_number_keeps_its_place() -> None:
     table = measured().assign(units=lambda t: t["units"] / 4)
-    assert [p.where for p in finding(FALLS, table).points] == ["units 0.25 to 2.5"]
-    assert finding(FALLS, table).points[0].effect == pytest.approx(-1)
+    assert [p.where for p in result(FALLS, table).points] == ["units 0.25 to 2.5"]
+    assert result(FALLS, table).points[0].effect == pytest.approx(-1)

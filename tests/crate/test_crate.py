@@ -157,7 +157,7 @@ def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan)
     assert values == {"scale": "smoke", "seed": "1", "dataset": "mnist", "overrides": " ".join(OVERRIDES)}
     review = graph["#review/demystifying_resnet/smaller-loss-at-best-rate"]
     assert graph[review["reviewRating"]["@id"]]["name"] == "contradicted"
-    assert graph[review["itemReviewed"]["@id"]]["isPartOf"] == {"@id": "https://arxiv.org/abs/1611.01186"}
+    assert graph[review["itemReviewed"]["@id"]]["isPartOf"] == {"@id": "https://arxiv.org/abs/1611.01186v2"}
     assert "depth-invariant-condition supported" in graph["figures/demystifying_resnet/fig04.csv"]["description"]
     data = graph["#data/mnist"]
     images = plan.config.datasets()[0].files["train_images"]

@@ -67,21 +67,22 @@ def _provenance() -> Audit:
 
 def _paper(folder: Path) -> Audit:
     claims = [
-        claim("depth-invariant-condition", "supported", "fig04", findings=[finding("supported", 3)], variants=VARIANTS),
-        claim("plain-condition-explodes", "contradicted", "fig04", findings=[two_sided(), finding("supported", 2)]),
-        claim("condition-smaller-at-every-loss", "contradicted", "fig05", findings=[finding("contradicted", 60)]),
-        claim("condition-converges", "inconclusive", "fig05", findings=[unknown()]),
-        claim("final-loss-near-optimal", "inconclusive", "fig07", findings=[], why="3 runs, 5 are needed."),
-        claim("hostile", "supported", "fig07", findings=[finding("supported", 1, where=HOSTILE)], **_hostile()),
-        claim("relu-final-loss", "not run", "fig08", findings=[], why="Figure 8 has not been drawn."),
-        claim("theorem-2-stationarity", "supported", "theorem2", kind="theorem", findings=[exact()]),
-        claim("shortcut-count", "not run", "theorem2", kind="count", findings=[], why="There is no table."),
+        claim("depth-invariant-condition", "supported", "fig04", checks=[result("supported", 3)], variants=VARIANTS),
+        claim("plain-condition-explodes", "contradicted", "fig04", checks=[two_sided(), result("supported", 2)]),
+        claim("condition-smaller-at-every-loss", "contradicted", "fig05", checks=[result("contradicted", 60)]),
+        claim("condition-converges", "inconclusive", "fig05", checks=[unknown()]),
+        claim("final-loss-near-optimal", "inconclusive", "fig07", checks=[], why="3 runs, 5 are needed."),
+        claim("hostile", "supported", "fig07", checks=[result("supported", 1, where=HOSTILE)], **_hostile()),
+        claim("relu-final-loss", "not run", "fig08", checks=[], why="Figure 8 has not been drawn."),
+        claim("theorem-2-stationarity", "supported", "theorem2", kind="theorem", checks=[exact()]),
+        claim("shortcut-count", "not run", "theorem2", kind="count", checks=[], why="There is no table."),
     ]
     return {
         "id": PAPER,
         "title": "Demystifying ResNet",
         "short": "Li, Jiao, Han, Weissman",
-        "arxiv": "1611.01186",
+        "arxiv": "1611.01186v2",
+        "thresholds": "Written before any check was run.",
         "ledger": {"file": f"config/paper/{PAPER}/claims.yaml", "sha256": "a" * 64},
         "counts": {"supported": 3, "contradicted": 2, "inconclusive": 2, "not run": 2},
         "claims": claims,
@@ -114,9 +115,10 @@ def _other_paper() -> Audit:
         "title": "The Importance of Shortcut Connections",
         "short": "Liu, Chen, Zhou, Du, Zhou, Zhao",
         "arxiv": "1909.04653",
+        "thresholds": "",
         "ledger": {"file": f"config/paper/{OTHER}/claims.yaml", "sha256": "b" * 64},
         "counts": {"supported": 0, "contradicted": 0, "inconclusive": 0, "not run": 1},
-        "claims": [claim("failure-falls", "not run", "table1", paper=OTHER, statement=statement, findings=[])],
+        "claims": [claim("failure-falls", "not run", "table1", paper=OTHER, statement=statement, checks=[])],
         "figures": [],
         "robustness": None,
     }
@@ -128,9 +130,11 @@ def claim(name: str, verdict: str, evidence: str, *, paper: str = PAPER, **chang
         "statement": f"What the paper says of {name.replace('-', ' ')} holds for every network that was tried.",
         "where": "abstract; section 5.1; Figure 4",
         "kind": "empirical",
-        "reading": "“Does not change” is read as: the mean at each depth is within a tenth of that at the least depth.",
+        "interpretation": "“Does not change” means: each mean lies within a tenth of that at the least depth.",
         "reason": "The figure's axis shows no finer difference.",
         "needs": {"runs": 5, "depths": [4, 96], "scales": ["laptop", "paper"]},
+        "finding": None,
+        "response": None,
         "verdict": verdict,
         "why": f"The claim is {verdict}: the factor is 1.014 (1.010 to 1.020) at depth 96, over 10 runs.",
         "evidence": f"{paper}/{evidence}",
@@ -144,8 +148,8 @@ def point(where: str, effect: float | None, low: float | None, high: float | Non
     return {"where": where, "effect": effect, "low": low, "high": high, "n": 10, "verdict": verdict}
 
 
-def finding(verdict: str, count: int, where: str = "depth") -> Audit:
-    """Points on a logarithmic axis; of a contradicted finding every third one fails."""
+def result(verdict: str, count: int, where: str = "depth") -> Audit:
+    """Points on a logarithmic axis; of a contradicted result every third one fails."""
     points = [
         point(f"{where} {i}", 1.3 + i / 90, 1.2 + i / 90, 1.5 + i / 90, "contradicted")
         if verdict == "contradicted" and i % 3 == 0
@@ -156,8 +160,8 @@ def finding(verdict: str, count: int, where: str = "depth") -> Audit:
     return {
         "name": "constant",
         "check": {"name": "ratio_to_first", "parameters": {"column": "condition_number", "factor": 1.1, "depths": [4]},
-                  "criterion": "between 0.909 and 1.1"},
-        "verdict": verdict, "meaning": "condition number, as a factor of that at the least depth", "unit": "a factor",
+                  "threshold": "between 0.909 and 1.1"},
+        "verdict": verdict, "sentence": f"Constant: {verdict} at depth 96.", "limit": None, "meaning": "condition number, as a factor of that at the least depth", "unit": "ratio", "ratio": True,
         "scale": "log", "exact": False, "level": 0.9988, "coverage": None, "tied": False, "spread": "",
         "low": 0.909, "high": 1.1,
         "worst": worst, "points": points,
@@ -173,25 +177,25 @@ def two_sided() -> Audit:
         point("2-shortcut", 1.01, None, 1.2, "contradicted"),
         point("1-shortcut", None, None, None, "inconclusive"),
     ]
-    return finding("contradicted", 1) | {"low": 2.0, "high": None, "points": points, "worst": points[2]}
+    return result("contradicted", 1) | {"low": 2.0, "high": None, "points": points, "worst": points[2]}
 
 
 def unknown() -> Audit:
-    """A finding without points."""
-    return finding("inconclusive", 1) | {"points": [], "worst": None, "scale": "linear", "unit": "log10"}
+    """A result without points."""
+    return result("inconclusive", 1) | {"points": [], "worst": None, "scale": "linear", "unit": "log10"}
 
 
 def exact() -> Audit:
     """A theorem's check: no sampling, a linear axis that holds zero and one value."""
     where = point("order 2", 0.0, None, None, "supported")
-    return finding("supported", 1) | {
+    return result("supported", 1) | {
         "scale": "linear", "exact": True, "level": None, "low": None, "high": 0.0, "points": [where], "worst": where,
         "unit": "largest derivative", "left_out": [],
     }  # fmt: skip
 
 
 def _hostile() -> Audit:
-    return dict.fromkeys(("statement", "where", "reading", "reason", "why", "command"), HOSTILE)
+    return dict.fromkeys(("statement", "where", "interpretation", "reason", "why", "command"), HOSTILE)
 
 
 def _figure(folder: Path, name: str) -> Audit:

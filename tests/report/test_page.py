@@ -342,7 +342,7 @@ def test_the_page_names_nothing_that_would_be_loaded(folder: Path) -> None:
     assert not re.search(r"<(?:img|iframe|object|embed|audio|video|source|base)\b|\bsrc=|@import", page)
     assert all(url.startswith("#") for url in re.findall(r"url\((.*?)\)", page))
     assert set(re.findall(r"https?://[^\s\"<]*", page)) == {
-        "https://arxiv.org/abs/1611.01186", "https://arxiv.org/abs/1909.04653",
+        "https://arxiv.org/abs/1611.01186v2", "https://arxiv.org/abs/1909.04653",
     }  # fmt: skip
 
 
@@ -361,7 +361,7 @@ def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
 def test_intervals_that_cover_less_than_their_level_say_so(folder: Path) -> None:
     audit = example.audit(folder)
     assert "of log-normal runs" not in render(audit, folder)
-    audit["papers"][0]["claims"][0]["findings"][0]["coverage"] = 0.874
+    audit["papers"][0]["claims"][0]["checks"][0]["coverage"] = 0.874
     assert "all points of the claim together have 95 % (of log-normal runs it covers 87 %)." in render(audit, folder)
 
 

@@ -11,7 +11,7 @@ import pytest
 from resaudit.errors import ResauditError
 from resaudit.report.embedding import LARGEST_PLAIN_CSV, download, picture
 from resaudit.report.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
-from tests.report.example import finding, point, two_sided, unknown
+from tests.report.example import point, result, two_sided, unknown
 
 SVG = """<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">
@@ -73,7 +73,7 @@ def test_an_axis_holds_points_intervals_and_the_region() -> None:
     assert (10**axis.start, 10**axis.end) == (pytest.approx(1.01), pytest.approx(2.3e9))
     assert axis_of(unknown()) is None
     # A threshold of zero has no place on a logarithmic axis, and stretches it to no length.
-    zero = axis_of(finding("supported", 2) | {"low": 0.0})
+    zero = axis_of(result("supported", 2) | {"low": 0.0})
     assert zero is not None
     assert 10**zero.start == pytest.approx(0.95)
 

@@ -88,7 +88,7 @@ def test_one_claim_in_full(smoked: Path) -> None:
     run = resaudit(smoked, "audit", "--claim", "depth-invariant-condition", *SMOKE)
     for word in (
         "statement: ",
-        "reading: ",
+        "interpretation: ",
         "reason: ",
         "2-shortcut, depth 4: 2 runs, 3 are needed",
         "snakemake --cores all --config",

@@ -45,7 +45,7 @@ def test_a_paper_is_one_folder_one_package_one_module_and_one_rule(checkout: Pat
     audit = json.loads((checkout / "figures" / "audit.json").read_text(encoding="utf-8"))
     (claim,) = (claim for paper in audit["papers"] for claim in paper["claims"] if claim["id"].startswith("coins/"))
     assert claim["verdict"] == "supported"
-    assert [point["where"] for finding in claim["findings"] for point in finding["points"]] == [
+    assert [point["where"] for result in claim["checks"] for point in result["points"]] == [
         "bias 0.2", "bias 0.5", "bias 0.8",
     ]  # fmt: skip
     assert [(each["id"], each["verdict"]) for each in claim["variants"]] == [

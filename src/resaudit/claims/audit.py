@@ -9,7 +9,8 @@ from typing import Any
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
 from resaudit.claims.tables import Drawn, drawn, errors_naming
-from resaudit.claims.verdicts import Finding, Judged, Judgement, Verdict, criterion, judge
+from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, judge
+from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
@@ -41,7 +42,7 @@ def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgemen
     for name, claim in plan.config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
         judged = judge_by(claim, figures.get(figure), plan.config.scale.name)
-        judgements[name] = replace(judged, why=reasons[figure]) if figure in reasons else judged
+        judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
     return judgements, figures
 
 
@@ -111,6 +112,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "title": about.title,
         "short": about.short,
         "arxiv": about.arxiv,
+        "thresholds": about.thresholds,
         "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": digest},
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
         "claims": [
@@ -139,44 +141,55 @@ def _claim(
         "statement": claim.statement,
         "where": claim.where,
         "kind": claim.kind,
-        "reading": claim.reading,
+        "interpretation": claim.interpretation,
         "reason": claim.reason,
         "needs": claim.needs.model_dump(mode="json"),
+        "finding": claim.finding,
+        "response": claim.response.model_dump(mode="json") if claim.response else None,
         "verdict": judgement.verdict.value,
-        "why": judgement.why,
-        "findings": [_finding(finding) for finding in judgement.findings],
+        "why": why(judgement),
+        "checks": [_result(result) for result in judgement.checks],
         "evidence": f"{paper}/{claim.evidence}",
         "variants": robustness.of_claim(name) if robustness else [],
         "command": None if claim.not_yet else command_for(claim.evidence, overrides),
     }
 
 
-def _finding(finding: Finding) -> Json:
-    low, high = finding.check.region
-    given = finding.check.model_dump(mode="json")
+def _result(result: CheckResult) -> Json:
+    low, high = result.check.region
+    given = result.check.model_dump(mode="json")
     parameters = {key: value for key, value in given.items() if value not in (None, [], {}) and key != "check"}
     return {
-        "name": finding.name,
+        "name": result.name,
         "check": {
-            "name": finding.check.name,
+            "name": result.check.name,
             "parameters": parameters,
-            "criterion": criterion(finding.check),
+            "threshold": threshold_in_words(result.check),
         },
-        "verdict": finding.verdict.value,
-        "meaning": finding.measured.meaning,
-        "unit": finding.measured.unit,
-        "scale": "log" if finding.measured.logarithmic else "linear",
-        "exact": finding.exact,
-        "level": finding.level,
-        "coverage": finding.coverage,
-        "tied": any(point.tied for point in finding.points),
-        "spread": finding.measured.spread,
+        "verdict": result.verdict.value,
+        "sentence": sentence(result),
+        "limit": _limit(result),
+        "ratio": is_ratio(result),
+        "meaning": result.measured.meaning,
+        "unit": result.measured.unit,
+        "scale": "log" if result.measured.logarithmic else "linear",
+        "exact": result.exact,
+        "level": result.level,
+        "coverage": result.coverage,
+        "tied": any(point.tied for point in result.points),
+        "spread": result.measured.spread,
         "low": low,
         "high": high,
-        "worst": _point(finding.worst) if finding.worst else None,
-        "points": [_point(point) for point in finding.points],
-        "left_out": finding.measured.left_out,
+        "worst": _point(result.worst) if result.worst else None,
+        "points": [_point(point) for point in result.points],
+        "left_out": result.measured.left_out,
     }
+
+
+def _limit(result: CheckResult) -> Json | None:
+    if result.limit is None:
+        return None
+    return result.limit.model_dump(mode="json") | {"excludes_threshold": result.limit.excludes(result.check)}
 
 
 def _point(point: Judged) -> Json:

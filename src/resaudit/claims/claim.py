@@ -1,8 +1,8 @@
-"""Claims: what a paper says, its interpretation, checks with thresholds, and the least evidence for a verdict."""
+"""Claims: what a paper says, its interpretation, checks with thresholds, and the minimum sample for a verdict."""
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError
+from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
 from resaudit.claims import checks
@@ -12,7 +12,7 @@ from resaudit.schema import Model, validated
 
 
 class Needs(Model):
-    """The least evidence for a verdict.
+    """The minimum sample for a verdict.
 
     Attributes:
         runs: of every compared setting.
@@ -23,6 +23,35 @@ class Needs(Model):
     runs: Annotated[int, Field(ge=1)] = 1
     depths: list[Depth] = []
     scales: list[str] = ["laptop", "paper"]
+
+
+class Limit(Model):
+    """A bound that theory sets to a check's effect at the size of the experiment."""
+
+    at_least: float | None = None
+    at_most: float | None = None
+    reason: str
+
+    @model_validator(mode="after")
+    def _some_bound(self) -> Self:
+        if self.at_least is None and self.at_most is None:
+            raise ValueError("has no bound; give at_least or at_most")
+        return self
+
+    def excludes(self, check: Check) -> bool:
+        """Whether no effect within this limit meets the check's threshold."""
+        low, high = check.region
+        above = low is not None and self.at_most is not None and low > self.at_most
+        return above or (high is not None and self.at_least is not None and high < self.at_least)
+
+
+class Response(Model):
+    """An author's reply to the verdict."""
+
+    author: str
+    date: str
+    text: str
+    url: str | None = None
 
 
 def _by_its_name(given: Any) -> Any:
@@ -43,15 +72,18 @@ class Claim(Model):
     """A sentence of a paper that can be checked.
 
     Attributes:
-        statement: the claim in our words.
-        where: its place in the paper.
+        statement: a paraphrase of the paper alone.
+        where: its place in the paper: section, paragraph, figure, equation.
         kind: a mathematical statement, a statement about runs with a spread, or a count.
         evidence: the figure of the same paper whose table is checked.
         not_yet: why that figure does not exist yet; the claim is ``not run``.
-        reading: how its vague words are made exact.
-        reason: for the reading.
+        interpretation: how its vague words are made exact.
+        reason: for the interpretation.
         checks: by name within the claim, ``{check: NAME, …}`` with the check's parameters; all must hold.
-        needs: the least evidence for a verdict.
+        limits: by name of a check, what theory says of its effect.
+        needs: the minimum sample for a verdict.
+        finding: why the claim failed or stayed open, as far as tested; docs/findings.md has more under the claim's id.
+        response: of an author of the paper.
     """
 
     statement: str
@@ -59,10 +91,22 @@ class Claim(Model):
     kind: Literal["theorem", "empirical", "count"]
     evidence: str
     not_yet: str | None = None
-    reading: str
+    interpretation: str
     reason: str
     checks: dict[str, Annotated[SerializeAsAny[Check], BeforeValidator(_by_its_name)]] = Field(min_length=1)
+    limits: dict[str, Limit] = {}
     needs: Needs = Needs()
+    finding: str | None = None
+    response: Response | None = None
+
+    @model_validator(mode="after")
+    def _limits_of_checks(self) -> Self:
+        unknown = sorted(set(self.limits) - set(self.checks))
+        if unknown:
+            raise ValueError(
+                f"limits names {unknown[0]}, which is no check of the claim; checks: {', '.join(self.checks)}"
+            )
+        return self
 
 
 def read_claim(paper: str, name: str, given: Any) -> Claim:

@@ -8,7 +8,8 @@ import pandas as pd
 
 from resaudit.claims.heatmap import plot
 from resaudit.claims.tables import drawn, errors_naming
-from resaudit.claims.verdicts import Finding, Judgement, judge
+from resaudit.claims.verdicts import CheckResult, Judgement, judge
+from resaudit.claims.words import why
 from resaudit.config.models import CONTROL
 from resaudit.errors import ResauditError
 from resaudit.papers.drawing import save_drawing, write_csv
@@ -163,20 +164,20 @@ def _rows(variant: str | None, name: str, other_evidence: bool, judgement: Judge
         "depends": other_evidence,
         "verdict": judgement.verdict.value,
     }
-    return [common | _of_check(finding) | {"why": judgement.why} for finding in judgement.findings]
+    return [common | _of_check(result) | {"why": why(judgement)} for result in judgement.checks]
 
 
-def _of_check(finding: Finding) -> dict[str, Any]:
-    worst = finding.worst
+def _of_check(result: CheckResult) -> dict[str, Any]:
+    worst = result.worst
     return {
-        "check": finding.name,
-        "check_verdict": finding.verdict.value,
+        "check": result.name,
+        "check_verdict": result.verdict.value,
         "effect": worst.effect if worst else np.nan,
         "low": worst.ends[0] if worst else np.nan,
         "high": worst.ends[1] if worst else np.nan,
         "runs": worst.runs if worst else 0,
         "where": worst.where if worst else "",
-        "unit": finding.measured.unit,
+        "unit": result.measured.unit,
     }
 
 

@@ -2,14 +2,17 @@
 
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
+from itertools import groupby
 from typing import Any
 
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
+from resaudit.claims.words import effect_and_interval
 from resaudit.errors import ResauditError
 from resaudit.plan.plan import Plan
 
 WIDTH = 100
+HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our threshold")
 
 
 def run_audit(
@@ -54,37 +57,48 @@ def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
 
 
 def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts as lines of a terminal."""
+    """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
     yield f"scale {audit['scale']} ({audit['scale_summary']}), commit {_commit(audit)}"
-    width = max(len(claim["id"]) for claim in claims)
-    for claim in claims:
-        yield f"{claim['id']:{width}}  {claim['verdict']}"
-        yield textwrap.indent(textwrap.fill(claim["why"], WIDTH - 4), "    ")
+    rows = [HEADINGS, *(row for claim in claims for row in _rows(claim))]
+    widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
+    for row in rows:
+        yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
     yield _counts(claims)
+    yield "--claim ID shows one claim in full; figures/audit.html shows all."
+
+
+def _rows(claim: Json) -> Iterator[tuple[str, ...]]:
+    """A row for each check; the claim's name and verdict stand in the first."""
+    lead = (claim["id"].split("/")[1], claim["verdict"])
+    for check in claim["checks"]:
+        yield (*lead, check["name"], *_numbers(check), check["check"]["threshold"])
+        lead = ("", "")
+
+
+def _numbers(check: Json) -> tuple[str, str]:
+    """How many comparisons meet the threshold, and the worst effect with its interval."""
+    worst = check["worst"]
+    if worst is None:
+        return "–", "–"
+    effect, ends = effect_and_interval(worst["effect"], worst["low"], worst["high"], check["ratio"], digits=3)
+    met = sum(point["verdict"] == Verdict.supported.value for point in check["points"])
+    return f"{met} of {len(check['points'])}", effect if check["exact"] else f"{effect} ({ends})"
 
 
 def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts as a Markdown table, for the README."""
-    yield "| claim | verdict | |"
+    """The verdicts as a Markdown table, for the README; ids link to docs/findings.md where it explains them."""
+    yield "| claim | verdict | comparisons that meet our threshold |"
     yield "|---|---|---|"
     for claim in claims:
+        name = claim["id"].split("/")[1]
+        link = f"[`{name}`](docs/findings.md#{name})" if claim["finding"] else f"`{name}`"
         if claim["verdict"] == Verdict.not_run.value:
             grounds = claim["why"]
         else:
-            grounds = "; ".join(map(_grounds, claim["findings"]))
-        yield f"| {claim['statement']} | **{claim['verdict']}** | {grounds} |"
+            grounds = "; ".join(f"{check['name'].replace('-', ' ')}: {_numbers(check)[0]}" for check in claim["checks"])
+        yield f"| {claim['statement']} {link} | **{claim['verdict']}** | {grounds} |"
     yield ""
     yield f"At scale {audit['scale']}: {_counts(claims)}."
-
-
-def _grounds(finding: Json) -> str:
-    """How many of a check's places hold and how many fail."""
-    verdicts = [point["verdict"] for point in finding["points"]]
-    name, held = finding["name"].replace("-", " "), verdicts.count(Verdict.supported.value)
-    if len(verdicts) < 2:
-        return f"{name}: {finding['verdict']}"
-    failed = verdicts.count(Verdict.contradicted.value)
-    return f"{name}: {held} of {len(verdicts)} hold" + (f", {failed} fail" if failed else "")
 
 
 def _counts(claims: Sequence[Json]) -> str:
@@ -92,33 +106,16 @@ def _counts(claims: Sequence[Json]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
-def _ends_of(finding: Json) -> str:
-    """What the two numbers beside an effect mean."""
-    if finding["exact"] or not finding["points"]:
-        return ""
-    if finding["spread"]:
-        return f"; ends {finding['spread']}"
-    return f"; intervals of level {finding['level']:.2%}" + (", at every tied rate" if finding["tied"] else "")
-
-
 def in_full(claim: Json) -> Iterator[str]:
     """Everything about one claim."""
     yield f"{claim['id']}: {claim['verdict']}"
-    for key in ("statement", "where", "kind", "reading", "reason", "why"):
-        yield textwrap.fill(f"{key}: {claim[key]}", WIDTH, subsequent_indent="    ")
-    for finding in claim["findings"]:
-        yield f"\n{finding['name'].replace('-', ' ')}: {finding['verdict']} ({finding['check']['name']})"
-        yield textwrap.fill(
-            f"{finding['meaning']}{' (' + finding['unit'] + ')' if finding['unit'] else ''}; "
-            f"claimed: {finding['check']['criterion']}"
-            + _ends_of(finding)
-            + (f", which cover {finding['coverage']:.0%} if runs are log-normal" if finding["coverage"] else ""),
-            WIDTH,
-        )
-        for point in finding["points"]:
-            numbers = "  ".join(f"{_number(point[key]):>10}" for key in ("effect", "low", "high"))
-            yield f"    {numbers}  n = {point['n']:<4} {point['verdict']:13} {point['where']}"
-        for line in finding["left_out"]:
+    for title, text in _sections(claim):
+        yield textwrap.fill(f"{title}: {text}", WIDTH, subsequent_indent="    ")
+    for check in claim["checks"]:
+        yield f"\n{check['name'].replace('-', ' ')}: {check['verdict']} ({check['check']['name']})"
+        yield textwrap.fill(f"{check['meaning']}; our threshold: {check['check']['threshold']}", WIDTH)
+        yield from _points(check["points"])
+        for line in check["left_out"]:
             yield f"    left out: {line}"
     for variant in claim["variants"]:
         if variant["verdict"]:
@@ -126,7 +123,31 @@ def in_full(claim: Json) -> Iterator[str]:
                 f"under {variant['id']}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    "
             )
     if claim["command"]:
-        yield f"\nagain: {claim['command']}"
+        yield f"\nreproduce with: {claim['command']}"
+
+
+def _sections(claim: Json) -> Iterator[tuple[str, str]]:
+    yield "the paper", f"{claim['statement']} ({claim['where']})"
+    yield "verdict", claim["why"]
+    if claim["finding"]:
+        yield "why, as far as tested", f"{claim['finding']} (docs/findings.md#{claim['id'].split('/')[1]})"
+    yield "interpretation", claim["interpretation"]
+    yield "reason", claim["reason"]
+    if claim["response"]:
+        yield f"response of {claim['response']['author']}, {claim['response']['date']}", claim["response"]["text"]
+
+
+def _points(points: Sequence[Json]) -> Iterator[str]:
+    """Each comparison; runs of equal ones in one line."""
+    for (numbers, n, verdict), group in groupby(points, key=_shown):
+        places = [point["where"] for point in group]
+        where = places[0] if len(places) == 1 else f"{len(places)} comparisons: {places[0]} … {places[-1]}"
+        yield f"    {numbers}  n = {n:<4} {verdict:13} {where}"
+
+
+def _shown(point: Json) -> tuple[str, int, str]:
+    numbers = "  ".join(f"{_number(point[key]):>10}" for key in ("effect", "low", "high"))
+    return numbers, point["n"], point["verdict"]
 
 
 def _commit(audit: Json) -> str:

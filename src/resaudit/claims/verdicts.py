@@ -9,7 +9,7 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured, Point
-from resaudit.claims.claim import Claim
+from resaudit.claims.claim import Claim, Limit
 from resaudit.claims.intervals import covered, interval
 from resaudit.errors import ResauditError
 
@@ -57,7 +57,7 @@ class Judged:
 
 
 @dataclass(frozen=True)
-class Finding:
+class CheckResult:
     """The result of one check of a claim.
 
     Attributes:
@@ -67,6 +67,7 @@ class Finding:
         measured: meaning, unit and what was left out.
         level: of each interval.
         points: with intervals.
+        limit: what theory says of the effect at this size.
     """
 
     name: str
@@ -75,6 +76,7 @@ class Finding:
     measured: Measured
     level: float
     points: list[Judged] = field(default_factory=list)
+    limit: Limit | None = None
 
     @property
     def worst(self) -> Judged | None:
@@ -100,11 +102,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judgement:
-    """A verdict on a claim, its reason and its findings."""
+    """A verdict on a claim, and what each check found.
+
+    ``obstacle``: why the checks alone do not decide, such as missing runs; empty if they do.
+    """
 
     verdict: Verdict
-    why: str
-    findings: list[Finding] = field(default_factory=list)
+    obstacle: str
+    checks: list[CheckResult] = field(default_factory=list)
 
 
 def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
@@ -130,22 +135,22 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
     measured = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     intervals = sum(point.replicates is not None for part in measured.values() for point in part.points)
     level = 1 - ERROR_RATE / max(1, intervals)
-    findings = [_finding(name, claim.checks[name], part, level) for name, part in measured.items()]
+    results = [_result(claim, name, part, level) for name, part in measured.items()]
     missing = _missing(claim, table, scale)
     if missing:
-        return Judgement(Verdict.inconclusive, f"less than the least evidence: {'; '.join(missing)}", findings)
-    verdict = _combined([finding.verdict for finding in findings])
-    return Judgement(verdict, " ".join(map(sentence, findings)), findings)
+        return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
+    return Judgement(_combined([result.verdict for result in results]), "", results)
 
 
-def _untried(name: str, check: Check) -> Finding:
+def _untried(name: str, check: Check) -> CheckResult:
     what = (type(check).__doc__ or "").split("\n")[0].rstrip(".")
-    return Finding(name, check, Verdict.not_run, Measured(what, ""), 1 - ERROR_RATE)
+    return CheckResult(name, check, Verdict.not_run, Measured(what, ""), 1 - ERROR_RATE)
 
 
-def _finding(name: str, check: Check, measured: Measured, level: float) -> Finding:
+def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
+    check = claim.checks[name]
     points = [_judged(check, point, level, measured.logarithmic) for point in measured.points]
-    return Finding(name, check, _of_points(check, points), measured, level, points)
+    return CheckResult(name, check, _of_points(check, points), measured, level, points, claim.limits.get(name))
 
 
 def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:
@@ -229,52 +234,3 @@ def _missing_of(name: str, rows: pd.DataFrame, claim: Claim) -> list[str]:
         if part["run"].nunique() < needs.runs:
             missing.append(f"{needs.runs} runs of {name}{where} are needed, there are {part['run'].nunique()}")
     return missing
-
-
-def criterion(check: Check) -> str:
-    """The claim's side of the threshold, in words.
-
-    >>> criterion(Check(at_most=1)), criterion(Check(within_factor=2))
-    ('at most 1', 'between 0.5 and 2')
-    """
-    low, high = check.region
-    if low is not None and high is not None:
-        return f"between {low:.3g} and {high:.3g}"
-    return f"at least {low:.3g}" if low is not None else f"at most {high:.3g}"
-
-
-def sentence(finding: Finding) -> str:
-    """A finding in one sentence."""
-    name = finding.name.replace("-", " ").capitalize()
-    worst = finding.worst
-    if worst is None:
-        left_out = finding.measured.left_out
-        return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})." if left_out else ".")
-    spread = "exact" if finding.exact else _interval_of(finding, worst)
-    unknown = unmeasured(finding.check, finding.points)
-    without = f" (nothing known of {', '.join(unknown)})" if unknown else ""
-    return (
-        f"{name}: {_how_often(finding.points)}{without}; at worst {worst.effect:.3g} at {worst.where} "
-        f"({spread}, n = {worst.runs}), where {criterion(finding.check)} is claimed."
-    )
-
-
-def _interval_of(finding: Finding, point: Judged) -> str:
-    low, high = point.ends
-    if finding.measured.spread:
-        return f"{low:.3g} to {high:.3g} {finding.measured.spread}"
-    tied = ", at every tied learning rate" if point.tied else ""
-    words = f"{100 * finding.level:.4g} % interval {low:.3g} to {high:.3g}{tied}"
-    short = finding.coverage
-    return words if short is None else f"{words}, which covers {100 * short:.0f} % if runs are log-normal"
-
-
-def _how_often(points: list[Judged]) -> str:
-    """At how many places a claim holds, fails or is undecided."""
-    words = {Verdict.supported: "holds", Verdict.contradicted: "fails", Verdict.inconclusive: "is undecided"}
-    counts = {word: sum(point.verdict is verdict for point in points) for verdict, word in words.items()}
-    if len(points) in counts.values():
-        word = next(word for word, count in counts.items() if count == len(points))
-        return f"{word} at all {len(points)} places" if len(points) > 1 else word
-    several = [f"{word} at {count}" for word, count in counts.items() if count]
-    return f"of {len(points)} places it {', '.join(several[:-1])} and {several[-1]}"

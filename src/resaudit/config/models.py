@@ -75,11 +75,19 @@ class Tolerance(Model):
 
 
 class Paper(Model):
-    """The paper that a figure belongs to."""
+    """The paper that a figure belongs to.
+
+    Attributes:
+        title: of the paper.
+        short: its authors.
+        arxiv: identifier with the version that claims and protocols refer to.
+        thresholds: when our interpretations and thresholds were set, and what had been seen by then.
+    """
 
     title: str
     short: str
     arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")]
+    thresholds: str = ""
 
 
 class Figure(Model):

@@ -52,7 +52,7 @@ def _add_review(crate: Any, audit: dict[str, Any], claim: dict[str, Any], paper:
         itemReviewed=stated,
         reviewRating=rating,
         reviewBody=claim["why"],
-        description=f"Read as: {claim['reading']}",
+        description=f"Interpretation: {claim['interpretation']}",
         datePublished=audit["generated"],
         isBasedOn=[{"@id": f"figures/{name}"} for name in ("audit.json", *drawn)],
     )

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.report.words import number
+from resaudit.claims.words import number
 
 MARGIN = 8.0
 TICKS = 4
@@ -53,14 +53,14 @@ def _round_values(low: float, high: float) -> list[float]:
     return [float(f"{i * step:.10g}") for i in range(first, last + 1)]
 
 
-def axis_of(finding: dict[str, Any]) -> Axis | None:
-    """The axis that contains a finding's points and its region's ends; None without points.
+def axis_of(result: dict[str, Any]) -> Axis | None:
+    """The axis that contains a result's points and its region's ends; None without points.
 
     On a logarithmic axis values that are not positive are placed at the left edge.
     """
-    logarithmic = finding["scale"] == "log"
-    values = [v for p in finding["points"] for v in (p["effect"], p["low"], p["high"]) if v is not None]
-    ends = [v for v in (finding["low"], finding["high"]) if v is not None]
+    logarithmic = result["scale"] == "log"
+    values = [v for p in result["points"] for v in (p["effect"], p["low"], p["high"]) if v is not None]
+    ends = [v for v in (result["low"], result["high"]) if v is not None]
     placed = [v for v in values + ends if v > 0 or not logarithmic]
     if not values or not placed:
         return None
@@ -89,9 +89,9 @@ def mark(point: dict[str, Any], axis: Axis) -> Mark:
     return Mark(effect, (0.0 if low is None else low, 100.0 if high is None else high), low is None, high is None)
 
 
-def region(finding: dict[str, Any], axis: Axis) -> tuple[float, float]:
+def region(result: dict[str, Any], axis: Axis) -> tuple[float, float]:
     """The start and end of the claim's region."""
-    low, high = finding["low"], finding["high"]
+    low, high = result["low"], result["high"]
     return (0.0 if low is None else axis.place(low)), (100.0 if high is None else axis.place(high))
 
 

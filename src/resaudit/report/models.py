@@ -91,11 +91,24 @@ class Check(Part):
     """Its name."""
     parameters: dict[str, Any]
     """Its parameters, thresholds among them."""
-    criterion: str
-    """When the claim holds, in words."""
+    threshold: str
+    """The claim's side of our threshold, in words."""
 
 
-class Finding(Part):
+class Limit(Part):
+    """A bound that theory sets to an effect at the size of the experiment."""
+
+    at_least: float | None
+    """Least possible effect; null: unbounded."""
+    at_most: float | None
+    """Greatest possible effect; null: unbounded."""
+    reason: str
+    """Why."""
+    excludes_threshold: bool
+    """Whether no possible effect meets the threshold."""
+
+
+class CheckResult(Part):
     """What one check of a claim found."""
 
     name: str
@@ -104,10 +117,16 @@ class Finding(Part):
     """The check."""
     verdict: Verdict
     """The verdict of this check alone; the claim is supported if all checks are, contradicted if one is."""
+    sentence: str
+    """The result in one sentence; empty where nothing has run."""
+    limit: Limit | None
+    """What theory says of the effect."""
     meaning: str
     """What the effect is, in words."""
     unit: str
     """Its unit in words."""
+    ratio: bool
+    """Whether the effect is a ratio, for which 1 means no difference."""
     scale: Literal["log", "linear"]
     """The axis on which effects are shown."""
     exact: bool
@@ -156,7 +175,7 @@ class ClaimUnderVariant(VerdictUnderVariant):
 
 
 class Needs(Part):
-    """The least evidence that a verdict needs."""
+    """The minimum sample that a verdict needs."""
 
     runs: Count | None
     """Number of runs; null: any."""
@@ -166,29 +185,46 @@ class Needs(Part):
     """Scales that count as evidence."""
 
 
+class Response(Part):
+    """An author's reply."""
+
+    author: str
+    """Who replied."""
+    date: str
+    """When."""
+    text: str
+    """The reply."""
+    url: str | None
+    """Where it was published."""
+
+
 class Claim(Part):
     """A claim of a paper with its verdict."""
 
     id: PairId
     """paper/claim."""
     statement: str
-    """The claim in our words."""
+    """A paraphrase of the paper alone."""
     where: str
-    """Its place in the paper."""
+    """Its place in the paper: section, paragraph, figure, equation."""
     kind: Literal["empirical", "theorem", "count"]
     """empirical: of runs; theorem: checked by construction; count: of things that can be counted."""
-    reading: str
+    interpretation: str
     """How the claim's vague words are made exact."""
     reason: str
-    """The reason for the reading."""
+    """The reason for the interpretation."""
     needs: Needs
-    """The least evidence that a verdict needs."""
+    """The minimum sample that a verdict needs."""
+    finding: str | None
+    """Why the claim failed or stayed open, as far as tested; null where it holds or has not run."""
+    response: Response | None
+    """Of an author of the paper; null if there is none."""
     verdict: Verdict
     """supported: every interval lies on the claim's side of the threshold; contradicted: one lies on the other side;
-    inconclusive: neither, or less than the least evidence; not run: the evidence does not exist."""
+    inconclusive: neither, or not enough evidence; not run: the evidence does not exist."""
     why: str
     """The verdict in one sentence: effect, interval and n, or what is missing."""
-    findings: list[Finding]
+    checks: list[CheckResult]
     """What each check of the claim found, in order; empty where nothing could be measured."""
     evidence: PairId
     """The figure whose table is the evidence, even if it has not been drawn."""
@@ -333,7 +369,9 @@ class Paper(Part):
     short: str
     """Its authors."""
     arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")]
-    """Its arXiv identifier."""
+    """Its arXiv identifier, with the version that was read."""
+    thresholds: str
+    """When interpretations and thresholds were set, and what had been seen by then."""
     ledger: Ledger
     """The claims that the audit used."""
     counts: Counts

@@ -10,6 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
+from resaudit.claims.words import number, span
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.schema import read_audit
@@ -129,11 +130,11 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for function in (words.number, words.in_words, words.moment, words.duration, words.megabytes):
+    for function in (number, words.in_words, words.moment, words.duration, words.megabytes):
         environment.filters[function.__name__] = function
     environment.globals.update(
         axis_of=forest.axis_of, mark=forest.mark, region=forest.region, labelled_ticks=forest.labelled_ticks,
-        interval=words.interval,
+        interval=span,
     )  # fmt: skip
     return environment
 

@@ -1,47 +1,16 @@
-"""Numbers, regions, times and names as the page shows them."""
+"""Parameters, times, sizes and names as the page shows them."""
 
 import re
 from datetime import UTC, datetime
 from typing import Any
 
-_SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+from resaudit.claims.words import number
+
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
 _NUMBERED = {"fig": "Figure", "table": "Table", "theorem": "Theorem"}
-
-
-def number(value: float | None) -> str:
-    """A number with three or four significant digits and written-out powers of ten.
-
-    >>> number(1.0141), number(-2.3e9), number(0.00012), number(60000.0), number(None)
-    ('1.014', '−2.3 × 10⁹', '1.2 × 10⁻⁴', '60000', 'not known')
-    """
-    if value is None:
-        return "not known"
-    if float(value).is_integer() and abs(value) < 1e5:
-        text = f"{value:.0f}"
-    elif 1e-3 <= abs(value) < 9999.5:
-        text = f"{value:.4g}"
-    else:
-        mantissa, exponent = f"{value:.2e}".split("e")
-        power = f"10{str(int(exponent)).translate(_SUPERSCRIPTS)}"
-        text = power if float(mantissa) == 1 else f"{float(mantissa):g} × {power}"
-    return text.replace("-", "−")
-
-
-def interval(low: float | None, high: float | None) -> str:
-    """An interval or a claim's region in words.
-
-    >>> interval(0.909, 1.1), interval(2, None), interval(None, 3), interval(None, None)
-    ('0.909 to 1.1', 'at least 2', 'at most 3', '')
-    """
-    if low is not None and high is not None:
-        return number(low) if low == high else f"{number(low)} to {number(high)}"
-    if low is not None:
-        return f"at least {number(low)}"
-    return "" if high is None else f"at most {number(high)}"
 
 
 def in_words(value: Any) -> str:

@@ -37,7 +37,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Ratio of geometric means over runs, of each depth to the first or the previous one."""
         to = "at the least depth" if self.reference == "first" else "at the depth before"
-        measured = Measured(f"{_words(self.column)} over the same {to}", "a factor", logarithmic=True)
+        measured = Measured(f"{_words(self.column)} over the same {to}", "ratio", logarithmic=True)
         shares: list[float | None] = list(self.epochs) or [None]
         for network in self.networks:
             rows = of_network(take(table, "depth", "run", self.column), network)
@@ -90,7 +90,7 @@ class GrowthExponent(Check, name="growth_exponent"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
         what = self.rows.get("property", _words(self.column))
-        measured = Measured(f"exponent of the growth with {_words(self.by)} of: {what}", "an exponent")
+        measured = Measured(f"exponent of the growth with {_words(self.by)} of: {what}", "exponent")
         for name, rows in self._pieces(table):
             logs = _logs(rows, self.column, self.by, name, least_runs, measured)
             if len(logs) < 2:
@@ -132,7 +132,7 @@ class GrowthDifference(Check, name="growth_difference"):
         """Difference of two networks' overall exponents."""
         measured = Measured(
             f"exponent of growth of the {_words(self.column)} with depth, {self.network} minus {self.other}",
-            "a difference of exponents",
+            "difference of exponents",
         )
         take(table, "depth", "run", self.column)
         logs = {

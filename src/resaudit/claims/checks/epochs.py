@@ -36,7 +36,7 @@ class EarlyFall(Check, name="early_fall"):
         of_whole = "as a share of its whole fall" if self.of_whole else ""
         measured = Measured(
             f"fall of the {what} of {self.network} by epoch {epoch} {of_whole}".rstrip(),
-            "a share" if self.of_whole else f"a difference of the {what}",
+            "share" if self.of_whole else f"difference of the {what}",
             arithmetic=True,
         )
         falls = []
@@ -108,7 +108,7 @@ class CurveRatio(Check, name="curve_ratio"):
         """Ratio of mean excess losses at shares of the training, depth by depth."""
         measured = Measured(
             f"mean excess loss of {self.network} over that of {self.other}, each at its best rate, during training",
-            "a factor",
+            "ratio",
             logarithmic=True,
             arithmetic=True,
         )

@@ -52,7 +52,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
         what = self.column.replace("_", " ")
         measured = Measured(
             f"{what} of {self.network} {'over' if ratio else 'minus'} the other network's, at the same loss",
-            "a factor" if ratio else f"a difference of the {what}",
+            "ratio" if ratio else f"difference of the {what}",
             logarithmic=ratio,
             arithmetic=not ratio,
         )
@@ -86,7 +86,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
         measured = Measured(
             f"{what} of {self.network} over the other network's: "
             "this ratio at the largest loss over that at the smallest",
-            "a factor",
+            "ratio",
             logarithmic=True,
         )
         grid = _common_losses(self.network, self.others, table, least_runs, 2, measured)
@@ -121,7 +121,7 @@ class AtTheEnd(Check, name="at_the_end"):
         """Ratio of geometric means over runs at the last epoch."""
         what = self.column.replace("_", " ")
         measured = Measured(
-            f"{what} of {self.network} over that of {self.other} at the last epoch", "a factor", logarithmic=True
+            f"{what} of {self.network} over that of {self.other} at the last epoch", "ratio", logarithmic=True
         )
         take(table, "network", "run", "epoch", self.column)
         last = epoch_at(table, 1.0)

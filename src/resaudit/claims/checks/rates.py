@@ -74,7 +74,7 @@ class FinalExcess(Check, name="final_excess"):
         """Mean final excess loss relative to the optimal loss."""
         measured = Measured(
             "mean final loss at the best rate above the optimal loss, as a share of it",
-            "a share",
+            "share",
             logarithmic=True,
             arithmetic=True,
         )
@@ -110,7 +110,7 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
         """Ratio of mean final losses or mean excess losses."""
         what = "distance of the mean final loss to the optimum" if self.excess else "mean final loss"
         measured = Measured(
-            f"{what}, the other network's over that of {self.network}", "a factor", logarithmic=True, arithmetic=True
+            f"{what}, the other network's over that of {self.network}", "ratio", logarithmic=True, arithmetic=True
         )
         column = "excess_loss" if self.excess else "final_loss"
         table = _finals(table, column)
@@ -133,7 +133,7 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
         """Ratio of mean final losses at consecutive depths."""
         measured = Measured(
             f"mean final loss of {self.network} over the same at the depth before",
-            "a factor",
+            "ratio",
             logarithmic=True,
             arithmetic=True,
         )
@@ -215,7 +215,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         """Ratio of the largest to the least mean final loss."""
         measured = Measured(
             "largest over least mean final loss of all rates and networks",
-            "a factor",
+            "ratio",
             logarithmic=True,
             arithmetic=True,
         )
@@ -243,7 +243,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
 
 def _of_rates(meaning: str) -> Measured:
     """A measurement of best rates: exact effects that range over the tied rates, not means over runs."""
-    return Measured(meaning, "a factor", logarithmic=True, spread="over the rates that may be best")
+    return Measured(meaning, "ratio", logarithmic=True, spread="over the rates that may be best")
 
 
 def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:

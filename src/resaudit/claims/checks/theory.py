@@ -15,7 +15,7 @@ class IdentitiesHold(Check, name="identities_hold"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The largest error of each property, relative to its tolerance."""
-        measured = Measured("largest error over what double precision allows", "a factor")
+        measured = Measured("largest error over what double precision allows", "ratio")
         not_negative(take(table, "property", "error", "tolerance"), "error", "tolerance")
         for name in self.properties:
             rows = _rows(table, name, least_runs, measured)
@@ -43,7 +43,7 @@ class Magnitude(Check, name="magnitude"):
         """The least or largest value of each property."""
         # A region with two ends needs both the least and the largest value.
         ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
-        measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "as the property says")
+        measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "value")
         take(table, "property", "value")
         for name in self.properties:
             rows = _rows(table, name, least_runs, measured)

@@ -11,7 +11,7 @@ class DistanceToBias(Check, name="distance_to_bias"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """At every bias with enough tosses."""
-        measured = Measured("distance of the share of heads to their probability", "a probability")
+        measured = Measured("distance of the share of heads to their probability", "probability")
         for bias, rows in table.groupby("bias"):
             if len(rows) >= least_runs:
                 measured.add(f"bias {bias}", abs(rows["heads"].mean() - bias), None, len(rows))
