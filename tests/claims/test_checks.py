@@ -13,7 +13,7 @@ import pytest
 
 from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
-from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import (
     BestRateKept,
@@ -214,6 +214,21 @@ def test_an_index_that_never_falls_is_no_evidence_of_when() -> None:
     found = result(early, falling(0.0, 0.0))
     assert found.points == []
     assert "0 runs have a value" in found.measured.left_out[0]
+
+
+def test_fall_by_loss() -> None:
+    """An index of loss / 8 falls evenly in the loss: half of its fall in the first half of the loss's fall."""
+    even = along_training({"a": lambda loss: loss / 8}, column="index", factor=1.0)
+    far = FallByLoss(network="a", column="index", within=0.5, at_least=0.2)
+    assert result(far, even).points[0].effect == pytest.approx((4 - 0.4) / 2 / 8)
+    assert verdict(far, even) == SUPPORTED
+    assert verdict(FallByLoss(network="a", column="index", within=0.1, at_least=0.2), even) == CONTRADICTED
+    share = FallByLoss(network="a", column="index", within=0.25, of_whole=True, at_least=0.3)
+    assert result(share, even).points[0].effect == pytest.approx(0.25)
+    late = along_training({"a": lambda loss: np.where(loss > 1, 0.5, 0.3)}, column="index")
+    assert verdict(far, late) == CONTRADICTED
+    level = result(share, along_training({"a": lambda loss: 0 * loss + 0.5}, column="index"))
+    assert level.points == [], "an index that never falls is no evidence of when"
 
 
 def peaking(peak: int, drop: int) -> pd.DataFrame:

@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501
 
+import re
 import shutil
 from pathlib import Path
 
@@ -12,12 +13,17 @@ from resaudit import papers
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import GrowthDifference
 from resaudit.claims.checks.losses import AtTheEnd
-from resaudit.claims.claim import Claim
+from resaudit.claims.claim import Claim, Limit
 from resaudit.claims.verdicts import Verdict, judge
+from resaudit.claims.words import why
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.plan.words import claims_sha256
+from tests.claims.made import along_training, claim
 from tests.conftest import CHECKOUT
+
+CLAIMS = load().claims_of("demystifying_resnet")
+CONDITION = "condition_number"
 
 IDS_OF_THE_PROTOCOL = {
     "depth-invariant-condition", "plain-condition-explodes", "orthogonal-slower-than-xavier",
@@ -25,7 +31,9 @@ IDS_OF_THE_PROTOCOL = {
     "gradient-peak-at-index-drop", "final-loss-near-optimal", "higher-learning-rates", "relu-final-loss",
     "relu-plain-stuck", "weights-shrink-with-depth-mlp", "weights-shrink-with-depth-resnet", "shortcut-2-unique",
     "shortcut-1-like-orthogonal", "theorem-1-construction", "theorem-2-stationarity",
-    "theorem-2-two-shortcut-hessian", "theorem-2-one-shortcut-hessian",
+    "theorem-2-two-shortcut-hessian", "theorem-2-one-shortcut-hessian", "final-loss-better",
+    "weights-stay-near-start", "minimizers-similar-condition", "index-drops-at-high-loss",
+    "final-loss-better-than-deeper-shortcuts", "deeper-shortcuts-hard-to-escape",
 }  # fmt: skip
 
 
@@ -73,12 +81,12 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("evidence: fig04", "evidence: fig99", "evidence is 'fig99', which is no figure; allowed: fig03, fig04"),
         ("evidence: fig04", "evidence: fig04\n  not_yet: later", "not_yet says 'later', but fig04 is here; remove"),
         ("kind: empirical", "kind: anecdotal", "kind is 'anecdotal'; allowed: 'theorem', 'empirical' or 'count'"),
-        ("  where: abstract; section 5.1, Figure 4\n", "", "depth-invariant-condition.where is missing; give it"),
+        ("  where: abstract; section 2, item 2; section 5.1, paragraph 2; Figure 4\n", "", "depth-invariant-condition.where is missing; give it"),
         ("runs: 3, depths: [4, 64]", "runs: 0, depths: [4, 64]", "needs.runs is 0; allowed: greater than or equal to 1"),
         ("runs: 3, depths: [4, 64]", "runs: true, depths: [4, 64]", "needs.runs is True; allowed: a valid integer"),
         ("runs: 3, depths: [4, 64]", "runs: 3, scales: [huge]", "needs.scales has 'huge'; allowed: laptop, paper, smoke"),
         ("plain-condition-explodes:", "depth-invariant-condition:", "duplicate key depth-invariant-condition"),
-        ("statement: At", "statment: At", "depth-invariant-condition has an unknown key 'statment'; allowed: statement, where"),
+        ("  statement: >-", "  statment: >-", "depth-invariant-condition has an unknown key 'statment'; allowed: statement, where"),
         ("depth-invariant-condition:\n", "depth-invariant-condition: [\n", "claims"),
     ],
 )  # fmt: skip
@@ -161,7 +169,34 @@ def test_a_second_check_of_the_same_name_is_refused() -> None:
         type("Other", (Check,), {}, name="at_the_end")
 
 
-def test_every_claim_has_words_for_its_reading_and_a_reason() -> None:
-    for name, claim in load().claims_of("demystifying_resnet").items():
-        for text in (claim.statement, claim.where, claim.interpretation, claim.reason):
+def test_every_claim_has_words_for_its_interpretation_and_a_reason() -> None:
+    for name, each in CLAIMS.items():
+        for text in (each.statement, each.where, each.interpretation, each.reason):
             assert len(text) > 5, name
+
+
+def test_every_finding_has_its_section_in_the_document() -> None:
+    headings = re.findall(r"^## (\S+)$", (CHECKOUT / "docs" / "findings.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert [name for name, each in CLAIMS.items() if each.finding] == headings
+
+
+@pytest.mark.parametrize(
+    ("limit", "excluded"),
+    [({"at_most": 0.03}, True), ({"at_most": 0.3}, False), ({"at_least": 0.3}, False)],
+)
+def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
+    limit: dict[str, float], excluded: bool
+) -> None:
+    check = AtTheEnd(network="a", other="b", column=CONDITION, at_least=0.1)
+    asked = claim(check).model_copy(update={"limits": {"part-0": Limit(reason="because of the rank.", **limit)}})
+    judgement = judge(asked, along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss}), "laptop")
+    assert judgement.verdict is Verdict.contradicted, "a limit explains and changes no verdict"
+    assert ("No effect can meet this threshold at this size: because of the rank." in why(judgement)) is excluded
+
+
+def test_a_limit_names_a_check_of_its_claim(config: Path) -> None:
+    old, new = "  limits:\n    falls-far:\n", "  limits:\n    falls:\n"
+    with pytest.raises(
+        ResauditError, match="limits names falls, which is no check of the claim; checks: falls-far, fal"
+    ):
+        load(folder=with_entry(config, old, new))

@@ -13,7 +13,7 @@ import pytest
 
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
-from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import (
     BestRateKept,
@@ -61,6 +61,7 @@ CASES: list[tuple[Check, pd.DataFrame, str]] = [
     (AtTheEnd(network="a", other="b", column=C, within_factor=2), TRAINED, C),
     (EarlyFall(network="a", column="index", at_least=0.1), TRAINED, "index"),
     (EarlyFall(network="a", column="index", of_whole=True, at_least=0.1), TRAINED, "index"),
+    (FallByLoss(network="a", column="index", of_whole=True, at_least=0.1), TRAINED, "index"),
     (PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "index"),
     (PeakAtDrop(network="a", peak="gradient_norm", drop="index", at_most=2), TRAINED, "gradient_norm"),
     (FinalExcess(networks=["a", "b"], at_most=0.1), SWEPT, "excess_loss"),

@@ -12,7 +12,7 @@ import pytest
 
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import RatioAcrossDepths
-from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
+from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossAcrossDepths, FinalLossRatio
 from resaudit.claims.verdicts import judge
@@ -68,6 +68,7 @@ FOLLOWED: dict[str, tuple[Check, Callable[[bool], pd.DataFrame]]] = {
     "large_against_small_loss": (LargeAgainstSmallLoss(**BOTH, column=C, at_most=1), tilted),
     "at_the_end": (AtTheEnd(network="a", other="b", column=C, within_factor=3), conditions),
     "early_fall": (EarlyFall(network="a", column="index", within=0.01, at_least=0.1), falling),
+    "fall_by_loss": (FallByLoss(network="a", column="index", at_least=0.1), falling),
     "early_fall of the whole": (
         EarlyFall(network="a", column="index", within=0.01, of_whole=True, at_least=0.5), falling
     ),

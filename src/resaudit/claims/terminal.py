@@ -7,8 +7,8 @@ from typing import Any
 
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
-from resaudit.claims.words import effect_and_interval
 from resaudit.errors import ResauditError
+from resaudit.numbers import effect_and_interval
 from resaudit.plan.plan import Plan
 
 WIDTH = 100

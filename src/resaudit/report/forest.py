@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.claims.words import number
+from resaudit.numbers import number
 
 MARGIN = 8.0
 TICKS = 4

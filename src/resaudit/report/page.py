@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from resaudit.claims.words import number, span
+from resaudit.numbers import number, span
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.schema import read_audit

@@ -12,6 +12,7 @@ from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take
 from resaudit.claims.intervals import replicate_means
+from resaudit.papers.by_loss import descending, interpolate
 
 
 class EarlyFall(Check, name="early_fall"):
@@ -53,6 +54,51 @@ class EarlyFall(Check, name="early_fall"):
             falls.append(fall.to_numpy())
         _add_means(measured, f"epoch {epoch}", falls, least_runs)
         return measured
+
+
+class FallByLoss(Check, name="fall_by_loss"):
+    """Fall of a quantity from its start while the loss falls through a share of its range, interpolated in the loss.
+
+    Attributes:
+        network: to measure.
+        column: the quantity.
+        within: the share of the loss's whole fall.
+        of_whole: relative to the whole fall of the quantity, from the start to the least value.
+    """
+
+    network: str
+    column: str
+    within: Annotated[float, Field(gt=0, le=1)] = 0.5
+    of_whole: bool = False
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """Mean over runs of the fall, absolute or relative to the whole fall."""
+        what = self.column.replace("_", " ")
+        where = f"first {100 * self.within:g} % of the loss's fall"
+        of_whole = "as a share of its whole fall" if self.of_whole else ""
+        measured = Measured(
+            f"fall of the {what} of {self.network} in the {where} {of_whole}".rstrip(),
+            "share" if self.of_whole else f"difference of the {what}",
+            arithmetic=True,
+        )
+        falls = [
+            np.array([self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")])
+            for rows in _of_network(table, self.network, self.column)
+        ]
+        _add_means(measured, where, falls, least_runs)
+        return measured
+
+    def _fall(self, losses: np.ndarray, values: np.ndarray) -> float:
+        """The fall of one run's values by descending loss; NaN if unknown or if there is none."""
+        known = np.isfinite(values)
+        if not known.any():
+            return np.nan
+        losses, values = losses[known], values[known]
+        there = interpolate(losses[:1] - self.within * (losses[0] - losses[-1]), losses, values)
+        fall, whole = values[0] - there[0], values[0] - values.min()
+        if not self.of_whole:
+            return float(fall)
+        return float(fall / whole) if whole > 0 else np.nan
 
 
 class PeakAtDrop(Check, name="peak_at_drop"):
