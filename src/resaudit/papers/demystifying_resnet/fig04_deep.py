@@ -8,6 +8,9 @@ from resaudit.datasets.moments import Moments
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet import fig04
 
+ABOVE = 2.0
+"""The line in proportion to depth runs this factor above the orthogonal network's first value, clear of the curve."""
+
 
 def table(results: TrainingResults) -> pd.DataFrame:
     """Figure 4's columns, and ``theory``: a 2-shortcut network's condition number at zero weights, else missing."""
@@ -26,17 +29,26 @@ def condition_number_at_zero(moments: Moments) -> float:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Figure 4, with Theorem 2's constant and growth in proportion to depth."""
-    figure = fig04.plot(table)
+    """Figure 4, with Theorem 2's constant and, above the orthogonal network's curve, growth in proportion to depth.
+
+    Depths with fewer runs say how many.
+    """
+    figure = fig04.plot_by_depth(table)
     axes = figure.axes[0]
     depths = np.array(sorted(table["depth"].unique()))
     known = table["theory"].dropna()
+    line = {"color": "0.3", "linewidth": 0.9, "zorder": 1}
+    said = {"textcoords": "offset points", "fontsize": 7, "color": "0.3"}
     if len(known):
-        axes.axhline(known.iloc[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label="Theorem 2")
+        axes.axhline(known.iloc[0], linestyle="--", **line)
+        axes.annotate("Theorem 2 (zero weights)", (depths[0], known.iloc[0]), xytext=(-3, 5), **said)
     orthogonal = table[(table["network"] == "orthogonal") & table["resolved"]]
     if len(orthogonal):
         first = orthogonal["depth"].min()
-        start = orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
-        axes.plot(depths, start * depths / first, color="0.3", linestyle=":", linewidth=1, zorder=1, label="∝ depth")
-    axes.legend()
+        start = ABOVE * orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
+        axes.plot(depths, start * depths / first, linestyle=":", **line)
+        axes.annotate("∝ depth", (depths[-1], start * depths[-1] / first), xytext=(-14, 0), ha="right", **said)
+    runs = table.groupby("depth")["run"].nunique()
+    for depth in runs.index[runs < runs.max()]:
+        axes.annotate(f"n = {runs[depth]}", (depth, known.max()), xytext=(0, 12), ha="center", **said)
     return figure
