@@ -127,12 +127,10 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
         ends: the curve's last y, its name and its colour.
     """
     to_share = axes.transData + axes.transAxes.inverted()
-    x = axes.get_xlim()[1]
-    heights = [float(to_share.transform((x, y))[1]) for y, _, _ in ends]
-    order, least = np.argsort(heights), 0.075
+    heights = [float(to_share.transform((axes.get_xlim()[1], y))[1]) for y, _, _ in ends]
     place = -np.inf
-    for k in order:
-        place = max(heights[k], place + least)
+    for k in np.argsort(heights):
+        place = max(heights[k], place + 0.075)
         axes.annotate(ends[k][1], (1.0, place), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
                       color=ends[k][2], va="center", fontsize=7, annotation_clip=False)  # fmt: skip
 
@@ -146,8 +144,10 @@ def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
 
 
 def plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
-    """Ticks as plain numbers on a logarithmic y axis of less than two decades."""
-    axes.set_yticks(list(ticks), [f"{tick:g}" for tick in ticks], minor=False)
+    """Ticks as plain numbers on a logarithmic y axis of less than two decades, where they are on it."""
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
     axes.set_yticks([], minor=True)
 
 
