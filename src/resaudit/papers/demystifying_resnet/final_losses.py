@@ -47,7 +47,7 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
     shown = at_shown_rate(table, best)
     for position, network in enumerate(networks):
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
-        rows, style = shown[shown["network"] == network], look(network)
+        rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
         mean = rows.groupby("depth")[column].mean()
         losses.plot(mean.index * aside, mean, **style)
         losses.plot(rows["depth"] * aside, rows[column].clip(lower=LEAST_DRAWN), ".", color=style["color"],
@@ -58,6 +58,7 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
     for axes in (losses, rates):
         axes.set_yscale("log")
         depth_axis(axes, depths)
+    rates.margins(y=0.1)
     losses.set_ylabel(meaning)
     rates.set_ylabel("best learning rate")
     network_legend(figure, networks)
