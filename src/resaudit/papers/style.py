@@ -135,6 +135,11 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
                       color=ends[k][2], va="center", fontsize=7, annotation_clip=False)  # fmt: skip
 
 
+def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
+    """A paper's published values, as large open marks over the measured ones."""
+    axes.plot(x, y, "o", markersize=9, markerfacecolor="none", color=colour, zorder=5, label="published")
+
+
 def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
     """Depth on a logarithmic axis, with the depths that were run as its ticks."""
     axes.set_xscale("log", base=2)

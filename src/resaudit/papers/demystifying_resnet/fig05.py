@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.experiments.results import TrainingResults
-from resaudit.papers.by_loss import above_optimum, loss_axis, plot_against_loss
+from resaudit.papers.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
 from resaudit.papers.style import line_look, network_legend, panels
 
@@ -54,7 +54,7 @@ def _shade_larger(axes: Axes) -> None:
     own, *others = (line.get_xydata() for line in axes.get_lines())
     larger = np.zeros(len(own), dtype=bool)
     for other in others:
-        larger |= own[:, 1] > np.interp(own[:, 0], *other[::-1].T, left=np.inf, right=np.inf)
+        larger |= own[:, 1] > interpolate(own[:, 0], *other.T)
     if larger.any():
         axes.fill_between(own[:, 0], 0, 1, where=larger, transform=axes.get_xaxis_transform(), color="0.88",
                           linewidth=0, zorder=0)  # fmt: skip
