@@ -196,7 +196,8 @@ def along_training(resolved: list[bool]) -> pd.DataFrame:
     return pd.DataFrame(
         {
             "network": "2-shortcut", "shown": True, "run": 0, "epoch": [0, 1, 2], "loss": [4.5, 2.5, 1.5],
-            "excess_loss": [4.0, 2.0, 1.0], "gradient_norm": [1.0, 10.0, 0.1], "lambda_max": 7.0, "lambda_p10": [0.5, 0.25, 1e-20],
+            "excess_loss": [4.0, 2.0, 1.0], "gradient_norm": [1.0, 10.0, 0.1], "lambda_max": 7.0,
+            "lambda_p10": [0.5, 0.25, 1e-20],
             "condition_number": 1.0, "index": [0.5, 0.25, 0.125], "noise_floor": 1e-13, "resolved": resolved,
         }
     )  # fmt: skip
@@ -223,7 +224,9 @@ def test_a_curve_against_the_loss_ends_where_the_first_run_does() -> None:
 
 @pytest.mark.parametrize("module", [fig05, fig06])
 def test_figures_along_training_draw_a_network_that_diverged_at_once(module: ModuleType) -> None:
-    diverged = along_training([False] * 3).assign(network="xavier", loss=np.inf, excess_loss=np.inf, lambda_p10=np.nan, index=np.nan)
+    diverged = along_training([False] * 3).assign(
+        network="xavier", loss=np.inf, excess_loss=np.inf, lambda_p10=np.nan, index=np.nan
+    )
     figure = module.plot(pd.concat([along_training([True] * 3), diverged]))
     assert np.isfinite(drawn_values(figure)).all()
 

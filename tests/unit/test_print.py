@@ -61,7 +61,8 @@ def texts(figure: Figure) -> list[Text]:
 
 
 def test_networks_differ_in_more_than_colour(drawn: Figure) -> None:
-    for axes in (*drawn.axes, *(child for axes in drawn.axes for child in axes.child_axes)):
+    insets = [inset for axes in drawn.axes for inset in axes.child_axes]
+    for axes in (*drawn.axes, *insets):
         for one, other in combinations(curves(axes).values(), 2):
             assert not one & other
 

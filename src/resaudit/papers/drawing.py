@@ -100,7 +100,8 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
         drawing: at its size in print.
         figures: the folder.
         name: ``paper/figure``.
-        title, words: for the files' metadata.
+        title: for the files' metadata.
+        words: the description in the metadata.
         note: a line under the drawing; possibly empty.
 
     Returns:

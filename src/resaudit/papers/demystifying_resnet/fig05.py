@@ -58,5 +58,6 @@ def _shade_larger(axes: Axes) -> None:
     if larger.any():
         axes.fill_between(own[:, 0], 0, 1, where=larger, transform=axes.get_xaxis_transform(), color="0.88",
                           linewidth=0, zorder=0)  # fmt: skip
-        axes.annotate(f"{axes.get_lines()[0].get_label()} larger", (own[larger, 0].min(), 0.03), xycoords=axes.get_xaxis_transform(),
-                      xytext=(-3, 0), textcoords="offset points", ha="right", fontsize=7)  # fmt: skip
+        name, place = axes.get_lines()[0].get_label(), (own[larger, 0].min(), 0.03)
+        axes.annotate(f"{name} larger", place, xycoords=axes.get_xaxis_transform(), xytext=(-3, 0),
+                      textcoords="offset points", ha="right", fontsize=7)  # fmt: skip

@@ -9,6 +9,7 @@ from resaudit.papers.by_loss import loss_axis, plot_against_loss
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
 from resaudit.papers.style import label, line_look, look, network_legend, panels
 
+
 def table(results: TrainingResults) -> pd.DataFrame:
     """The columns of :func:`~resaudit.papers.demystifying_resnet.tables.spectra_along_training`."""
     return spectra_along_training(results)

@@ -57,7 +57,7 @@ def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.Data
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Ratios to the orthogonal network. a: mean distance to the optimum along training; b: the same at its end; c: rate.
+    """Ratios to the orthogonal network. a: mean distance to the optimum along training; b: at its end; c: best rates.
 
     The shaded zones are those of the claim: a factor of ten, half a decade.
     """

@@ -42,7 +42,9 @@ def plot(table: pd.DataFrame) -> Figure:
     label_ends(axes, ends)
     if len(ends) == len(LEAST):
         (largest, _, _), (least, _, _) = ends
-        axes.annotate(f"× {largest / least:.0f}", (axes.get_xlim()[1], np.sqrt(largest * least)), ha="right", fontsize=7)
+        axes.annotate(
+            f"× {largest / least:.0f}", (axes.get_xlim()[1], np.sqrt(largest * least)), ha="right", fontsize=7
+        )
     axes.legend(handles=[Line2D([], [], **look(network) | {"linestyle": "none"}) for network in networks])
     return figure
 

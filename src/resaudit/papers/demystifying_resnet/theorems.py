@@ -42,7 +42,9 @@ def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
 
 
 def _in_print(name: str) -> str:
-    return re.sub(r"order \d", "order k", name).replace("sqrt(8d)/rho", "√(8d)/ρ").replace("rho", "ρ").replace(">=", "≥")
+    return (
+        re.sub(r"order \d", "order k", name).replace("sqrt(8d)/rho", "√(8d)/ρ").replace("rho", "ρ").replace(">=", "≥")
+    )
 
 
 def _share(share: float) -> str:
