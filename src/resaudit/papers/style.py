@@ -8,6 +8,7 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
 
 from resaudit.networks.network import base_name
@@ -104,8 +105,8 @@ def panels(layout: str = "a", height: float = 2.5, **grid: Any) -> tuple[Figure,
         The figure and its panels by letter; several show their letters.
     """
     several = len(set(layout) - {";"}) > 1
-    figure = Figure(figsize=(TWO_COLUMNS if several else ONE_COLUMN, height), layout="constrained")
-    figure.get_layout_engine().set(w_pad=0.05)  # type: ignore[union-attr]
+    layout_engine = ConstrainedLayoutEngine(w_pad=0.05)
+    figure = Figure(figsize=(TWO_COLUMNS if several else ONE_COLUMN, height), layout=layout_engine)
     mosaic = figure.subplot_mosaic(layout, **grid)
     for letter, axes in mosaic.items() if several else ():
         axes.set_title(letter, loc="left", fontweight="bold", fontsize=9)
@@ -117,6 +118,11 @@ def network_legend(figure: Figure, networks: Iterable[str], extra: Sequence[Line
     looks = look if markers else line_look
     handles = [*(Line2D([], [], **looks(network)) for network in networks), *extra]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.4)
+
+
+def annotate(axes: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, float] = (0, 0), **how: Any) -> None:
+    """Small text, shifted by points from a place."""
+    axes.annotate(text, at, xytext=shift, textcoords="offset points", **{"fontsize": 7} | how)
 
 
 def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
@@ -131,8 +137,7 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
     place = -np.inf
     for k in np.argsort(heights):
         place = max(heights[k], place + 0.075)
-        axes.annotate(ends[k][1], (1.0, place), xycoords="axes fraction", xytext=(3, 0), textcoords="offset points",
-                      color=ends[k][2], va="center", fontsize=7, annotation_clip=False)  # fmt: skip
+        annotate(axes, ends[k][1], (1.0, place), (3, 0), xycoords="axes fraction", color=ends[k][2], va="center")
 
 
 def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:

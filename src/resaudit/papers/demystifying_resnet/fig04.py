@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.style import depth_axis, look, network_legend, panels
+from resaudit.papers.style import annotate, depth_axis, look, network_legend, panels
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -79,8 +79,7 @@ def _shade_unresolved(axes: Axes, limit: pd.Series) -> None:
     axes.fill_between([depths[0], *limit.index, depths[1]], edges, top, color="0.88", linewidth=0, zorder=0)
     axes.set_xlim(depths)
     axes.set_ylim(top=top)
-    axes.annotate("beyond double precision", (0.03, 5 * limit.max()), xycoords=("axes fraction", "data"), va="center",
-                  fontsize=7)  # fmt: skip
+    annotate(axes, "beyond double precision", (0.03, 5 * limit.max()), xycoords=axes.get_yaxis_transform(), va="center")
 
 
 def _plot_inset(axes: Axes, rows: pd.DataFrame) -> None:

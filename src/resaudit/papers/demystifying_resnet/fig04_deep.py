@@ -1,5 +1,7 @@
 """A figure of our own: Figure 4 to depth 1000, with the theoretical value."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -7,6 +9,7 @@ from matplotlib.figure import Figure
 from resaudit.datasets.moments import Moments
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet import fig04
+from resaudit.papers.style import annotate
 
 ABOVE = 2.0
 """The line in proportion to depth runs this factor above the orthogonal network's first value, clear of the curve."""
@@ -37,18 +40,17 @@ def plot(table: pd.DataFrame) -> Figure:
     axes = figure.axes[0]
     depths = np.array(sorted(table["depth"].unique()))
     known = table["theory"].dropna()
-    line = {"color": "0.3", "linewidth": 0.9, "zorder": 1}
-    said = {"textcoords": "offset points", "fontsize": 7, "color": "0.3"}
+    line: dict[str, Any] = {"color": "0.3", "linewidth": 0.9, "zorder": 1}
     if len(known):
         axes.axhline(known.iloc[0], linestyle="--", **line)
-        axes.annotate("Theorem 2 (zero weights)", (depths[0], known.iloc[0]), xytext=(-3, 5), **said)
+        annotate(axes, "Theorem 2 (zero weights)", (depths[0], known.iloc[0]), (-3, 5))
     orthogonal = table[(table["network"] == "orthogonal") & table["resolved"]]
     if len(orthogonal):
         first = orthogonal["depth"].min()
         start = ABOVE * orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
         axes.plot(depths, start * depths / first, linestyle=":", **line)
-        axes.annotate("∝ depth", (depths[-1], start * depths[-1] / first), xytext=(-14, 0), ha="right", **said)
+        annotate(axes, "∝ depth", (depths[-1], start * depths[-1] / first), (-14, 0), ha="right")
     runs = table.groupby("depth")["run"].nunique()
     for depth in runs.index[runs < runs.max()]:
-        axes.annotate(f"n = {runs[depth]}", (depth, known.max()), xytext=(0, 12), ha="center", **said)
+        annotate(axes, f"n = {runs[depth]}", (depth, 0.13), xycoords=axes.get_xaxis_transform(), ha="center")
     return figure

@@ -4,11 +4,12 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
-from resaudit.papers.style import line_look, network_legend, panels
+from resaudit.papers.style import annotate, line_look, network_legend, panels
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -43,21 +44,24 @@ def plot(table: pd.DataFrame) -> Figure:
 
 def _name_ends(axes: Axes) -> None:
     """Name the eigenvalues at the last points of the first network's curves."""
-    for line, name in zip(axes.get_lines(), (r"$|\lambda|_{\max}$", r"$|\lambda|_{(0.1)}$"), strict=False):
-        if len(line.get_xdata()):
-            x, y = line.get_xydata()[-1]
-            axes.annotate(name, (x, y), xytext=(0, 9), textcoords="offset points", color=line.get_color())
+    for (x, y), name in zip(
+        map(_points, axes.get_lines()), (r"$|\lambda|_{\max}$", r"$|\lambda|_{(0.1)}$"), strict=False
+    ):
+        if len(x):
+            annotate(axes, name, (x[-1], y[-1]), (0, 9), fontsize=8)
 
 
 def _shade_larger(axes: Axes) -> None:
     """Shade the losses at which the first network's mean is above another's."""
-    own, *others = (line.get_xydata() for line in axes.get_lines())
-    larger = np.zeros(len(own), dtype=bool)
-    for other in others:
-        larger |= own[:, 1] > interpolate(own[:, 0], *other.T)
+    (losses, own), *others = map(_points, axes.get_lines())
+    larger = np.any([own > interpolate(losses, *other) for other in others], axis=0) if others else own < 0
     if larger.any():
-        axes.fill_between(own[:, 0], 0, 1, where=larger, transform=axes.get_xaxis_transform(), color="0.88",
-                          linewidth=0, zorder=0)  # fmt: skip
-        name, place = axes.get_lines()[0].get_label(), (own[larger, 0].min(), 0.03)
-        axes.annotate(f"{name} larger", place, xycoords=axes.get_xaxis_transform(), xytext=(-3, 0),
-                      textcoords="offset points", ha="right", fontsize=7)  # fmt: skip
+        across = axes.get_xaxis_transform()
+        axes.fill_between(losses, 0, 1, where=larger, transform=across, color="0.88", linewidth=0, zorder=0)
+        name = f"{axes.get_lines()[0].get_label()} larger"
+        annotate(axes, name, (losses[larger].min(), 0.03), (-3, 0), xycoords=across, ha="right")
+
+
+def _points(line: Line2D) -> np.ndarray:
+    """Shape (2, points)."""
+    return np.asarray(line.get_xydata()).T

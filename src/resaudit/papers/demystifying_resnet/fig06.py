@@ -40,9 +40,10 @@ def plot(table: pd.DataFrame) -> Figure:
 def _plot_run(index: Axes, gradient: Axes, run: pd.DataFrame, network: str) -> None:
     """Index and gradient norm of one run, above each other, from epoch 1 on."""
     run, colour = run[run["epoch"] > 0], look(network)["color"]
+    peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
     for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
         axes.plot(run["epoch"], run[column], color=colour, marker=".")
-        axes.axvline(run["epoch"][run["gradient_norm"].idxmax()], color="0.45", linestyle=":", linewidth=0.9, zorder=0)
+        axes.axvline(peak, color="0.45", linestyle=":", linewidth=0.9, zorder=0)
         axes.set_xscale("log")
         axes.set_ylabel(name)
     index.set_title(f"{label(network)}, one run")

@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.final_losses import final_losses, plot_by_depth
-from resaudit.papers.style import plain_ticks
+from resaudit.papers.style import annotate, plain_ticks
 
 ZERO_OUTPUT = 0.5
 """The loss |y - 0|^2 / 2 for one-hot labels y."""
@@ -21,7 +21,6 @@ def plot(table: pd.DataFrame) -> Figure:
     figure = plot_by_depth(table, "final_loss", "final loss")
     axes = figure.axes[0]
     axes.axhline(ZERO_OUTPUT, color="0.3", linestyle=":", linewidth=0.9, zorder=0)
-    axes.annotate("output zero", (0, ZERO_OUTPUT), xycoords=axes.get_yaxis_transform(), xytext=(3, -3),
-                  textcoords="offset points", va="top", fontsize=7, color="0.3")  # fmt: skip
+    annotate(axes, "output zero", (0, ZERO_OUTPUT), (3, -3), xycoords=axes.get_yaxis_transform(), va="top")
     plain_ticks(axes, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
     return figure

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.style import panels
+from resaudit.papers.style import annotate, panels
 from resaudit.theory.records import SpherePath
 
 COLOURS = {"path": "#0072B2", "direct": "#D55E00", "obstacle": "0.35"}
@@ -32,8 +32,7 @@ def plot(table: pd.DataFrame) -> Figure:
         rows = table[table["kind"] == kind]
         right.plot(rows["step"] / rows["step"].max(), rows["nearest"], line, color=COLOURS[kind])
     right.axhline(rho / 2, color="0.25", linewidth=1.0)
-    right.annotate(rf"$\rho/2$,  $\rho$ = {rho:.2f}", (0.0, rho / 2), xytext=(0, 3), textcoords="offset points",
-                   fontsize=7)  # fmt: skip
+    annotate(right, rf"$\rho/2$,  $\rho$ = {rho:.2f}", (0.0, rho / 2), (0, 3))
     right.set_ylim(bottom=0)
     right.set_xlabel("share of the path")
     right.set_ylabel("distance to nearest data point")
@@ -56,10 +55,8 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
     for end, name, marker in ((0, "x", "s"), (-1, "y", "*")):
         x, y, _ = view @ points["path"][end]
         axes.plot(x, y, marker, color="black", markersize=8 if marker == "*" else 5, zorder=4)
-        axes.annotate(name, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8, zorder=4)
-    axes.plot(
-        [], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other data points, and all within $\rho/2$"
-    )
+        annotate(axes, name, (x, y), (5, 5), fontsize=8, zorder=4)
+    axes.plot([], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other data points; within $\rho/2$")
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02))

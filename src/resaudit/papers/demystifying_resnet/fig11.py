@@ -7,7 +7,7 @@ from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 
 from resaudit.networks.network import shortcut_depth_of
-from resaudit.papers.style import label, panels
+from resaudit.papers.style import annotate, label, panels
 from resaudit.theory.records import ZeroHessians
 
 CORNER = 3
@@ -90,7 +90,7 @@ def _plot_pattern(axes: Axes, names: np.ndarray, unit_depth: int) -> None:
     layers = len(names)
     axes.imshow(np.where(names == "", 0.0, np.where(names == "B", 0.3, 0.15)), cmap="Greys", vmin=0, vmax=1)
     for row, column in np.argwhere(names != ""):
-        axes.annotate(f"${names[row, column]}$", (column, row), ha="center", va="center", fontsize=8)
+        annotate(axes, f"${names[row, column]}$", (column, row), ha="center", va="center", fontsize=8)
     for layer in range(1, layers):
         is_unit = layer % unit_depth == 0
         for line in (axes.axhline, axes.axvline):

@@ -11,7 +11,7 @@ from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.style import depth_axis, look, network_legend, panels
+from resaudit.papers.style import annotate, depth_axis, look, network_legend, panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 from resaudit.training.rates import BestRate
 
@@ -52,9 +52,9 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
         losses.plot(mean.index * aside, mean, **style)
         losses.plot(rows["depth"] * aside, rows[column].clip(lower=LEAST_DRAWN), ".", color=style["color"],
                     markersize=2.5, alpha=0.5)  # fmt: skip
-        grid = table.loc[table["network"] == network, "learning_rate"]
+        tried = table.loc[table["network"] == network, "learning_rate"].nunique()
         choices = {depth * aside: choice for (name, depth), choice in best.items() if name == network}
-        _plot_rates(rates, choices, (grid.min(), grid.max()), style)
+        _plot_rates(rates, choices, tried, style)
     for axes in (losses, rates):
         axes.set_yscale("log")
         depth_axis(axes, depths)
@@ -65,20 +65,20 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
     return figure
 
 
-def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], grid: tuple[float, float], style: Any) -> None:
+def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], tried: int, style: Any) -> None:
     """Plot the rates shown, with bars over the tied ones.
 
     Where these span a decade or reach the grid's edge, the sweep does not determine the rate: its marker is open, and
-    no curve leads to it; where they are the whole grid, it is "any".
+    no curve leads to it; where they are all that were tried, it is "any".
     """
     open_marker = style | {"linestyle": "none", "markerfacecolor": "white"}
-    choices = {x: choice for x, choice in choices.items() if choice.shown is not None}
-    determined = {x: c.shown for x, c in choices.items() if not c.at_edge and c.tied[-1] < 10 * c.tied[0]}
-    for x, choice in choices.items():
+    shown = {x: choice.shown for x, choice in choices.items() if choice.shown is not None}
+    determined = {x: r for x, r in shown.items() if not (c := choices[x]).at_edge and c.tied[-1] < 10 * c.tied[0]}
+    for x, rate in shown.items():
+        choice = choices[x]
         axes.plot([x, x], [choice.tied[0], choice.tied[-1]], color=style["color"], linewidth=0.8, alpha=0.6)
-        if (choice.tied[0], choice.tied[-1]) == grid:
-            axes.annotate("any", (x, choice.tied[-1]), xytext=(0, 2), textcoords="offset points", fontsize=7,
-                          ha="center", va="bottom", rotation=90, color=style["color"])  # fmt: skip
+        if len(choice.tied) == tried:
+            annotate(axes, "any", (x, choice.tied[-1]), (0, 2), ha="center", rotation=90, color=style["color"])
         elif x not in determined:
-            axes.plot(x, choice.shown, **open_marker)
+            axes.plot(x, rate, **open_marker)
     axes.plot(list(determined), list(determined.values()), **style)

@@ -64,14 +64,15 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (along, ends, rates) = panels("abc", 2.7, width_ratios=[1.15, 1, 1])
     last, depths = table["epoch"].max(), sorted(table["depth"].unique())
     best = best_rates(table[table["epoch"] == last], "excess_loss")
-    mean = at_shown_rate(table, best).groupby(["network", "depth", "epoch"])["excess_loss"].mean()
+    shown = at_shown_rate(table, best)
+    means = shown.pivot_table(index=["depth", "epoch"], columns="network", values="excess_loss")
+    ratios = means.div(means[BESIDE], axis="index")
     others = [network for network in table["network"].unique() if network != BESIDE]
     for depth, colour in zip(depths, colours_of(depths), strict=True):
-        ratio = (mean.get((OURS, depth)) / mean.get((BESIDE, depth))).loc[1:]
+        ratio = ratios.loc[depth, OURS].loc[1:].dropna()
         along.plot(ratio.index, ratio, color=colour, label=f"{depth}")
     for network in others:
-        final = mean[network] / mean[BESIDE]
-        ends.plot(final.xs(last, level="epoch"), **look(network))
+        ends.plot(ratios.xs(last, level="epoch")[network], **look(network))
         chosen = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
         known = {d: own / other for d, (own, other) in chosen.items() if own and other}
         rates.plot(list(known), list(known.values()), **look(network))

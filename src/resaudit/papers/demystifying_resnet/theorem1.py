@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.papers.demystifying_resnet.theorems import measurements_table, statements_panel
-from resaudit.papers.style import panels
+from resaudit.papers.style import annotate, panels
 from resaudit.theory.records import Measurements
 
 NORMS = "theorem 1, eq. 7: largest Frobenius norm by units"
@@ -54,5 +54,4 @@ def _guide(axes: Axes, rows: pd.DataFrame) -> None:
     lowest = 0.75 * float((rows["value"] * np.sqrt(rows["units"])).min())
     units = np.array([rows["units"].min(), rows["units"].max()])
     axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=0.9)
-    axes.annotate(r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), xytext=(-16, -2), color="0.4",
-                  textcoords="offset points", ha="right", fontsize=7)  # fmt: skip
+    annotate(axes, r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")

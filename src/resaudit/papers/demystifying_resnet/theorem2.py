@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.papers.demystifying_resnet.theorems import measurements_table, statements_panel, with_depth
-from resaudit.papers.style import depth_axis, label_ends, look, panels
+from resaudit.papers.style import annotate, depth_axis, label_ends, look, panels
 from resaudit.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
@@ -41,10 +41,8 @@ def plot(table: pd.DataFrame) -> Figure:
     axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,\ldots$ of the Hessian at zero")
     label_ends(axes, ends)
     if len(ends) == len(LEAST):
-        (largest, _, _), (least, _, _) = ends
-        axes.annotate(
-            f"× {largest / least:.0f}", (axes.get_xlim()[1], np.sqrt(largest * least)), ha="right", fontsize=7
-        )
+        (above, _, _), (below, _, _) = ends
+        annotate(axes, f"× {above / below:.0f}", (axes.get_xlim()[1], np.sqrt(above * below)), ha="right")
     axes.legend(handles=[Line2D([], [], **look(network) | {"linestyle": "none"}) for network in networks])
     return figure
 

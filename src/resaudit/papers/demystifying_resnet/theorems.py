@@ -31,7 +31,7 @@ def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
     names = stated["property"].map(_in_print)
     shares = (stated["error"] / stated["tolerance"]).groupby(names, sort=False)
     rows = [("statement", "cases", "error / bound")]
-    rows += [(str(name), f"{cases}", _share(shares.max()[name])) for name, cases in shares.count().items()]
+    rows += [(str(name), f"{len(errors)}", _share(errors.max())) for name, errors in shares]
     axes.set_axis_off()
     axes.set_ylim(len(rows) - 0.5, -0.5)
     for place, row in enumerate(rows):
