@@ -126,7 +126,7 @@ def test_fig11_names_equal_blocks_and_draws_the_first() -> None:
     two, block_of_two, one, block_of_one, _ = fig11.plot(table).axes
     assert block_of_two.images[0].get_array().tolist() == [[-3]]
     assert block_of_one.images[0].get_array().tolist() == [[2]]
-    assert {text.get_position(): text.get_text() for text in two.texts} == {(0, 1): "$A$", (1, 0): "$?$"}, "3 is not -3"
+    assert {text.xy: text.get_text() for text in two.texts} == {(0, 1): "$A$", (1, 0): "$?$"}, "3 is not -3"
     assert [text.get_text() for text in one.texts] == ["$B$", "$A^T$", "$A$", "$B$"]
     assert [text.get_text() for text in two.get_xticklabels()] == ["$W^{1,1}$", "$W^{1,2}$"]
     assert [text.get_text() for text in one.get_xticklabels()] == ["$W^{1,1}$", "$W^{2,1}$"]

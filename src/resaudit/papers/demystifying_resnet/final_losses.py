@@ -51,7 +51,7 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
         mean = rows.groupby("depth")[column].mean()
         losses.plot(mean.index * aside, mean, **style)
         losses.plot(rows["depth"] * aside, rows[column].clip(lower=LEAST_DRAWN), ".", color=style["color"],
-                    markersize=2.5, alpha=0.5)  # fmt: skip
+                    markersize=3.5, markeredgewidth=0, alpha=0.5)  # fmt: skip
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
         choices = {depth * aside: choice for (name, depth), choice in best.items() if name == network}
         _plot_rates(rates, choices, tried, style)
