@@ -23,6 +23,7 @@ from resaudit.papers.demystifying_resnet import (
     fig06,
     fig07,
     fig08,
+    shortcut_depths,
 )
 from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.training.trajectory import Trajectory
@@ -392,3 +393,17 @@ def test_fig03_draws_a_panel_for_each_network_and_one_colour_a_depth() -> None:
     drawn = {curve.get_label(): curve.get_color() for curve in right.get_lines()[:2]}
     assert drawn == {depth: colours[depth] for depth in ("4", "16")}
     assert [text.get_text() for text in right.texts] == ["depth 4", "depth 16"]
+
+
+def test_shortcut_depths_draws_curves_of_the_greatest_depth_and_final_losses_of_all() -> None:
+    rows = [
+        (network, depth, 0.1, run, epoch, depth * (4.0 - epoch))
+        for network in ("2-shortcut", "3-shortcut")
+        for depth in (12, 24)
+        for run in (0, 1)
+        for epoch in (0, 1, 2)
+    ]
+    columns = ["network", "depth", "learning_rate", "run", "epoch", "excess_loss"]
+    along, losses, _ = shortcut_depths.plot(pd.DataFrame(rows, columns=columns)).axes
+    assert [line.get_ydata().tolist() for line in along.get_lines()[:2]] == [[72, 48]] * 2
+    assert losses.get_lines()[0].get_ydata().tolist() == [24, 48]

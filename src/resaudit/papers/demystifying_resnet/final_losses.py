@@ -37,11 +37,19 @@ def final_losses(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
-    """a: a column's mean at the rates shown, with every run as a point. b: these rates.
+    """a: a column's mean at the rates shown, with every run as a point. b: these rates."""
+    figure, (losses, rates) = panels("ab", 2.7)
+    plot_losses_and_rates(losses, rates, table, column)
+    losses.set_ylabel(meaning)
+    network_legend(figure, table["network"].unique())
+    return figure
+
+
+def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column: str) -> None:
+    """Plot a column of final losses, and the best rates, by depth.
 
     Networks stand side by side at a depth. Runs below :data:`LEAST_DRAWN` are drawn at it.
     """
-    figure, (losses, rates) = panels("ab", 2.7)
     networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
     best = best_rates(table, column)
     shown = at_shown_rate(table, best)
@@ -59,10 +67,7 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
         axes.set_yscale("log")
         depth_axis(axes, depths)
     rates.margins(y=0.1)
-    losses.set_ylabel(meaning)
     rates.set_ylabel("best learning rate")
-    network_legend(figure, networks)
-    return figure
 
 
 def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], tried: int, style: Any) -> None:
