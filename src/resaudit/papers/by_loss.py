@@ -81,4 +81,5 @@ def plot_against_loss(axes: "Axes", rows: pd.DataFrame, column: str, style: Mapp
 def loss_axis(axes: "Axes") -> None:
     """Distance to the optimal loss on a logarithmic axis; training goes from right to left."""
     axes.set_xscale("log")
+    axes.tick_params(axis="x", which="minor", labelbottom=False)
     axes.set_xlabel(r"$\leftarrow$ training      loss $-$ optimal loss")
