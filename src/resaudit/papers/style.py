@@ -113,10 +113,10 @@ def panels(layout: str = "a", height: float = 2.5, **grid: Any) -> tuple[Figure,
     return figure, [mosaic[letter] for letter in sorted(mosaic)]
 
 
-def network_legend(figure: Figure, networks: Iterable[str], extra: Sequence[Line2D] = (), markers: bool = True) -> None:
+def network_legend(figure: Figure, networks: Iterable[str], markers: bool = True) -> None:
     """One legend of all panels, above them."""
     looks = look if markers else line_look
-    handles = [*(Line2D([], [], **looks(network)) for network in networks), *extra]
+    handles = [Line2D([], [], **looks(network)) for network in networks]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.4)
 
 

@@ -56,7 +56,9 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
         x, y, _ = view @ points["path"][end]
         axes.plot(x, y, marker, color="black", markersize=8 if marker == "*" else 5, zorder=4)
         annotate(axes, name, (x, y), (5, 5), fontsize=8, zorder=4)
-    axes.plot([], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other data points; within $\rho/2$")
+    axes.plot(
+        [], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other data points; shaded: within $\rho/2$"
+    )
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02))
