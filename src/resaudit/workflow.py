@@ -57,6 +57,18 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
     return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
 
 
+def check_config_once(arguments: Sequence[str]) -> None:
+    """Check that ``--config`` is given at most once: Snakemake keeps only the last one.
+
+    Raises:
+        ResauditError: it is given more than once.
+    """
+    if sum(argument.split("=")[0] in ("--config", "-C") for argument in arguments) > 1:
+        raise ResauditError(
+            "--config is given twice; write it once, with all keys after it: --config scale=paper seed=2"
+        )
+
+
 def _as_hydra(value: Any) -> str:
     """A YAML value in Hydra's override syntax."""
     if isinstance(value, Mapping):

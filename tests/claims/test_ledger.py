@@ -60,7 +60,7 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("within_factor: 1.1", "at_least: 2, at_most: 1", "has at_least 2.0 above at_most 1.0"),
         ("networks: [2-shortcut], column", "networks: [], column", "networks is empty; give at least one"),
         ("networks: [2-shortcut], column", "networks: [2], column", "networks[0] is 2; allowed: a valid string"),
-        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", "networks is '2-shortcut'; allowed: a valid list"),
+        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", "networks is '2-shortcut'; allowed: a list, as"),
         ("networks: [2-shortcut], column: condition_number, ", "networks: [2-shortcut], ", "constant.column is missing; give it"),
         ("column: condition_number, within", 'column: "a\\nb", within', "constant.column is 'a\\nb'; allowed: text in one line"),
         ("others: [orthogonal, xavier], column", "others: [], column", "others is empty; give at least one"),

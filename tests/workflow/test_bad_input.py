@@ -51,7 +51,7 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["explain", "fig99"], 1, "unknown figure 'fig99'; known: "),
+        (["explain", "fig99"], 1, "unknown figure 'fig99'; allowed: "),
         (["run", "train/nothing-depth4"], 1, "no job 'train/nothing-depth4' in results; jobs are planned by"),
         (["run", "nothing"], 1, "no job 'nothing' in results; jobs are planned by 'snakemake -n'"),
         (["list", "dataset=cifar99"], 1, "unknown dataset 'cifar99'"),

@@ -13,6 +13,7 @@ from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.workflow import (
     JobsOfRules,
+    check_config_once,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
@@ -22,6 +23,7 @@ from resaudit.workflow import (
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
+    check_config_once(sys.argv)
     JOBS = JobsOfRules(overrides_from(config), Path(workflow.basedir) / "config", workflow.is_main_process)
     check_kernels(JOBS.plan)
     JOBS.write_plan()

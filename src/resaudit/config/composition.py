@@ -1,11 +1,11 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.config.models.Config`, one figure at a time."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,15 @@ from yaml import YAMLError
 
 from resaudit.claims.claim import Claim, read_claim
 from resaudit.config.models import CONTROL, Config, Figure, Run
-from resaudit.config.overrides import OF_FIGURES, Override, of_figure, parsed, powers_of_ten, set_in
+from resaudit.config.overrides import OF_FIGURES, Override, of_figure, parsed, set_in, with_full_keys
 from resaudit.datasets.dataset import Dataset
-from resaudit.errors import ResauditError
+from resaudit.errors import ResauditError, suggestion
+from resaudit.experiments.experiment import experiments_of
 from resaudit.schema import validated
 
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
-SECTIONS = (*Run.model_fields, *OF_FIGURES, "figure", "claims")
+SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
 
 
 def config_folder() -> Path:
@@ -46,8 +47,8 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     """Compose and validate the configuration.
 
     Args:
-        overrides: Hydra overrides, such as ``scale=paper``; for a figure's protocol they take precedence over the
-            scale.
+        overrides: Hydra overrides, such as ``scale=paper``, ``fig07.runs=3`` for one figure or ``protocol.runs=3`` for
+            all chosen ones that have the key; for a protocol they take precedence over the scale.
         folder: of the configuration files; default :func:`config_folder`.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
 
@@ -55,15 +56,13 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
         ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
     folder = (folder or config_folder()).resolve()
-    given = parsed(overrides)
-    for override in given:
-        if override.key.split(".")[0] not in SECTIONS:
-            raise ResauditError(f"unknown configuration key {override.key!r}; allowed: {', '.join(sorted(SECTIONS))}")
-    run = _run(folder, given)
     known = list(files_of_figures(folder))
-    _check_figures_named(given, known)
+    given = with_full_keys(parsed(overrides), known)
+    _check_sections(given, known)
+    run = _run(folder, given)
     claims = {} if only is not None else _claims(folder, given, known)
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
+    _check_protocol_keys(given, figures, run)
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
@@ -144,14 +143,38 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
         given.setdefault(section, composed[section])
     reductions = [given.get("scales", {}).get(scale)]
     reductions += [given.get("variant_scales", {}).get(scale)] if run.variant is not None else []
-    # Merged inside the root: an interpolation may name its settings.
-    composed.figure = OmegaConf.merge(given, *({"protocol": reduced} for reduced in reductions if reduced))
-    tree: DictConfig = composed.figure
+    protocol = given.setdefault("protocol", {})
+    for reduced in reductions:
+        for key, value in (reduced or {}).items():
+            protocol[key] = value
     for override in overrides:
-        if not override.chooses and (override.own or tree.get(override.key.split(".")[0]) is not None):
-            set_in(tree, override, f"figure.{name.replace('/', '.')}." if override.own else "")
-            _set_for_all_networks(tree, override)
-    return tree
+        if not override.chooses and (override.own or _concerns(override, given, name, run)):
+            set_in(given, override, f"figure.{name.replace('/', '.')}." if override.own else "")
+            _set_for_all_networks(given, override)
+    return given
+
+
+def _concerns(override: Override, tree: DictConfig, name: str, run: Run) -> bool:
+    """Whether a setting of all figures is one of this figure's."""
+    section, *keys = override.key.split(".")
+    if section != "protocol":
+        return tree.get(section) is not None
+    experiment = experiments_of(name.split("/")[0]).get(str(tree.get("experiment")))
+    return _is_chosen(name, run) and experiment is not None and keys[0] in experiment.model_fields
+
+
+def _is_chosen(name: str, run: Run) -> bool:
+    return not run.figures or name in run.figures or name.split("/")[1] in run.figures
+
+
+def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure], run: Run) -> None:
+    """Check that each ``protocol.KEY`` is a key of at least one chosen figure."""
+    protocols = [type(figure.protocol) for name, figure in figures.items() if _is_chosen(name, run)]
+    known = sorted({key for protocol in protocols for key in protocol.model_fields})
+    for override in given:
+        section, _, key = override.key.partition(".")
+        if section == "protocol" and key.split(".")[0] not in known:
+            raise ResauditError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
 
 
 def _set_for_all_networks(tree: DictConfig, override: Override) -> None:
@@ -183,13 +206,21 @@ def _check_variants(config: Config, whole: bool) -> None:
         raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
 
 
-def _check_figures_named(given: Sequence[Override], known: Sequence[str]) -> None:
+def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
+    """Check that every override begins with a known section, or figure."""
     for override in given:
         section, *names = override.key.split(".")
-        if section == "figure" and "/".join(names[:2]) not in known:
+        if section not in SECTIONS:
+            papers = {name.split("/")[0] for name in figures}
+            protocols = [kind.model_fields for paper in papers for kind in experiments_of(paper).values()]
+            meant = f"; did you mean protocol.{section} (all figures), or FIGURE.{section} (one)?"
+            near = suggestion(section, sorted([*SECTIONS, *(name.split("/")[1] for name in figures if names)]))
             raise ResauditError(
-                f"unknown figure {'/'.join(names[:2])!r} in {override.text!r}; known: {', '.join(known)}"
+                f"unknown configuration key {override.key!r}{meant if any(section in p for p in protocols) else near}"
             )
+        if section == "figure" and "/".join(names[:2]) not in figures:
+            wanted = "/".join(names[:2])
+            raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
 
 
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
@@ -249,18 +280,12 @@ def _files(folder: Path, figure: str | None) -> list[Path]:
 # Variants compose the same files many times.
 @lru_cache(maxsize=256)
 def _compose_once(folder: Path, figure: str | None, choices: tuple[str, ...], _state: Any) -> DictConfig:
-    _register()
     paper, _, name = (figure or "").partition("/")
     mount = [f"+paper/{paper}@figure={name}"] if figure else []
     with initialize_config_dir(str(folder), version_base="1.3"):
         composed = compose("config", [*mount, *choices])
     OmegaConf.set_struct(composed, False)
     return composed
-
-
-@cache
-def _register() -> None:
-    OmegaConf.register_new_resolver("powers_of_ten", powers_of_ten, replace=True)
 
 
 @contextmanager
