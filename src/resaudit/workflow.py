@@ -65,7 +65,7 @@ def check_config_once(arguments: Sequence[str]) -> None:
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in arguments) > 1:
         raise ResauditError(
-            "--config is given twice; write it once, with all keys after it: --config scale=paper seed=2"
+            "--config is given twice; give it once, with all keys: --config scale=paper seed=2"
         )
 
 

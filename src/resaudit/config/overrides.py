@@ -87,7 +87,7 @@ def _check_form(override: Override) -> None:
 
 
 def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> list[Override]:
-    """Overrides in which ``fig07.runs`` became ``figure.<paper>.fig07.protocol.runs``, ``fig07.seed`` ``figure.….seed``.
+    """Overrides with full keys: for ``fig07.runs`` ``figure.<paper>.fig07.protocol.runs``, for ``fig07.seed`` likewise.
 
     Args:
         overrides: all.

@@ -66,7 +66,7 @@ class Grid(Model):
     def _ends_at_a_number(self) -> Self:
         if not 0 <= self._steps < MOST_OF_A_GRID:
             raise ValueError(
-                f"gives no number or more than {MOST_OF_A_GRID}; allowed: from <= to, and fewer per_decade"
+                f"gives none or over {MOST_OF_A_GRID} numbers; allowed: from <= to, and fewer per_decade"
             )
         if abs(self._steps - round(self._steps)) > 0.05:
             nearest = self.numbers()[-1]
