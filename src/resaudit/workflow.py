@@ -64,9 +64,7 @@ def check_config_once(arguments: Sequence[str]) -> None:
         ResauditError: it is given more than once.
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in arguments) > 1:
-        raise ResauditError(
-            "--config is given twice; give it once, with all keys: --config scale=paper seed=2"
-        )
+        raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
 
 
 def _as_hydra(value: Any) -> str:

@@ -24,6 +24,7 @@ from resaudit.config.models import Assumption, Config, Figure, Tolerance, Varian
 from resaudit.config.overrides import OF_FIGURES
 from resaudit.datasets.dataset import Dataset
 from resaudit.experiments.experiment import experiments_of
+from resaudit.explain import explain_figure
 from resaudit.experiments.networks import RunsAt
 from resaudit.experiments.rate_sweep import PerNetwork
 from resaudit.experiments.theorems import Activations
@@ -32,7 +33,7 @@ from resaudit.jobs.report import Report
 from resaudit.plan.job import Execution
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import claims_sha256, explain
+from resaudit.plan.words import claims_sha256
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"
@@ -192,7 +193,7 @@ def planned(given: list[str], folder: Path) -> Config | None:
         assert cost.threads in (1, 2)
     for name, part in plan.figures.items():
         assert draw_job(part.figure, part.figure, config).key
-        assert all(len(line.strip("\n").splitlines()) <= 1 for line in explain(plan, part.figure, name))
+        assert all(len(line.strip("\n").splitlines()) <= 1 for line in explain_figure(plan, part.figure, name))
     assert Report(config, tuple(given)).key
     assert claims_sha256(config, PAPER)
     return config

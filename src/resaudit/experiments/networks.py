@@ -65,9 +65,7 @@ class Grid(Model):
     @model_validator(mode="after")
     def _ends_at_a_number(self) -> Self:
         if not 0 <= self._steps < MOST_OF_A_GRID:
-            raise ValueError(
-                f"gives none or over {MOST_OF_A_GRID} numbers; allowed: from <= to, and fewer per_decade"
-            )
+            raise ValueError(f"gives none or over {MOST_OF_A_GRID} numbers; allowed: from <= to, and fewer per_decade")
         if abs(self._steps - round(self._steps)) > 0.05:
             nearest = self.numbers()[-1]
             raise ValueError(f"has to {self.to:.3g}, between two of its numbers; the nearest is {nearest:.3g}")
