@@ -20,6 +20,17 @@ rule all:
         FILES.figures / "audit.html",
 
 
+# `snakemake fig04` draws one figure.
+for short in dict.fromkeys(name.split("/")[1] for name in PLAN.figures):
+
+    rule:
+        name:
+            short
+        input:
+            [figure_files(name) for name in PLAN.figures if name.endswith(f"/{short}")],
+        localrule: True
+
+
 include: "workflow/rules/data.smk"
 include: "workflow/rules/jobs.smk"
 include: "workflow/rules/figures.smk"

@@ -1,9 +1,10 @@
 """Helpers of the Snakefile: ``--config`` as Hydra overrides, checks before the first job, one run per folder."""
 
+import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from pathlib import Path
@@ -19,12 +20,14 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
+from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import write_job
-from resaudit.plan.job import Job
+from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
 from resaudit.runtime.locks import hold
+from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
 
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
@@ -126,6 +129,7 @@ class JobsOfRules:
         self.files.check_writable()
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
         self._found: dict[tuple[str, ...], Job] = {}
+        self._costs: dict[str, Cost] = {}
 
     def write_plan(self) -> None:
         """Write the plan files of all configured figures."""
@@ -168,7 +172,19 @@ class JobsOfRules:
         """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._folder, list(self.plan.figures))
 
+    def seconds_left(self, dag: Any, at_once: int) -> float:
+        """Estimated seconds of the jobs that Snakemake has still to run.
+
+        Args:
+            dag: Snakemake's graph of jobs.
+            at_once: cores, or jobs in a cluster's queue.
+        """
+        left = {job: job.params.get("job") for job in dag.needrun_jobs()}
+        costs = {job: self._costs[key] for job, key in left.items() if key}
+        return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once)
+
     def _planned(self, job: Job) -> Job:
+        self._costs[job.key] = job.cost(self.execution)
         if self._writes:
             write_job(job, self.execution, self.files.results)
         return job
@@ -190,6 +206,42 @@ def check_kernels(plan: Plan) -> None:
     for reason in sorted(reasons):
         slow = "on a CPU networks with ReLUs train some five times slower here"
         print(f"resaudit: warning: {slow}: {reason}", file=sys.stderr)
+
+
+class ReadableLog(logging.Filter):
+    """Shorten Snakemake's log: count lists of files, and show progress in minutes left, not in per cent of the jobs.
+
+    Args:
+        seconds_left: of the jobs that are not done.
+    """
+
+    def __init__(self, seconds_left: Callable[[], float]) -> None:
+        super().__init__()
+        self._seconds_left = seconds_left
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change a record in place; none is dropped."""
+        values = vars(record)
+        if values.get("event") in ("job_info", "job_error"):
+            for key in ("input", "output"):
+                first, *others = values[key] or [""]
+                values[key] = [f"{first} and {len(others)} more"] if others else values[key]
+        elif values.get("event") == "progress":
+            done = f"{values['done']} of {values['total']} jobs done"
+            left = f", {in_minutes(self._seconds_left())} left" if values["done"] < values["total"] else ""
+            values |= {"event": None, "msg": done + left}
+        return True
+
+
+def verdicts_in_words(audit: Path) -> str:
+    """The counts of verdicts, and where the page is.
+
+    Args:
+        audit: ``audit.json``, beside the page.
+    """
+    counts = [paper["counts"] for paper in read_json(audit)["papers"]]
+    words = ", ".join(f"{sum(count[verdict] for count in counts)} {verdict}" for verdict in counts[0])
+    return f"claims: {words}; open {audit.with_suffix('.html')}"
 
 
 @contextmanager

@@ -24,10 +24,10 @@ from resaudit.config.models import Assumption, Config, Figure, Tolerance, Varian
 from resaudit.config.overrides import OF_FIGURES
 from resaudit.datasets.dataset import Dataset
 from resaudit.experiments.experiment import experiments_of
-from resaudit.explain import explain_figure
 from resaudit.experiments.networks import RunsAt
 from resaudit.experiments.rate_sweep import PerNetwork
 from resaudit.experiments.theorems import Activations
+from resaudit.explain import explain_figure
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.report import Report
 from resaudit.plan.job import Execution

@@ -1,6 +1,5 @@
-"""What `resaudit explain` says. Oracle: the configuration. Sees keys that nobody can set, and lines too long to read."""
+"""What `resaudit explain` says. Oracle: the configuration. Sees keys that nobody can set and long lines."""
 
-import os
 from pathlib import Path
 
 import pytest
@@ -69,7 +68,7 @@ def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkey
     assert "jobs: 7: 1 fetch, 1 whiten, 2 theorem, 2 draw, 1 report" in before
     whiten = next(job for job in plan.jobs.values() if job.kind == "whiten")
     for file in whiten.written(Path("results")):
-        os.makedirs(file.parent, exist_ok=True)
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
     after = "\n".join(explain.explain_run(plan))
     assert ("done: 0," in before, "done: 1," in after) == (True, True)

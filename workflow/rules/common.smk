@@ -6,6 +6,7 @@ from pathlib import Path
 from resaudit.config.models import CONTROL
 from resaudit.papers.formats import FORMATS
 from resaudit.plan.code import code_sha256
+from resaudit.plan.duration import in_minutes
 from resaudit.plan.files import kind_named, plan_file
 from resaudit.plan.layout import Layout
 from resaudit.plan.plans import evidence_figures
@@ -13,12 +14,14 @@ from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.workflow import (
     JobsOfRules,
+    ReadableLog,
     check_config_once,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
     hold_lock,
     overrides_from,
+    verdicts_in_words,
 )
 
 with errors_in_one_line():
@@ -54,6 +57,17 @@ onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
         sweep(RESULTS, FILES.figures)
+    at_once = workflow.nodes or workflow.cores
+    seconds_left = lambda: JOBS.seconds_left(workflow.dag, at_once)
+    logger.addFilter(ReadableLog(seconds_left))
+    logger.info(
+        f"estimated: {in_minutes(seconds_left())} on {at_once} {'cluster jobs at once' if workflow.nodes else 'cores'}"
+    )
+
+
+onsuccess:
+    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+        logger.info(verdicts_in_words(FILES.figures / "audit.json"))
 
 
 def job(rule, wildcards):

@@ -133,7 +133,7 @@ def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Fig
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> DictConfig:
     """A figure's section with its data and seed, reduced by its scale, with overrides applied."""
     composed = _composed(folder, name, _choices(overrides))
-    given, scale = composed.figure, run.scale.name
+    given: DictConfig = composed.figure
     if any(override.chooses and override.own for override in overrides):
         given.pop("dataset", None)
     elif isinstance(given.get("dataset"), str):
@@ -141,8 +141,8 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
         given.dataset = _composed(folder, None, (f"dataset={given.dataset}",)).dataset
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
-    reductions = [given.get("scales", {}).get(scale)]
-    reductions += [given.get("variant_scales", {}).get(scale)] if run.variant is not None else []
+    reductions = [given.get("scales", {}).get(run.scale.name)]
+    reductions += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
     protocol = given.setdefault("protocol", {})
     for reduced in reductions:
         for key, value in (reduced or {}).items():
