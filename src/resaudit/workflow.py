@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -188,6 +189,24 @@ class JobsOfRules:
         if self._writes:
             write_job(job, self.execution, self.files.results)
         return job
+
+
+def check_modules(plan: Plan) -> None:
+    """Check before any job that every chosen figure has a module.
+
+    Raises:
+        ResauditError: one has not.
+    """
+    for name in plan.figures:
+        try:
+            found = find_spec(f"resaudit.papers.{name.replace('/', '.')}")
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            raise ResauditError(
+                f"config/paper/{name}.yaml has no module src/resaudit/papers/{name}.py; "
+                "write it, with table(results) and plot(table)"
+            )
 
 
 def check_kernels(plan: Plan) -> None:

@@ -80,6 +80,10 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("plain-condition-explodes:", "depth-invariant-condition:", "duplicate key depth-invariant-condition"),
         ("statement: At", "statment: At", "depth-invariant-condition has an unknown key 'statment'; allowed: statement, where"),
         ("depth-invariant-condition:\n", "depth-invariant-condition: [\n", "claims"),
+        ("networks: [2-shortcut], column", "networks: [2-shortcutt], column", "depth-invariant-condition.checks.constant has the network '2-shortcutt', which fig04 has not; did you mean 2-shortcut?"),
+        ("column: condition_number, within", "column: condition_nmber, within", "has the column 'condition_nmber', which fig04 has not; did you mean condition_number?"),
+        ("within_factor: 1.1", "epochs: [0.5], within_factor: 1.1", "has the column 'epoch', which fig04 has not; allowed: condition_number, depth"),
+        ("kind: empirical", "kind: anecdotal", "config/paper/demystifying_resnet/claims.yaml: depth-invariant-condition.kind is 'anecdotal'"),
     ],
 )  # fmt: skip
 def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: str) -> None:
@@ -87,6 +91,10 @@ def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: s
         load(folder=with_entry(config, old, new))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_networks_that_a_user_leaves_out_are_no_error() -> None:
+    load(["fig04.networks=[xavier]"])
 
 
 def test_the_claims_side_may_be_a_single_number(config: Path) -> None:

@@ -285,6 +285,26 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: s
     assert said in str(refusal.value)
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "said"),
+    [
+        ("title: Final losses", "titel: Final losses", "figure.demystifying_resnet.fig07 has an unknown key 'titel'"),
+        ("  runs: 10", "  runs: ten", "protocol.runs is 'ten'; allowed: a valid integer"),
+        ("  - _trained", "  - _traind", "In 'paper/demystifying_resnet/fig07': Could not load"),
+        ("protocol:", "protocol: [", "while parsing a flow sequence"),
+    ],
+)
+def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    file = folder / "paper" / "demystifying_resnet" / "fig07.yaml"
+    file.write_text(file.read_text(encoding="utf-8").replace(right, wrong, 1), encoding="utf-8")
+    with pytest.raises(ResauditError) as refusal:
+        load(folder=folder)
+    assert str(refusal.value).startswith(f"config/paper/demystifying_resnet/fig07.yaml: {said}")
+    assert "provider" not in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
 def test_figures_are_found_by_short_and_full_name() -> None:
     config: Config = load()
     assert config.resolve_figure("fig04") == config.resolve_figure("demystifying_resnet/fig04")

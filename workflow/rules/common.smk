@@ -18,6 +18,7 @@ from resaudit.workflow import (
     check_config_once,
     check_installed_from,
     check_kernels,
+    check_modules,
     errors_in_one_line,
     hold_lock,
     overrides_from,
@@ -28,6 +29,7 @@ with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
     check_config_once(sys.argv)
     JOBS = JobsOfRules(overrides_from(config), Path(workflow.basedir) / "config", workflow.is_main_process)
+    check_modules(JOBS.plan)
     check_kernels(JOBS.plan)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()

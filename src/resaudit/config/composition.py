@@ -60,9 +60,9 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     given = with_full_keys(parsed(overrides), known)
     _check_sections(given, known)
     run = _run(folder, given)
-    claims = {} if only is not None else _claims(folder, given, known)
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     _check_protocol_keys(given, figures, run)
+    claims = {} if only is not None else _claims(folder, given, known, run)
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
@@ -115,6 +115,24 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
 
 def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
     overrides, where = of_figure(given, name), f"figure.{name.replace('/', '.')}"
+    with _naming(folder / "paper" / f"{name}.yaml", where, overrides):
+        return _validated(folder, name, overrides, run, where)
+
+
+@contextmanager
+def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[None]:
+    """Name the file of a section in an error, unless overrides or another file may be wrong."""
+    try:
+        yield
+    except ResauditError as error:
+        if overrides or str(error).startswith(OF_FIGURES):
+            raise
+        raise ResauditError(
+            f"config/paper/{file.parent.name}/{file.name}: {str(error).removeprefix(where + '.')}"
+        ) from error
+
+
+def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
     with _one_line_errors(where):
         tree = _figure_tree(folder, name, overrides, run)
         changes = [] if run.variant is None else _overrides_of_variant(tree, run.variant)
@@ -223,21 +241,50 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
             raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
 
 
-def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
+def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str], run: Run) -> dict[str, dict[str, Claim]]:
     scales = sorted(file.stem for file in folder.glob("scale/*.yaml"))
     found: dict[str, dict[str, Claim]] = {}
     for file in sorted(folder.glob("paper/*/claims.yaml")):
         paper = file.parent.name
-        with _one_line_errors():
-            tree = OmegaConf.create({"claims": {paper: OmegaConf.load(file)}})
-            for override in given:
-                if override.key.startswith(f"claims.{paper}."):
-                    set_in(tree, override)
-            plain: Any = OmegaConf.to_container(tree, resolve=True)
-        found[paper] = {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
-        for name, claim in found[paper].items():
-            _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
+        overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
+        with _naming(file, f"claims.{paper}", overrides):
+            found[paper] = _claims_in(file, paper, overrides)
+            for name, claim in found[paper].items():
+                _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
+                if not claim.not_yet:
+                    trees = [_unset(folder, f"{paper}/{claim.evidence}", run, scale) for scale in claim.needs.scales]
+                    _check_names(f"claims.{paper}.{name}", claim, trees)
     return found
+
+
+def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
+    with _one_line_errors():
+        tree = OmegaConf.create({"claims": {paper: OmegaConf.load(file)}})
+        for override in overrides:
+            set_in(tree, override)
+        plain: Any = OmegaConf.to_container(tree, resolve=True)
+    return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
+
+
+def _unset(folder: Path, name: str, run: Run, scale: str) -> DictConfig:
+    """A figure's section at a scale, without overrides."""
+    return _figure_tree(
+        folder, name, (), run.model_copy(update={"scale": run.scale.model_copy(update={"name": scale})})
+    )
+
+
+def _check_names(where: str, claim: Claim, trees: Sequence[DictConfig]) -> None:
+    """Check that a claim's figure has the networks, depths and columns that it names, at some scale that counts."""
+    networks = {name for tree in trees for name in tree.protocol.get("networks", [])}
+    columns = {name for tree in trees for name in (*tree.get("keys", []), *tree.get("tolerances", {}))}
+    for key, check in claim.checks.items():
+        for what, named, known in (("network", check.named, networks), ("column", check.columns, columns)):
+            unknown = [name for name in named if name not in known]
+            if unknown and known:
+                raise ResauditError(
+                    f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
+                    + suggestion(unknown[0], sorted(known))
+                )
 
 
 def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], scales: Sequence[str]) -> None:
@@ -308,7 +355,10 @@ def _in_one_line(error: BaseException, figure: str) -> str:
     kept = [
         line
         for line in lines
-        if line and not re.match(r"(full_key:|object_type|reference_type|See https|To append to your)", line)
+        if line
+        and not re.match(
+            r"(full_key:|Config search path|provider=|object_type|reference_type|See https|To append to your)", line
+        )
     ]
     key = re.search(r"full_key: (\S+)", text)
     return "; ".join(dict.fromkeys(kept)) + (f" (at {re.sub('^figure', figure, key[1])})" if key else "")
