@@ -62,7 +62,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     run = _run(folder, given)
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     _check_protocol_keys(given, figures, run)
-    claims = {} if only is not None else _claims(folder, given, known, run)
+    claims = {} if only is not None else _claims(folder, given, known)
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
@@ -127,9 +127,8 @@ def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[N
     except ResauditError as error:
         if overrides or str(error).startswith(OF_FIGURES):
             raise
-        raise ResauditError(
-            f"config/paper/{file.parent.name}/{file.name}: {str(error).removeprefix(where + '.')}"
-        ) from error
+        what = str(error).removeprefix(f"{where}.")
+        raise ResauditError(f"config/paper/{file.parent.name}/{file.name}: {what}") from error
 
 
 def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
@@ -241,7 +240,8 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
             raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
 
 
-def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str], run: Run) -> dict[str, dict[str, Claim]]:
+def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
+    choices = _choices([override for override in given if override.key == "dataset"])
     scales = sorted(file.stem for file in folder.glob("scale/*.yaml"))
     found: dict[str, dict[str, Claim]] = {}
     for file in sorted(folder.glob("paper/*/claims.yaml")):
@@ -252,8 +252,8 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str], run
             for name, claim in found[paper].items():
                 _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
                 if not claim.not_yet:
-                    trees = [_unset(folder, f"{paper}/{claim.evidence}", run, scale) for scale in claim.needs.scales]
-                    _check_names(f"claims.{paper}.{name}", claim, trees)
+                    figure = _composed_once(folder, f"{paper}/{claim.evidence}", choices).figure
+                    _check_names(f"claims.{paper}.{name}", claim, figure)
     return found
 
 
@@ -266,17 +266,12 @@ def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[st
     return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
 
 
-def _unset(folder: Path, name: str, run: Run, scale: str) -> DictConfig:
-    """A figure's section at a scale, without overrides."""
-    return _figure_tree(
-        folder, name, (), run.model_copy(update={"scale": run.scale.model_copy(update={"name": scale})})
-    )
-
-
-def _check_names(where: str, claim: Claim, trees: Sequence[DictConfig]) -> None:
-    """Check that a claim's figure has the networks, depths and columns that it names, at some scale that counts."""
-    networks = {name for tree in trees for name in tree.protocol.get("networks", [])}
-    columns = {name for tree in trees for name in (*tree.get("keys", []), *tree.get("tolerances", {}))}
+def _check_names(where: str, claim: Claim, figure: DictConfig) -> None:
+    """Check that a claim's figure, without overrides, has the networks and columns that the claim's checks name."""
+    scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
+    reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
+    networks = {name for part in reduced for name in part.get("networks", protocol.get("networks", []))}
+    columns = {*figure.get("keys", []), *figure.get("tolerances", {})}
     for key, check in claim.checks.items():
         for what, named, known in (("network", check.named, networks), ("column", check.columns, columns)):
             unknown = [name for name in named if name not in known]
@@ -310,8 +305,13 @@ def _choices(given: Sequence[Override]) -> tuple[str, ...]:
 
 def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
     """The composed files: the root and, under ``figure``, one figure; keys may be added."""
+    return deepcopy(_composed_once(folder, figure, choices))
+
+
+def _composed_once(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
+    """The same, to be read only."""
     state = tuple((str(file), file.stat().st_mtime_ns) for file in _files(folder, figure))
-    return deepcopy(_compose_once(folder, figure, choices, state))
+    return _compose_once(folder, figure, choices, state)
 
 
 def _files(folder: Path, figure: str | None) -> list[Path]:
