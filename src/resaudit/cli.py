@@ -190,6 +190,28 @@ def explain(words: Overrides) -> None:
 
 @cli.command()
 @_with_overrides
+def checks(overrides: Overrides) -> None:
+    """List the checks: parameters with types, meaning, the claims that use each."""
+    from resaudit.explain import explain_checks
+
+    for line in explain_checks(_config(overrides)):
+        click.echo(line)
+
+
+@cli.command("hash")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def hash_files(folder: Path) -> None:
+    """Print names, sizes and SHA-256 of the IDX files in FOLDER, to paste into config/dataset/NAME.yaml."""
+    import yaml
+
+    from resaudit.datasets.sources import described
+
+    files = {key: file.model_dump() for key, file in described(folder).items()}
+    click.echo(yaml.safe_dump({"files": files}, sort_keys=False), nl=False)
+
+
+@cli.command()
+@_with_overrides
 def compare(overrides: Overrides) -> None:
     """Compare the tables in figures/ with those in figures/reference, within the stated tolerances."""
     plan = _plan(overrides)

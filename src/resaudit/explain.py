@@ -1,14 +1,16 @@
 """What ``resaudit explain`` prints: of a figure, of a claim, of the whole run."""
 
 import os
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
 
+from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.config.models import Config, Figure
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.report import Report
@@ -123,6 +125,49 @@ def explain_claim(config: Config, paper: str, key: str) -> Iterator[str]:
         yield from _wrapped(f"verdict: resaudit audit --claim {key}")
         for variant_id, variant in figure.variants.items():
             yield from _wrapped(f"variant={variant_id}: {variant.summary}")
+
+
+def explain_checks(config: Config) -> Iterator[str]:
+    """Describe every check line by line: meaning, parameters with types and defaults, the claims that use it."""
+    used: dict[str, list[str]] = {}
+    for claims in config.claims.values():
+        for key, claim in claims.items():
+            for name in {check.name for check in claim.checks.values()}:
+                used.setdefault(name, []).append(key)
+    yield "every check takes a threshold: at_least, at_most or both, or within_factor"
+    for name, kind in sorted(checks_by_name().items()):
+        doc = (kind.__doc__ or "").replace("``", "")
+        meanings = dict(re.findall(r"^ +(\w+): (.+)$", doc, re.MULTILINE))
+        yield ""
+        yield from _wrapped(f"{name}: {doc.splitlines()[0]}", 0)
+        for field, info in kind.model_fields.items():
+            if field not in Check.model_fields:
+                default = "" if info.is_required() else f" = {_in_hydra(info.default)}"
+                words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
+                yield from _wrapped(words.rstrip("; "))
+        yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")
+
+
+def _type_in_words(annotation: Any) -> str:
+    """A type as a reader of YAML says it.
+
+    >>> _type_in_words(list[str]), _type_in_words(float | None), _type_in_words(Literal["a", "b"])
+    ('list of text', 'number or null', 'a or b')
+    """
+    names = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null"}
+    parts = get_args(annotation)
+    match get_origin(annotation):
+        case origin if origin is Annotated:
+            return _type_in_words(parts[0])
+        case origin if origin is Literal:
+            return " or ".join(map(str, parts))
+        case origin if origin is list:
+            return f"list of {_type_in_words(parts[0])}"
+        case origin if origin is dict:
+            return f"section of {_type_in_words(parts[1])}"
+        case None:
+            return names.get(annotation, str(annotation))
+    return " or ".join(map(_type_in_words, parts))
 
 
 @dataclass(frozen=True)

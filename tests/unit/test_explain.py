@@ -61,6 +61,13 @@ def test_a_claim_is_explained_by_keys_that_can_be_set() -> None:
     assert any("variant=not-centred" in line for line in lines)
 
 
+def test_every_check_is_listed_with_parameters_and_claims() -> None:
+    lines = "\n".join(explain.explain_checks(load()))
+    assert "ratio_across_depths: Ratio of a quantity at each depth" in lines
+    assert "  reference: first or previous = first; the depth in the denominator." in lines
+    assert "  used by: depth-invariant-condition, weights-shrink-with-depth-mlp" in lines
+
+
 def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = make_plan(load(["figures=[theorem1,theorem2]"]))

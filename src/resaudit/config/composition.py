@@ -85,7 +85,22 @@ def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
         except ResauditError:
             # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
             found[file.stem] = _dataset(file, ())
+    _check_datasets(found)
     return found
+
+
+def _check_datasets(found: Mapping[str, Dataset]) -> None:
+    """Check that no data set is a copy of another's file with its name or checksums left as they were."""
+    known: dict[str, str] = {}
+    for stem, dataset in found.items():
+        file = f"config/dataset/{stem}.yaml"
+        if dataset.name != stem:
+            raise ResauditError(f"{file}: name is {dataset.name!r}; allowed: {stem}, the file's name")
+        other = known.setdefault(dataset.files["train_images"].sha256, stem)
+        if other != stem:
+            raise ResauditError(
+                f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours"
+            )
 
 
 def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
