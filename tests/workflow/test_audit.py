@@ -130,7 +130,8 @@ def test_strict_passes_where_all_are_supported(smoked: Path) -> None:
 def test_before_anything_ran_there_is_nothing_to_audit(tmp_path: Path) -> None:
     run = resaudit(tmp_path, "audit")
     assert run.returncode == 1
-    assert run.stderr == "resaudit: error: nothing has been drawn in figures yet; draw first (snakemake --cores all)\n"
+    said = f"nothing has been drawn in {tmp_path / 'figures'} yet; draw first (snakemake --cores all)"
+    assert run.stderr == f"resaudit: error: {said}\n"
     assert list(tmp_path.iterdir()) == []
 
 
