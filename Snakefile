@@ -8,6 +8,11 @@ min_version("9.0")
 include: "workflow/rules/common.smk"
 
 
+onsuccess:
+    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+        logger.info(verdicts_in_words(FILES.figures / "audit.json"))
+
+
 localrules:
     all,
     robustness,

@@ -35,19 +35,25 @@ _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """Words that Hydra reads as another type unless they are quoted."""
 
 
-def overrides_from(config: Mapping[str, Any]) -> list[str]:
+def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
     ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself.
 
+    Args:
+        config: Snakemake's.
+        command: the command line, of which Snakemake keeps only the last ``--config``.
+
     Raises:
-        ResauditError: a key has no value.
+        ResauditError: a key has no value, or ``--config`` is given twice.
 
     >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
     >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
     ["dataset={folder:'/my data, all',sources:[folder]}"]
     """
+    if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
+        raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
     empty = [key for key, value in config.items() if value is None]
     if empty:
         raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
@@ -59,16 +65,6 @@ def overrides_from(config: Mapping[str, Any]) -> list[str]:
     ]
     given = config.get("overrides", [])
     return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
-
-
-def check_config_once(arguments: Sequence[str]) -> None:
-    """Check that ``--config`` is given at most once: Snakemake keeps only the last one.
-
-    Raises:
-        ResauditError: it is given more than once.
-    """
-    if sum(argument.split("=")[0] in ("--config", "-C") for argument in arguments) > 1:
-        raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
 
 
 def _as_hydra(value: Any) -> str:
@@ -128,6 +124,7 @@ class JobsOfRules:
         self.execution = execution_of(self.plan.config)
         self.files = Layout(self.plan.config.paths)
         self.files.check_writable()
+        check_modules(self.plan)
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
         self._found: dict[tuple[str, ...], Job] = {}
         self._costs: dict[str, Cost] = {}
@@ -236,7 +233,7 @@ class ReadableLog(logging.Filter):
 
     def __init__(self, seconds_left: Callable[[], float]) -> None:
         super().__init__()
-        self._seconds_left = seconds_left
+        self.seconds_left = seconds_left
 
     def filter(self, record: logging.LogRecord) -> bool:
         """Change a record in place; none is dropped."""
@@ -247,9 +244,24 @@ class ReadableLog(logging.Filter):
                 values[key] = [f"{first} and {len(others)} more"] if others else values[key]
         elif values.get("event") == "progress":
             done = f"{values['done']} of {values['total']} jobs done"
-            left = f", {in_minutes(self._seconds_left())} left" if values["done"] < values["total"] else ""
+            left = f", {in_minutes(self.seconds_left())} left" if values["done"] < values["total"] else ""
             values |= {"event": None, "msg": done + left}
         return True
+
+
+def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> None:
+    """Shorten Snakemake's log from here on, and say how long the run will take.
+
+    Args:
+        logger: Snakemake's.
+        jobs: of the rules.
+        workflow: Snakemake's.
+    """
+    at_once = workflow.nodes or workflow.cores
+    readable = ReadableLog(lambda: jobs.seconds_left(workflow.dag, at_once))
+    logger.addFilter(readable)
+    where = "jobs of the cluster at once" if workflow.nodes else "cores"
+    logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
 
 
 def verdicts_in_words(audit: Path) -> str:

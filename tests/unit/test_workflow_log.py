@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.errors import ResauditError
-from resaudit.workflow import ReadableLog, check_config_once, verdicts_in_words
+from resaudit.workflow import ReadableLog, overrides_from, verdicts_in_words
 
 
 def shown(**fields: object) -> logging.LogRecord:
@@ -38,7 +38,7 @@ def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
 
 
 def test_config_is_given_once() -> None:
-    check_config_once(["snakemake", "--config", "scale=paper", "seed=2"])
+    overrides_from({}, ["snakemake", "--config", "scale=paper", "seed=2"])
     for second in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):
         with pytest.raises(ResauditError, match="given twice"):
-            check_config_once(["snakemake", "--config", "scale=paper", *second])
+            overrides_from({}, ["snakemake", "--config", "scale=paper", *second])

@@ -6,7 +6,6 @@ from pathlib import Path
 from resaudit.config.models import CONTROL
 from resaudit.papers.formats import FORMATS
 from resaudit.plan.code import code_sha256
-from resaudit.plan.duration import in_minutes
 from resaudit.plan.files import kind_named, plan_file
 from resaudit.plan.layout import Layout
 from resaudit.plan.plans import evidence_figures
@@ -14,22 +13,18 @@ from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.workflow import (
     JobsOfRules,
-    ReadableLog,
-    check_config_once,
     check_installed_from,
     check_kernels,
-    check_modules,
     errors_in_one_line,
     hold_lock,
+    make_readable,
     overrides_from,
     verdicts_in_words,
 )
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
-    check_config_once(sys.argv)
-    JOBS = JobsOfRules(overrides_from(config), Path(workflow.basedir) / "config", workflow.is_main_process)
-    check_modules(JOBS.plan)
+    JOBS = JobsOfRules(overrides_from(config, sys.argv), Path(workflow.basedir) / "config", workflow.is_main_process)
     check_kernels(JOBS.plan)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
@@ -59,17 +54,7 @@ onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
         sweep(RESULTS, FILES.figures)
-    at_once = workflow.nodes or workflow.cores
-    seconds_left = lambda: JOBS.seconds_left(workflow.dag, at_once)
-    logger.addFilter(ReadableLog(seconds_left))
-    logger.info(
-        f"estimated: {in_minutes(seconds_left())} on {at_once} {'cluster jobs at once' if workflow.nodes else 'cores'}"
-    )
-
-
-onsuccess:
-    if any(job.rule.name == "report" for job in workflow.dag.jobs):
-        logger.info(verdicts_in_words(FILES.figures / "audit.json"))
+    make_readable(logger, JOBS, workflow)
 
 
 def job(rule, wildcards):

@@ -98,9 +98,7 @@ def _check_datasets(found: Mapping[str, Dataset]) -> None:
             raise ResauditError(f"{file}: name is {dataset.name!r}; allowed: {stem}, the file's name")
         other = known.setdefault(dataset.files["train_images"].sha256, stem)
         if other != stem:
-            raise ResauditError(
-                f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours"
-            )
+            raise ResauditError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
 
 
 def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
