@@ -8,6 +8,11 @@ min_version("9.0")
 include: "workflow/rules/common.smk"
 
 
+onsuccess:
+    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+        logger.info(verdicts_in_words(FILES.figures / "audit.json"))
+
+
 localrules:
     all,
     robustness,
@@ -18,6 +23,17 @@ rule all:
     input:
         [figure_files(name) for name in PLAN.figures],
         FILES.figures / "audit.html",
+
+
+# `snakemake fig04` draws one figure.
+for short in dict.fromkeys(name.split("/")[1] for name in PLAN.figures):
+
+    rule:
+        name:
+            short
+        input:
+            [figure_files(name) for name in PLAN.figures if name.endswith(f"/{short}")],
+        localrule: True
 
 
 include: "workflow/rules/data.smk"

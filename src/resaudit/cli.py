@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from resaudit.errors import Interrupted, ResauditError
+from resaudit.errors import Interrupted, ResauditError, one_named
 from resaudit.runtime.progress import leave_unsaid, say
 
 if TYPE_CHECKING:
+    from resaudit.config.models import Config
     from resaudit.plan.plan import Plan
 
 Overrides = tuple[str, ...]
@@ -54,7 +55,8 @@ def _run() -> int:
         print(error.format_message())
         return 2
     except click.ClickException as error:
-        say(f"resaudit: error: {error.format_message()} (see resaudit --help)")
+        setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
+        say(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see resaudit --help)")
         return 2
     return 0
 
@@ -93,21 +95,26 @@ def _threads(command: Command) -> Command:
     return option(command)
 
 
-def _plan(overrides: Overrides) -> "Plan":
+def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
+    return tuple(w for w in words if "=" not in w), tuple(w for w in words if "=" in w)
+
+
+def _figure_or_claim(name: str, config: "Config") -> str:
+    """The ``paper/figure`` or ``paper/claim`` that is meant by a name, its end, or the beginning of one only."""
+    claims = [f"{paper}/{key}" for paper, claims in config.claims.items() for key in claims]
+    return one_named("figure or claim", name, [*config.figure, *claims])
+
+
+def _config(overrides: Overrides) -> "Config":
     from resaudit.config.composition import load
+
+    return load(overrides)
+
+
+def _plan(overrides: Overrides) -> "Plan":
     from resaudit.plan.plan import make_plan
 
-    return make_plan(load(overrides))
-
-
-def _plan_of_figure(figure: str, overrides: Overrides) -> tuple["Plan", str]:
-    from resaudit.config.composition import config_folder, files_of_figures, load
-    from resaudit.plan.plan import make_plan
-
-    # A full name needs only its own figure; a short name needs all.
-    config = load(overrides, only=[figure] if figure in files_of_figures(config_folder()) else None)
-    name = config.resolve_figure(figure)
-    return make_plan(config.model_copy(update={"figures": [name]})), name
+    return make_plan(_config(overrides))
 
 
 @cli.command()
@@ -128,39 +135,79 @@ def run(job: str, results: Path) -> None:
 
 
 @cli.command()
-@click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full.")
+@click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
 @click.option("--markdown", is_flag=True, help="As a table in Markdown.")
 @_with_overrides
 def audit(wanted: str | None, strict: bool, markdown: bool, overrides: Overrides) -> None:
-    """Print the verdict on every claim, from the tables in figures/."""
-    plan = _plan(overrides)
+    """Print the verdict on every claim, from the tables in figures/. A FIGURE's name chooses its claims."""
+    names, overrides = _names_and_overrides(overrides)
+    config = _config(overrides)
+    meant = [_figure_or_claim(name, config) for name in names]
+    figures, claims = [name for name in meant if name in config.figure], [n for n in meant if n not in config.figure]
+    if wanted is not None:
+        claims.append(wanted)
+    if len(claims) > 1 or (claims and figures):
+        raise click.UsageError("audit takes figures, or one claim")
     from resaudit.claims.terminal import run_audit
+    from resaudit.plan.plan import make_plan
 
-    run_audit(plan, overrides, click.echo, wanted, strict, markdown)
+    plan = make_plan(config.model_copy(update={"figures": figures or config.figures}))
+    run_audit(plan, overrides, click.echo, claims[0] if claims else None, strict, markdown)
 
 
 @cli.command("list")
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn."""
-    from resaudit.config.composition import load
-
-    for name, figure in load(overrides).figure.items():
+    for name, figure in _config(overrides).figure.items():
         print(f"{name:32} {figure.title}")
 
 
 @cli.command()
-@click.argument("figure")
-@_with_overrides
-def explain(figure: str, overrides: Overrides) -> None:
-    """Show what FIGURE is drawn from: protocol, assumptions, jobs, cost, files."""
+@click.argument("words", metavar="[FIGURE|CLAIM] [OVERRIDES]...", nargs=-1)
+def explain(words: Overrides) -> None:
+    """Show what FIGURE is drawn from, how CLAIM is judged, or (without a name) what the whole run costs."""
+    from resaudit import explain as explained
     from resaudit.config.composition import load
-    from resaudit.plan.words import explain as lines_about
+    from resaudit.plan.plan import make_plan
 
-    plan, name = _plan_of_figure(figure, overrides)
-    for line in lines_about(plan, load(["scale=paper"], only=[name]).figure[name], name):
+    names, overrides = _names_and_overrides(words)
+    config = _config(overrides)
+    if len(names) > 1:
+        raise click.UsageError("explain takes one figure or claim, or none")
+    name = _figure_or_claim(names[0], config) if names else None
+    if name is None:
+        lines = explained.explain_run(make_plan(config))
+    elif name in config.figure:
+        plan = make_plan(config.model_copy(update={"figures": [name]}))
+        lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
+    else:
+        lines = explained.explain_claim(config, *name.split("/"))
+    for line in lines:
         click.echo(line)
+
+
+@cli.command()
+@_with_overrides
+def checks(overrides: Overrides) -> None:
+    """List the checks: parameters with types, meaning, the claims that use each."""
+    from resaudit.explain import explain_checks
+
+    for line in explain_checks(_config(overrides)):
+        click.echo(line)
+
+
+@cli.command("hash")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def hash_files(folder: Path) -> None:
+    """Print names, sizes and SHA-256 of the IDX files in FOLDER, to paste into config/dataset/NAME.yaml."""
+    import yaml
+
+    from resaudit.datasets.sources import described
+
+    files = {key: file.model_dump() for key, file in described(folder).items()}
+    click.echo(yaml.safe_dump({"files": files}, sort_keys=False), nl=False)
 
 
 @cli.command()
@@ -193,3 +240,4 @@ def crate(destination: Path, overrides: Overrides) -> None:
     from resaudit.crate.archive import write_crate
 
     write_crate(plan, destination)
+    click.echo(f"wrote {destination}")

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from resaudit.errors import ResauditError
+from resaudit.errors import ResauditError, suggestion
 
 LONGEST_TEXT = 10_000
 LONGEST_LIST = 8
@@ -28,7 +28,7 @@ class Closed(BaseModel):
         known = [field.alias or name for name, field in cls.model_fields.items()]
         unknown = [key for key in given if key not in known] if isinstance(given, dict) else []
         if unknown:
-            raise ValueError(f"has an unknown key {shown(unknown[0])}; allowed: {', '.join(known)}")
+            raise ValueError(f"has an unknown key {shown(unknown[0])}{suggestion(str(unknown[0]), known)}")
         return given
 
 
@@ -80,6 +80,9 @@ def _line(error: ErrorDetails, where: str) -> str:
             allowed = f"a list of at most {error['ctx']['max_length']}"
         case "model_type" | "dict_type":
             allowed = "a section"
+        case "list_type":
+            scalar = isinstance(error["input"], str | int | float | bool)
+            allowed = f"a list, as [{error['input'] if scalar else '…'}]"
         case _:
             allowed = error["msg"].removeprefix("Input should be ").replace("String should match", "text that matches")
     return f"{place} is {shown(error['input'])}; allowed: {allowed}"

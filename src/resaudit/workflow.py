@@ -1,11 +1,13 @@
 """Helpers of the Snakefile: ``--config`` as Hydra overrides, checks before the first job, one run per folder."""
 
+import logging
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -19,31 +21,39 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
+from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import write_job
-from resaudit.plan.job import Job
+from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
 from resaudit.runtime.locks import hold
+from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
 
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """Words that Hydra reads as another type unless they are quoted."""
 
 
-def overrides_from(config: Mapping[str, Any]) -> list[str]:
+def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
     ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself.
 
+    Args:
+        config: Snakemake's.
+        command: the command line, of which Snakemake keeps only the last ``--config``.
+
     Raises:
-        ResauditError: a key has no value.
+        ResauditError: a key has no value, or ``--config`` is given twice.
 
     >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
     >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
     ["dataset={folder:'/my data, all',sources:[folder]}"]
     """
+    if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
+        raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
     empty = [key for key, value in config.items() if value is None]
     if empty:
         raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
@@ -114,8 +124,10 @@ class JobsOfRules:
         self.execution = execution_of(self.plan.config)
         self.files = Layout(self.plan.config.paths)
         self.files.check_writable()
+        check_modules(self.plan)
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
         self._found: dict[tuple[str, ...], Job] = {}
+        self._costs: dict[str, Cost] = {}
 
     def write_plan(self) -> None:
         """Write the plan files of all configured figures."""
@@ -158,10 +170,40 @@ class JobsOfRules:
         """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._folder, list(self.plan.figures))
 
+    def seconds_left(self, dag: Any, at_once: int) -> float:
+        """Estimated seconds of the jobs that Snakemake has still to run.
+
+        Args:
+            dag: Snakemake's graph of jobs.
+            at_once: cores, or jobs in a cluster's queue.
+        """
+        left = {job: job.params.get("job") for job in dag.needrun_jobs()}
+        costs = {job: self._costs[key] for job, key in left.items() if key}
+        return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once)
+
     def _planned(self, job: Job) -> Job:
+        self._costs[job.key] = job.cost(self.execution)
         if self._writes:
             write_job(job, self.execution, self.files.results)
         return job
+
+
+def check_modules(plan: Plan) -> None:
+    """Check before any job that every chosen figure has a module.
+
+    Raises:
+        ResauditError: one has not.
+    """
+    for name in plan.figures:
+        try:
+            found = find_spec(f"resaudit.papers.{name.replace('/', '.')}")
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            raise ResauditError(
+                f"config/paper/{name}.yaml has no module src/resaudit/papers/{name}.py; "
+                "write it, with table(results) and plot(table)"
+            )
 
 
 def check_kernels(plan: Plan) -> None:
@@ -180,6 +222,57 @@ def check_kernels(plan: Plan) -> None:
     for reason in sorted(reasons):
         slow = "on a CPU networks with ReLUs train some five times slower here"
         print(f"resaudit: warning: {slow}: {reason}", file=sys.stderr)
+
+
+class ReadableLog(logging.Filter):
+    """Shorten Snakemake's log: count lists of files, and show progress in minutes left, not in per cent of the jobs.
+
+    Args:
+        seconds_left: of the jobs that are not done.
+    """
+
+    def __init__(self, seconds_left: Callable[[], float]) -> None:
+        super().__init__()
+        self.seconds_left = seconds_left
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change a record in place; none is dropped."""
+        values = vars(record)
+        if values.get("event") in ("job_info", "job_error"):
+            for key in ("input", "output"):
+                first, *others = values[key] or [""]
+                values[key] = [f"{first} and {len(others)} more"] if others else values[key]
+        elif values.get("event") == "progress":
+            done = f"{values['done']} of {values['total']} jobs done"
+            left = f", {in_minutes(self.seconds_left())} left" if values["done"] < values["total"] else ""
+            values |= {"event": None, "msg": done + left}
+        return True
+
+
+def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> None:
+    """Shorten Snakemake's log from here on, and say how long the run will take.
+
+    Args:
+        logger: Snakemake's.
+        jobs: of the rules.
+        workflow: Snakemake's.
+    """
+    at_once = workflow.nodes or workflow.cores
+    readable = ReadableLog(lambda: jobs.seconds_left(workflow.dag, at_once))
+    logger.addFilter(readable)
+    where = "jobs of the cluster at once" if workflow.nodes else "cores"
+    logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
+
+
+def verdicts_in_words(audit: Path) -> str:
+    """The counts of verdicts, and where the page is.
+
+    Args:
+        audit: ``audit.json``, beside the page.
+    """
+    counts = [paper["counts"] for paper in read_json(audit)["papers"]]
+    words = ", ".join(f"{sum(count[verdict] for count in counts)} {verdict}" for verdict in counts[0])
+    return f"claims: {words}; open {audit.with_suffix('.html')}"
 
 
 @contextmanager

@@ -68,7 +68,7 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("within_factor: 1.1", "at_least: 2, at_most: 1", "has at_least 2.0 above at_most 1.0"),
         ("networks: [2-shortcut], column", "networks: [], column", "networks is empty; give at least one"),
         ("networks: [2-shortcut], column", "networks: [2], column", "networks[0] is 2; allowed: a valid string"),
-        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", "networks is '2-shortcut'; allowed: a valid list"),
+        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", "networks is '2-shortcut'; allowed: a list, as"),
         ("networks: [2-shortcut], column: condition_number, ", "networks: [2-shortcut], ", "constant.column is missing; give it"),
         ("column: condition_number, within", 'column: "a\\nb", within', "constant.column is 'a\\nb'; allowed: text in one line"),
         ("others: [orthogonal, xavier], column", "others: [], column", "others is empty; give at least one"),
@@ -76,7 +76,7 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "{}", "checks is empty; give at least one"),
         ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "constant: 3", "checks.constant is 3; allowed: a section"),
         ("within_factor: 1.1", "within_factor: 1", "within_factor is 1; allowed: greater than 1"),
-        ("networks: [2-shortcut], column", "network: 2-shortcut, column", "constant has an unknown key 'network'; allowed: at_least, at_most"),
+        ("networks: [2-shortcut], column", "network: 2-shortcut, column", "constant has an unknown key 'network'; did you mean networks?"),
         ("within_factor: 1.1", "within_factor: 1, at_least: x", "constant.at_least is 'x'; allowed: a valid number (and 1 more)"),
         ("evidence: fig04", "evidence: fig99", "evidence is 'fig99', which is no figure; allowed: fig03, fig04"),
         ("evidence: fig04", "evidence: fig04\n  not_yet: later", "not_yet says 'later', but fig04 is here; remove"),
@@ -86,8 +86,12 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
         ("runs: 3, depths: [4, 64]", "runs: true, depths: [4, 64]", "needs.runs is True; allowed: a valid integer"),
         ("runs: 3, depths: [4, 64]", "runs: 3, scales: [huge]", "needs.scales has 'huge'; allowed: laptop, paper, smoke"),
         ("plain-condition-explodes:", "depth-invariant-condition:", "duplicate key depth-invariant-condition"),
-        ("  statement: >-", "  statment: >-", "depth-invariant-condition has an unknown key 'statment'; allowed: statement, where"),
+        ("  statement: >-", "  statment: >-", "depth-invariant-condition has an unknown key 'statment'; did you mean statement?"),
         ("depth-invariant-condition:\n", "depth-invariant-condition: [\n", "claims"),
+        ("networks: [2-shortcut], column", "networks: [2-shortcutt], column", "depth-invariant-condition.checks.constant has the network '2-shortcutt', which fig04 has not; did you mean 2-shortcut?"),
+        ("column: condition_number, within", "column: condition_nmber, within", "has the column 'condition_nmber', which fig04 has not; did you mean condition_number?"),
+        ("within_factor: 1.1", "epochs: [0.5], within_factor: 1.1", "has the column 'epoch', which fig04 has not; allowed: condition_number, depth"),
+        ("kind: empirical", "kind: anecdotal", "config/paper/demystifying_resnet/claims.yaml: depth-invariant-condition.kind is 'anecdotal'"),
     ],
 )  # fmt: skip
 def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: str) -> None:
@@ -95,6 +99,10 @@ def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: s
         load(folder=with_entry(config, old, new))
     assert said in str(error.value)
     assert "\n" not in str(error.value)
+
+
+def test_networks_that_a_user_leaves_out_are_no_error() -> None:
+    load(["fig04.networks=[xavier]"])
 
 
 def test_the_claims_side_may_be_a_single_number(config: Path) -> None:

@@ -20,7 +20,7 @@ from resaudit.config.models import Config
 from resaudit.datasets import sources
 from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.idx import parse_idx
-from resaudit.datasets.sources import fetch, read_verified
+from resaudit.datasets.sources import described, fetch, read_verified
 from resaudit.errors import ResauditError
 from tests.conftest import data_of, run_command
 
@@ -52,6 +52,32 @@ def test_a_folder_of_right_files_is_taken_raw_or_packed(mnist_files: Path, tmp_p
     assert {f.name for f in (tmp_path / "data").iterdir()} == {
         "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
     }  # fmt: skip
+
+
+def test_the_hashes_of_a_folder_are_those_of_its_data_sets_yaml(mnist_files: Path) -> None:
+    raw = mnist_files / IMAGES
+    (mnist_files / f"{IMAGES}.gz").write_bytes(gzip.compress(raw.read_bytes(), 1))
+    raw.unlink()
+    (mnist_files / "readme.txt").write_text("nothing", encoding="utf-8")
+    assert described(mnist_files) == only_folder(mnist_files).files
+    (mnist_files / "t10k-labels-idx1-ubyte").unlink()
+    with pytest.raises(ResauditError, match="has no test_labels; needed: files named train-images"):
+        described(mnist_files)
+
+
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [
+        ("mnist", "config/dataset/other.yaml: name is 'mnist'; allowed: other, the file's name"),
+        ("other", "config/dataset/other.yaml has the checksums of mnist; 'resaudit hash FOLDER' prints yours"),
+    ],
+)
+def test_a_copied_data_set_with_the_old_name_or_checksums_is_refused(name: str, said: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config")) / "dataset"
+    text = (folder / "mnist.yaml").read_text(encoding="utf-8").replace("name: mnist\n", f"name: {name}\n", 1)
+    (folder / "other.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ResauditError, match=re.escape(said)):
+        datasets(folder.parent)
 
 
 def spoil_empty(folder: Path) -> None:

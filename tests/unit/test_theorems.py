@@ -18,7 +18,7 @@ from resaudit.jobs.whiten import Whiten
 from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.plan.words import explain, settings_in_words
+from resaudit.plan.words import settings_in_words
 from resaudit.store.files import write_json
 from resaudit.theory.cases import Cases
 from resaudit.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
@@ -220,14 +220,6 @@ def test_a_theorems_settings_in_words_are_those_that_it_depends_on() -> None:
     assert said["theorem2"]["activations"].startswith("identity/identity/identity, tanh/tanh/tanh")
     assert set(said["fig11"]) == {"data", "seed", "components", "centered", "networks", "units"}
     assert not {"widths", "steps", "min distance", "activations"} & set(said["fig07"])
-
-
-def test_a_theorem_is_explained_with_its_job() -> None:
-    name = "demystifying_resnet/theorem1"
-    lines = "\n".join(explain(plan("figures=[theorem1]"), load(["scale=paper"], only=[name]).figure[name], name))
-    assert "  theorem/theorem-1-" in lines
-    assert "results/KIND/ID" in lines
-    assert "train/" not in lines
 
 
 @pytest.mark.parametrize(

@@ -56,3 +56,10 @@ def test_more_components_than_directions_are_refused() -> None:
     images[:2, 0, 0] = 9
     with pytest.raises(ResauditError, match="have only 1 directions"):
         whiten(images, np.zeros(4, dtype=np.uint8), 2, centered=True)
+
+
+def test_labels_have_as_many_classes_as_there_are_components() -> None:
+    images = np.random.default_rng(0).integers(0, 255, (50, 4, 4)).astype(np.uint8)
+    labels = np.arange(50, dtype=np.uint8) % 5
+    targets = whiten(images, labels, 5, centered=True).targets
+    np.testing.assert_array_equal(targets, labels == np.arange(5)[:, None])

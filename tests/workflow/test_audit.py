@@ -84,6 +84,18 @@ def test_the_verdict_table_in_a_terminal(smoked: Path) -> None:
     assert run.stdout.splitlines()[-1].startswith("0 supported, 0 contradicted, ")
 
 
+def test_a_figures_name_chooses_its_claims(smoked: Path) -> None:
+    named, given = (resaudit(smoked, "audit", words, *SMOKE).stdout for words in ("fig04", "figures=[fig04]"))
+    assert named == given != ""
+
+
+def test_a_threshold_set_here_is_said(smoked: Path) -> None:
+    changed = "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=1.005"
+    said = f"1 set here, not in config/paper/<paper>/claims.yaml: {changed}"
+    assert said in resaudit(smoked, "audit", changed, *SMOKE).stdout
+    assert "set here" not in resaudit(smoked, "audit", *SMOKE).stdout
+
+
 def test_one_claim_in_full(smoked: Path) -> None:
     run = resaudit(smoked, "audit", "--claim", "depth-invariant-condition", *SMOKE)
     for word in (
@@ -94,9 +106,10 @@ def test_one_claim_in_full(smoked: Path) -> None:
         "snakemake --cores all --config",
     ):
         assert word in run.stdout
+    assert resaudit(smoked, "audit", "depth-inv", *SMOKE).stdout == run.stdout
     unknown = resaudit(smoked, "audit", "--claim", "nothing", *SMOKE)
     assert unknown.returncode == 1
-    assert unknown.stderr.startswith("resaudit: error: unknown claim 'nothing'; known: demystifying_resnet/depth-inv")
+    assert unknown.stderr.startswith("resaudit: error: unknown claim 'nothing'; allowed: demystifying_resnet/depth-inv")
 
 
 def test_strict_fails_unless_every_claim_asked_for_is_supported(smoked: Path) -> None:
@@ -117,7 +130,8 @@ def test_strict_passes_where_all_are_supported(smoked: Path) -> None:
 def test_before_anything_ran_there_is_nothing_to_audit(tmp_path: Path) -> None:
     run = resaudit(tmp_path, "audit")
     assert run.returncode == 1
-    assert run.stderr == "resaudit: error: nothing has been drawn in figures yet; draw first (snakemake --cores all)\n"
+    said = f"nothing has been drawn in {tmp_path / 'figures'} yet; draw first (snakemake --cores all)"
+    assert run.stderr == f"resaudit: error: {said}\n"
     assert list(tmp_path.iterdir()) == []
 
 

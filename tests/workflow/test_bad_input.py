@@ -1,6 +1,7 @@
 """Bad input through the real commands: one clear line, a non-zero exit, nothing half-written."""
 
 import os
+import re
 import shutil
 from pathlib import Path
 
@@ -39,6 +40,18 @@ def test_snakemake_refuses_bad_overrides_before_any_job(
     assert {path.name for path in tmp_path.iterdir()} <= {".snakemake"}
 
 
+def test_snakemake_refuses_a_second_config(snakemake: Command) -> None:
+    run = snakemake("--dry-run", "--config", "scale=smoke", "--config", "figures=[fig04]")
+    assert run.returncode != 0
+    assert run.stderr.splitlines()[-1].startswith("resaudit: error: --config is given twice; give it once")
+
+
+def test_a_figures_short_name_is_a_target(snakemake: Command) -> None:
+    run = snakemake("--dry-run", "theorem1", "--config", "scale=smoke")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert re.findall(r"rule (\w+):", run.stdout + run.stderr)[-2:] == ["draw", "theorem1"]
+
+
 @pytest.mark.parametrize(("override", "said"), BAD[:3])
 def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Command) -> None:
     run = resaudit("explain", "fig04", override)
@@ -51,7 +64,10 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
 @pytest.mark.parametrize(
     ("arguments", "code", "said"),
     [
-        (["explain", "fig99"], 1, "unknown figure 'fig99'; known: "),
+        (["explain", "fig99"], 1, "unknown figure or claim 'fig99'; allowed: "),
+        (["audit", "fg08"], 1, "unknown figure or claim 'fg08'; did you mean demystifying_resnet/fig08?"),
+        (["explain", "fig07", "fig08"], 2, "explain takes one figure or claim, or none"),
+        (["audit", "--scale", "paper"], 2, "No such option '--scale'; settings are KEY=VALUE, as scale=paper"),
         (["run", "train/nothing-depth4"], 1, "no job 'train/nothing-depth4' in results; jobs are planned by"),
         (["run", "nothing"], 1, "no job 'nothing' in results; jobs are planned by 'snakemake -n'"),
         (["list", "dataset=cifar99"], 1, "unknown dataset 'cifar99'"),

@@ -50,7 +50,12 @@ def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_
     planned = run(folder, "all", "--dry-run")
     assert rules_of(planned) == ["report", "all"]
     assert {f"{MATRIX}.{suffix}" for suffix in ("csv", "json", "svg")} <= set(inputs_of("report", planned))
-    run(folder, "all")
+    made = run(folder, "all")
+    said = made.stdout + made.stderr
+    assert re.search(r"^estimated: less than a minute on \d+ cores$", said, re.MULTILINE)
+    assert re.search(r"^1 of 2 jobs done, less than a minute left$", said, re.MULTILINE)
+    assert "claims: 0 supported, 0 contradicted" in said
+    assert "; open figures/audit.html" in said
     audit = json.loads((folder / "figures/audit.json").read_text(encoding="utf-8"))
     assert audit["papers"][0]["robustness"]["stale"] == "the claims have changed since"
     again = run(folder, "all", "--dry-run")

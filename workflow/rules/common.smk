@@ -17,12 +17,14 @@ from resaudit.workflow import (
     check_kernels,
     errors_in_one_line,
     hold_lock,
+    make_readable,
     overrides_from,
+    verdicts_in_words,
 )
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
-    JOBS = JobsOfRules(overrides_from(config), Path(workflow.basedir) / "config", workflow.is_main_process)
+    JOBS = JobsOfRules(overrides_from(config, sys.argv), Path(workflow.basedir) / "config", workflow.is_main_process)
     check_kernels(JOBS.plan)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
@@ -52,6 +54,7 @@ onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
         sweep(RESULTS, FILES.figures)
+    make_readable(logger, JOBS, workflow)
 
 
 def job(rule, wildcards):

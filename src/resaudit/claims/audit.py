@@ -86,7 +86,7 @@ def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
     every = make_plan(plan.config.model_copy(update={"figures": []}))
     papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
     if not any(paper["figures"] for paper in papers):
-        folder = Layout(plan.config.paths).figures
+        folder = Layout(plan.config.paths).figures.absolute()
         raise ResauditError(f"nothing has been drawn in {folder} yet; draw first (snakemake --cores all)")
     ran = provenance()
     return {

@@ -7,7 +7,7 @@ from typing import Any
 
 from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
-from resaudit.errors import ResauditError
+from resaudit.errors import ResauditError, one_named
 from resaudit.numbers import effect_and_interval
 from resaudit.plan.plan import Plan
 
@@ -33,6 +33,9 @@ def run_audit(
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
     lines = in_full(chosen[0]) if wanted else verdict_table(audit, chosen)
+    changed = [override for override in overrides if override.startswith("claims.")]
+    if changed:
+        say(f"{len(changed)} set here, not in config/paper/<paper>/claims.yaml: {' '.join(changed)}")
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
     others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
@@ -50,10 +53,8 @@ def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
                 f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
             )
         return chosen
-    chosen = [claim for claim in claims if wanted in (claim["id"], claim["id"].split("/")[1])]
-    if not chosen:
-        raise ResauditError(f"unknown claim {wanted!r}; known: {', '.join(claim['id'] for claim in claims)}")
-    return chosen[:1]
+    meant = one_named("claim", wanted, [claim["id"] for claim in claims])
+    return [claim for claim in claims if claim["id"] == meant]
 
 
 def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:

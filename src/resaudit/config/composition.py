@@ -1,11 +1,11 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.config.models.Config`, one figure at a time."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -17,14 +17,15 @@ from yaml import YAMLError
 
 from resaudit.claims.claim import Claim, read_claim
 from resaudit.config.models import CONTROL, Config, Figure, Run
-from resaudit.config.overrides import OF_FIGURES, Override, of_figure, parsed, powers_of_ten, set_in
+from resaudit.config.overrides import OF_FIGURES, Override, of_figure, parsed, set_in, with_full_keys
 from resaudit.datasets.dataset import Dataset
-from resaudit.errors import ResauditError
+from resaudit.errors import ResauditError, suggestion
+from resaudit.experiments.experiment import experiments_of
 from resaudit.schema import validated
 
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
-SECTIONS = (*Run.model_fields, *OF_FIGURES, "figure", "claims")
+SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
 
 
 def config_folder() -> Path:
@@ -46,8 +47,8 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     """Compose and validate the configuration.
 
     Args:
-        overrides: Hydra overrides, such as ``scale=paper``; for a figure's protocol they take precedence over the
-            scale.
+        overrides: Hydra overrides, such as ``scale=paper``, ``fig07.runs=3`` for one figure or ``protocol.runs=3`` for
+            all chosen ones that have the key; for a protocol they take precedence over the scale.
         folder: of the configuration files; default :func:`config_folder`.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
 
@@ -55,15 +56,13 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
         ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
     folder = (folder or config_folder()).resolve()
-    given = parsed(overrides)
-    for override in given:
-        if override.key.split(".")[0] not in SECTIONS:
-            raise ResauditError(f"unknown configuration key {override.key!r}; allowed: {', '.join(sorted(SECTIONS))}")
-    run = _run(folder, given)
     known = list(files_of_figures(folder))
-    _check_figures_named(given, known)
-    claims = {} if only is not None else _claims(folder, given, known)
+    given = with_full_keys(parsed(overrides), known)
+    _check_sections(given, known)
+    run = _run(folder, given)
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
+    _check_protocol_keys(given, figures, run)
+    claims = {} if only is not None else _claims(folder, given, known)
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
@@ -86,7 +85,20 @@ def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
         except ResauditError:
             # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
             found[file.stem] = _dataset(file, ())
+    _check_datasets(found)
     return found
+
+
+def _check_datasets(found: Mapping[str, Dataset]) -> None:
+    """Check that no data set is a copy of another's file with its name or checksums left as they were."""
+    known: dict[str, str] = {}
+    for stem, dataset in found.items():
+        file = f"config/dataset/{stem}.yaml"
+        if dataset.name != stem:
+            raise ResauditError(f"{file}: name is {dataset.name!r}; allowed: {stem}, the file's name")
+        other = known.setdefault(dataset.files["train_images"].sha256, stem)
+        if other != stem:
+            raise ResauditError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
 
 
 def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
@@ -116,6 +128,23 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
 
 def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
     overrides, where = of_figure(given, name), f"figure.{name.replace('/', '.')}"
+    with _naming(folder / "paper" / f"{name}.yaml", where, overrides):
+        return _validated(folder, name, overrides, run, where)
+
+
+@contextmanager
+def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[None]:
+    """Name the file of a section in an error, unless overrides or another file may be wrong."""
+    try:
+        yield
+    except ResauditError as error:
+        if overrides or str(error).startswith(OF_FIGURES):
+            raise
+        what = str(error).removeprefix(f"{where}.")
+        raise ResauditError(f"config/paper/{file.parent.name}/{file.name}: {what}") from error
+
+
+def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
     with _one_line_errors(where):
         tree = _figure_tree(folder, name, overrides, run)
         changes = [] if run.variant is None else _overrides_of_variant(tree, run.variant)
@@ -134,7 +163,7 @@ def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Fig
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> DictConfig:
     """A figure's section with its data and seed, reduced by its scale, with overrides applied."""
     composed = _composed(folder, name, _choices(overrides))
-    given, scale = composed.figure, run.scale.name
+    given: DictConfig = composed.figure
     if any(override.chooses and override.own for override in overrides):
         given.pop("dataset", None)
     elif isinstance(given.get("dataset"), str):
@@ -142,16 +171,40 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
         given.dataset = _composed(folder, None, (f"dataset={given.dataset}",)).dataset
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
-    reductions = [given.get("scales", {}).get(scale)]
-    reductions += [given.get("variant_scales", {}).get(scale)] if run.variant is not None else []
-    # Merged inside the root: an interpolation may name its settings.
-    composed.figure = OmegaConf.merge(given, *({"protocol": reduced} for reduced in reductions if reduced))
-    tree: DictConfig = composed.figure
+    reductions = [given.get("scales", {}).get(run.scale.name)]
+    reductions += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
+    protocol = given.setdefault("protocol", {})
+    for reduced in reductions:
+        for key, value in (reduced or {}).items():
+            protocol[key] = value
     for override in overrides:
-        if not override.chooses and (override.own or tree.get(override.key.split(".")[0]) is not None):
-            set_in(tree, override, f"figure.{name.replace('/', '.')}." if override.own else "")
-            _set_for_all_networks(tree, override)
-    return tree
+        if not override.chooses and (override.own or _concerns(override, given, name, run)):
+            set_in(given, override, f"figure.{name.replace('/', '.')}." if override.own else "")
+            _set_for_all_networks(given, override)
+    return given
+
+
+def _concerns(override: Override, tree: DictConfig, name: str, run: Run) -> bool:
+    """Whether a setting of all figures is one of this figure's."""
+    section, *keys = override.key.split(".")
+    if section != "protocol":
+        return tree.get(section) is not None
+    experiment = experiments_of(name.split("/")[0]).get(str(tree.get("experiment")))
+    return _is_chosen(name, run) and experiment is not None and keys[0] in experiment.model_fields
+
+
+def _is_chosen(name: str, run: Run) -> bool:
+    return not run.figures or name in run.figures or name.split("/")[1] in run.figures
+
+
+def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure], run: Run) -> None:
+    """Check that each ``protocol.KEY`` is a key of at least one chosen figure."""
+    protocols = [type(figure.protocol) for name, figure in figures.items() if _is_chosen(name, run)]
+    known = sorted({key for protocol in protocols for key in protocol.model_fields})
+    for override in given:
+        section, _, key = override.key.partition(".")
+        if section == "protocol" and key.split(".")[0] not in known:
+            raise ResauditError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
 
 
 def _set_for_all_networks(tree: DictConfig, override: Override) -> None:
@@ -183,30 +236,63 @@ def _check_variants(config: Config, whole: bool) -> None:
         raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
 
 
-def _check_figures_named(given: Sequence[Override], known: Sequence[str]) -> None:
+def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
+    """Check that every override begins with a known section, or figure."""
     for override in given:
         section, *names = override.key.split(".")
-        if section == "figure" and "/".join(names[:2]) not in known:
+        if section not in SECTIONS:
+            papers = {name.split("/")[0] for name in figures}
+            protocols = [kind.model_fields for paper in papers for kind in experiments_of(paper).values()]
+            meant = f"; did you mean protocol.{section} (all figures), or FIGURE.{section} (one)?"
+            near = suggestion(section, sorted([*SECTIONS, *(name.split("/")[1] for name in figures if names)]))
             raise ResauditError(
-                f"unknown figure {'/'.join(names[:2])!r} in {override.text!r}; known: {', '.join(known)}"
+                f"unknown configuration key {override.key!r}{meant if any(section in p for p in protocols) else near}"
             )
+        if section == "figure" and "/".join(names[:2]) not in figures:
+            wanted = "/".join(names[:2])
+            raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
 
 
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
+    choices = _choices([override for override in given if override.key == "dataset"])
     scales = sorted(file.stem for file in folder.glob("scale/*.yaml"))
     found: dict[str, dict[str, Claim]] = {}
     for file in sorted(folder.glob("paper/*/claims.yaml")):
         paper = file.parent.name
-        with _one_line_errors():
-            tree = OmegaConf.create({"claims": {paper: OmegaConf.load(file)}})
-            for override in given:
-                if override.key.startswith(f"claims.{paper}."):
-                    set_in(tree, override)
-            plain: Any = OmegaConf.to_container(tree, resolve=True)
-        found[paper] = {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
-        for name, claim in found[paper].items():
-            _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
+        overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
+        with _naming(file, f"claims.{paper}", overrides):
+            found[paper] = _claims_in(file, paper, overrides)
+            for name, claim in found[paper].items():
+                _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
+                if not claim.not_yet:
+                    figure = _composed_once(folder, f"{paper}/{claim.evidence}", choices).figure
+                    _check_names(f"claims.{paper}.{name}", claim, figure)
     return found
+
+
+def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
+    with _one_line_errors():
+        tree = OmegaConf.create({"claims": {paper: OmegaConf.load(file)}})
+        for override in overrides:
+            set_in(tree, override)
+        plain: Any = OmegaConf.to_container(tree, resolve=True)
+    return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
+
+
+def _check_names(where: str, claim: Claim, figure: DictConfig) -> None:
+    """Check that a claim's figure, without overrides, has the networks and columns that the claim's checks name."""
+    scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
+    reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
+    networks = {name for part in reduced for name in part.get("networks", protocol.get("networks", []))}
+    columns = {*figure.get("keys", []), *figure.get("tolerances", {})}
+    for key, check in claim.checks.items():
+        for what, named, known in (("network", check.named, networks), ("column", check.columns, columns)):
+            unknown = [name for name in named if name not in known]
+            if unknown and known:
+                raise ResauditError(
+                    f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
+                    + suggestion(unknown[0], sorted(known))
+                )
 
 
 def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], scales: Sequence[str]) -> None:
@@ -232,8 +318,13 @@ def _choices(given: Sequence[Override]) -> tuple[str, ...]:
 
 def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
     """The composed files: the root and, under ``figure``, one figure; keys may be added."""
+    return deepcopy(_composed_once(folder, figure, choices))
+
+
+def _composed_once(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
+    """The same, to be read only."""
     state = tuple((str(file), file.stat().st_mtime_ns) for file in _files(folder, figure))
-    return deepcopy(_compose_once(folder, figure, choices, state))
+    return _compose_once(folder, figure, choices, state)
 
 
 def _files(folder: Path, figure: str | None) -> list[Path]:
@@ -249,18 +340,12 @@ def _files(folder: Path, figure: str | None) -> list[Path]:
 # Variants compose the same files many times.
 @lru_cache(maxsize=256)
 def _compose_once(folder: Path, figure: str | None, choices: tuple[str, ...], _state: Any) -> DictConfig:
-    _register()
     paper, _, name = (figure or "").partition("/")
     mount = [f"+paper/{paper}@figure={name}"] if figure else []
     with initialize_config_dir(str(folder), version_base="1.3"):
         composed = compose("config", [*mount, *choices])
     OmegaConf.set_struct(composed, False)
     return composed
-
-
-@cache
-def _register() -> None:
-    OmegaConf.register_new_resolver("powers_of_ten", powers_of_ten, replace=True)
 
 
 @contextmanager
@@ -283,7 +368,10 @@ def _in_one_line(error: BaseException, figure: str) -> str:
     kept = [
         line
         for line in lines
-        if line and not re.match(r"(full_key:|object_type|reference_type|See https|To append to your)", line)
+        if line
+        and not re.match(
+            r"(full_key:|Config search path|provider=|object_type|reference_type|See https|To append to your)", line
+        )
     ]
     key = re.search(r"full_key: (\S+)", text)
     return "; ".join(dict.fromkeys(kept)) + (f" (at {re.sub('^figure', figure, key[1])})" if key else "")

@@ -7,7 +7,7 @@ from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, fiel
 
 from resaudit.claims.claim import Claim, import_checks
 from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset
-from resaudit.errors import ResauditError
+from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import Experiment, experiments_of
 from resaudit.schema import Model
 
@@ -251,7 +251,7 @@ class Config(Run):
         """
         matches = [name for name in self.figure if wanted in (name, name.split("/")[1])]
         if not matches:
-            raise ResauditError(f"unknown figure {wanted!r}; known: {', '.join(self.figure)}")
+            raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
         return matches
 
     def claims_of(self, paper: str) -> dict[str, Claim]:

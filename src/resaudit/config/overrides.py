@@ -3,21 +3,18 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from math import inf
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
 from omegaconf import DictConfig, OmegaConf
 
-from resaudit.errors import ResauditError
+from resaudit.config.models import Figure
+from resaudit.errors import ResauditError, suggestion
 
 GROUPS = ("dataset", "scale")
 OF_FIGURES = ("seed", "dataset", "whitening")
 """Sections shared by all figures unless a figure has its own."""
-LARGEST_POWER = 300
-"""Exponent of ten; double precision ends at 308."""
-MOST_POWERS = 1000
 
 # Users type figures=fig04,fig05; Hydra needs brackets around a list.
 _FIGURES = re.compile(r"^figures=([^\[].*)$")
@@ -59,10 +56,13 @@ def _parse(text: str) -> Override:
         found = OverridesParser.create().parse_overrides([text])[0]
         override = Override(found.key_or_group, found.value(), text)
     except (HydraException, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise ResauditError(f"override {text!r} does not parse as key=value without spaces: {reason}") from error
-    if found.is_add() or found.is_delete() or found.is_sweep_override() or found.package is not None:
-        raise ResauditError(f"override {text!r}: keys can be set (key=value), not added, deleted or swept over")
+        raise ResauditError(
+            f"override {text!r} does not parse; write key=value or key=[value,value], without a space in the key"
+        ) from error
+    if found.is_sweep_override():
+        raise ResauditError(f"override {text!r}: write several values as a list, {found.key_or_group}=[value,value]")
+    if found.is_add() or found.is_delete() or found.package is not None:
+        raise ResauditError(f"override {text!r}: keys can be set (key=value), not added or deleted")
     _check_form(override)
     return override
 
@@ -71,6 +71,7 @@ def _check_form(override: Override) -> None:
     section, *rest = override.key.split(".")
     whole = {
         "figure": (len(rest) < 3, "figure.<paper>.<figure>.protocol.runs=3, or choose with figures=[…]"),
+        "protocol": (len(rest) < 1 and not override.own, "protocol.runs=3"),
         "claims": (len(rest) < 3, "claims.<paper>.<claim>.needs.runs=3"),
     }
     if section in whole and whole[section][0]:
@@ -83,6 +84,34 @@ def _check_form(override: Override) -> None:
         raise ResauditError(f"override {override.text!r}: a figure's name is that of its file")
     if override.key == "dataset.name" or override.key.startswith("dataset.files"):
         raise ResauditError(f"override {override.text!r}: a data set is chosen as a whole, with dataset=NAME")
+
+
+def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> list[Override]:
+    """Overrides with full keys: for ``fig07.runs`` ``figure.<paper>.fig07.protocol.runs``, for ``fig07.seed`` likewise.
+
+    Args:
+        overrides: all.
+        figures: every ``paper/figure``.
+
+    Raises:
+        ResauditError: figures of several papers have that short name.
+    """
+    return [_with_full_key(override, figures) for override in overrides]
+
+
+def _with_full_key(override: Override, figures: Sequence[str]) -> Override:
+    found = {
+        full: override.key.removeprefix(prefix)
+        for full in (f"figure.{name.replace('/', '.')}" for name in figures)
+        for prefix in (f"{full}.", f"{full.rpartition('.')[2]}.")
+        if override.key.startswith(prefix)
+    }
+    if len(found) > 1:
+        raise ResauditError(f"override {override.text!r}: several papers have this figure; write {' or '.join(found)}")
+    for full, key in found.items():
+        section = "" if key.split(".")[0] in Figure.model_fields else "protocol."
+        return replace(override, key=f"{full}.{section}{key}")
+    return override
 
 
 def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
@@ -99,7 +128,7 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     found = [
         replace(each, key=each.key.removeprefix(prefix), own=each.key.startswith(prefix))
         for each in overrides
-        if each.key.startswith(prefix) or each.key.split(".")[0] in OF_FIGURES
+        if each.key.startswith(prefix) or each.key.split(".")[0] in (*OF_FIGURES, "protocol")
     ]
     for each in found:
         _check_form(each)
@@ -122,26 +151,12 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
     for part in sections:
         below = node.get(part)
         if not isinstance(below, DictConfig):
-            known = ", ".join(sorted(str(key) for key, value in node.items() if isinstance(value, DictConfig)))
+            known = sorted(str(key) for key, value in node.items() if isinstance(value, DictConfig))
             raise ResauditError(
-                f"unknown configuration key {where + override.key!r}; allowed in place of {part!r}: {known or 'none'}"
+                f"unknown configuration key {where + override.key!r}, there is no section {part!r}"
+                + suggestion(part, known)
             )
         node = below
     # Of a section the keys that are named, the others stay.
     within = isinstance(override.value, dict) and isinstance(node.get(last), DictConfig)
     node[last] = OmegaConf.merge(node[last], override.value) if within else override.value
-
-
-def powers_of_ten(first: float, last: float, step: float) -> list[float]:
-    """10^first … 10^last, rounded to 12 digits to be the same on every machine.
-
-    >>> powers_of_ten(-1, 0, 0.5)
-    [0.1, 0.316227766017, 1.0]
-    """
-    if not (0 < step < inf and -LARGEST_POWER <= first <= last <= LARGEST_POWER and last - first <= MOST_POWERS * step):
-        raise ValueError(
-            f"powers_of_ten:{first},{last},{step} takes first <= last within ±{LARGEST_POWER} and a step that gives at "
-            f"most {MOST_POWERS} of them"
-        )
-    count = round((last - first) / step) + 1
-    return [float(f"{10 ** (first + i * step):.12g}") for i in range(count)]

@@ -4,6 +4,7 @@ import gzip
 import hashlib
 import http.client
 import pickle
+import re
 import socket
 import subprocess
 import sys
@@ -17,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.datasets.dataset import DataFile, Dataset, Source
-from resaudit.datasets.idx import to_idx
+from resaudit.datasets.dataset import FILES, DataFile, Dataset, Source
+from resaudit.datasets.idx import parse_idx, to_idx
 from resaudit.errors import ResauditError
 from resaudit.store.files import sha256_of, written_whole
 
@@ -67,6 +68,29 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
         f"no source has {dataset.title}; tried {'; '.join(attempts)}. "
         f"By hand: put {names} (raw or .gz) into a folder and add dataset.folder=FOLDER"
     )
+
+
+def described(folder: Path) -> dict[str, DataFile]:
+    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML.
+
+    Raises:
+        ResauditError: one is missing or no IDX file.
+    """
+    found: dict[str, DataFile] = {}
+    for path in sorted(folder.iterdir()):
+        part = re.search(r"(train|test|t10k).*(images|labels)", path.name)
+        if part:
+            name = path.name.removesuffix(".gz")
+            content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
+            parse_idx(content, str(path))
+            digest = hashlib.sha256(content).hexdigest()
+            key = f"{part[1].replace('t10k', 'test')}_{part[2]}"
+            found[key] = DataFile(name=name, size=len(content), sha256=digest)
+    missing = [key for key in FILES if key not in found]
+    if missing:
+        named = "train-images…, train-labels…, t10k-images… and t10k-labels…, each raw or .gz"
+        raise ResauditError(f"{folder} has no {', '.join(missing)}; needed: files named {named}")
+    return {key: found[key] for key in FILES}
 
 
 def read_verified(folder: Path, file: DataFile) -> bytes:

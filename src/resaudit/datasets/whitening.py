@@ -8,7 +8,6 @@ import numpy as np
 from resaudit.errors import ResauditError
 
 SAMPLES_AT_ONCE = 10_000
-CLASSES = 10
 
 
 @dataclass(frozen=True)
@@ -27,8 +26,8 @@ class Whitened:
 
     @property
     def targets(self) -> np.ndarray:
-        """One-hot labels, float64, shape (10, samples)."""
-        return np.eye(CLASSES)[:, self.labels]
+        """One-hot labels, float64, shape (components, samples): networks' layers are square."""
+        return np.eye(len(self.inputs))[:, self.labels]
 
 
 def whiten(images: np.ndarray, labels: np.ndarray, components: int, centered: bool) -> Whitened:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, model_validator
 
 from resaudit.experiments.experiment import Coordinates, at, needed
-from resaudit.experiments.networks import Depth, Epochs, Key, Networks, Rate, Rates, Runs, checked_name
+from resaudit.experiments.networks import Depth, Epochs, Key, Networks, Rates, Runs, SomeRates, checked_name
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
@@ -29,7 +29,7 @@ class PerNetwork(Model):
     network: Annotated[str, AfterValidator(checked_name)]
     depths: Annotated[list[Depth], AfterValidator(different)] = []
     runs: Runs | None = None
-    learning_rates: Annotated[list[Rate], AfterValidator(different)] = []
+    learning_rates: SomeRates = []
 
 
 class RateSweep(Networks, name="rate_sweep"):

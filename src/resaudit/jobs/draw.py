@@ -8,6 +8,7 @@ from resaudit.config.models import Figure, Run
 from resaudit.plan.job import Cost, Execution, Job, Work
 from resaudit.plan.plan import plan_figure
 from resaudit.plan.words import assumed, deviations, note
+from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ class Draw(Job):
 
         setting = Setting(self.scale, self.variant, self.deviations, self.assumptions, self.note)
         draw(plan_figure(self.figure, self.data), setting, work.results, Path(self.figures))
+        say(f"wrote {Path(self.figures) / self.figure.name}.csv, .json, .pdf, .svg, .png")
         return {}
 
 

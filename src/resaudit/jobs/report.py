@@ -6,6 +6,7 @@ from typing import Any, ClassVar
 
 from resaudit.config.models import Config
 from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
@@ -48,4 +49,5 @@ class Report(Job):
         check_audit(audit)
         write_json(figures / "audit.json", audit)
         write_page(figures / "audit.json", figures / "audit.html")
+        say(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
         return {}

@@ -8,6 +8,7 @@ from resaudit.errors import ResauditError
 from resaudit.plan.files import read_job
 from resaudit.plan.job import Execution, Job, Work
 from resaudit.runtime.devices import claim_device
+from resaudit.runtime.progress import say
 from resaudit.store.arrays import save_arrays
 from resaudit.store.checkpoints import forget
 from resaudit.store.files import sha256_of, write_json
@@ -34,6 +35,7 @@ def run_job(key: str, results: Path) -> None:
     work.record["seconds"] = round(time.monotonic() - start, 2)
     write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
     forget(work.checkpoints)
+    say(f"wrote {folder}")
 
 
 def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:

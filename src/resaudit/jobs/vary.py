@@ -1,6 +1,7 @@
 """Judging a paper's claims under every variant of its assumptions."""
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, ClassVar
 
 from resaudit.config.models import CONTROL, Config
@@ -8,6 +9,7 @@ from resaudit.errors import ResauditError
 from resaudit.plan.job import Cost, Execution, Job, Work
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import deviations
+from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,7 @@ class Vary(Job):
         from resaudit.claims.robustness import write_matrix
 
         write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations)
+        say(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
         return {}
 
 

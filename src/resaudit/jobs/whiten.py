@@ -49,12 +49,15 @@ class Whiten(Job):
         """Whiten the training images.
 
         Raises:
-            ResauditError: raw files are missing or damaged, or their rank is less than ``components``.
+            ResauditError: raw files are missing or damaged, their rank is less than ``components``, or a label is not.
         """
         from resaudit.datasets.moments import moments_of
         from resaudit.datasets.whitening import whiten
 
-        whitened = whiten(*self.data.training_set(), self.components, self.centered)
+        images, labels = self.data.training_set()
+        if labels.max() >= self.components:
+            raise ResauditError(f"labels go up to {labels.max()}; {self.data.dataset.name}'s classes must be more")
+        whitened = whiten(images, labels, self.components, self.centered)
         moments = moments_of(whitened.inputs, whitened.targets)
         return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
 

@@ -1,13 +1,10 @@
-"""A figure in words: deviations from the paper's protocol, assumptions, jobs and their cost."""
+"""A figure in words: its settings, deviations from the paper's protocol, assumptions."""
 
 import hashlib
 import json
-from collections.abc import Iterator
 from typing import Any
 
 from resaudit.config.models import Assumption, Config, Figure
-from resaudit.plan.layout import Layout
-from resaudit.plan.plan import FigurePlan, Plan, execution_of
 from resaudit.schema import in_words
 
 
@@ -78,41 +75,6 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
     for part in assumption.setting.split("."):
         node = getattr(node, part)
     return in_words(node)
-
-
-def explain(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
-    """Describe a figure line by line: protocol, assumptions, jobs, cost and files."""
-    part, layout = plan.figures[name], Layout(plan.config.paths)
-    figure = part.figure
-    yield f"{name}: {figure.title}"
-    yield f"  {figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})"
-    yield f"  {figure.full_caption}"
-    yield f"\nprotocol at scale {plan.config.scale.name} ({plan.config.scale.summary})"
-    for key, value in settings_in_words(figure).items():
-        yield f"  {key}: {value}"
-    changed = deviations(figure, of_paper)
-    yield "  differs from the paper's protocol in: " + ("; ".join(changed) or "nothing")
-    yield "\nassumptions"
-    for key, assumption in figure.assumptions.items():
-        assumed_value, here = value_of(assumption, of_paper), value_of(assumption, figure)
-        yield f"  {key}: {assumed_value}" + (f" (here: {here})" if here != assumed_value else "")
-        yield f"    why: {assumption.reason}"
-        for variant_id, variant in assumption.variants.items():
-            yield f"    variant {variant_id}: {variant.summary}: {' '.join(variant.overrides)}"
-    yield from _jobs(part, plan.config)
-    yield "\nfiles"
-    yield f"  {layout.figure(name, 'csv')}, .pdf, .svg, .png; reference: figures/reference/{name}.csv"
-
-
-def _jobs(part: FigurePlan, config: Config) -> Iterator[str]:
-    yield "\njobs (results in results/KIND/ID, settings in results/plan/KIND/ID.json)"
-    execution, seconds = execution_of(config), 0.0
-    for job in {job.key: job for job in part.jobs.values()}.values():
-        cost = job.cost(execution)
-        seconds += cost.seconds
-        where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else f"on {cost.threads} of the CPU's cores"
-        yield f"  {job.key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}"
-    yield f"  in all about {seconds / 60:.0f} min of one core, less what other figures or earlier runs share"
 
 
 def claims_sha256(config: Config, paper: str) -> str:

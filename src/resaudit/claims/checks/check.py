@@ -86,6 +86,13 @@ class Check(Model):
         return [name for key in ("networks", "others", "properties") for name in getattr(self, key, [])]
 
     @property
+    def columns(self) -> list[str]:
+        """The columns of the table that its parameters name."""
+        single = [getattr(self, key) for key in ("column", "by", "peak", "drop") if hasattr(self, key)]
+        epochs = ["epoch"] if getattr(self, "epochs", []) else []
+        return [*single, *getattr(self, "rows", {}), *getattr(self, "per", []), *epochs]
+
+    @property
     def region(self) -> tuple[float | None, float | None]:
         """The least and the greatest effect for which the claim holds; None: no bound."""
         if self.within_factor is not None:

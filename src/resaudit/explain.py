@@ -1,0 +1,240 @@
+"""What ``resaudit explain`` prints: of a figure, of a claim, of the whole run."""
+
+import os
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+
+from resaudit.claims.checks.check import Check, checks_by_name
+from resaudit.config.models import Config, Figure
+from resaudit.jobs.draw import draw_job
+from resaudit.jobs.report import Report
+from resaudit.plan.duration import duration, in_minutes
+from resaudit.plan.job import Cost, Execution
+from resaudit.plan.layout import Layout
+from resaudit.plan.plan import FigurePlan, Plan, execution_of
+from resaudit.plan.words import deviations, value_of
+from resaudit.runtime.devices import cuda_is_usable
+
+WIDTH = 100
+
+
+def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
+    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files.
+
+    Args:
+        plan: with this figure.
+        of_paper: the figure at scale ``paper``.
+        name: ``paper/figure``.
+    """
+    part, short = plan.figures[name], name.split("/")[1]
+    figure = part.figure
+    yield f"{name}: {figure.title}"
+    yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})")
+    yield from _wrapped(figure.full_caption)
+    yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
+    yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
+    for key, value in _settings(figure):
+        yield from _wrapped(f"{short}.{key}={_in_hydra(value)}")
+    changed = deviations(figure, of_paper)
+    yield "\ndiffers from the paper's protocol in" + ("" if changed else " nothing")
+    for change in changed:
+        yield from _wrapped(change)
+    yield "\nassumptions"
+    for key, assumption in figure.assumptions.items():
+        assumed, here = value_of(assumption, of_paper), value_of(assumption, figure)
+        yield from _wrapped(f"{key}: {assumed}" + (f" (here: {here})" if here != assumed else ""))
+        yield from _wrapped(f"why: {assumption.reason}", 4)
+        for variant_id, variant in assumption.variants.items():
+            yield from _wrapped(f"variant={variant_id}: {variant.summary}: {' '.join(variant.overrides)}", 4)
+    yield from _jobs(part, execution_of(plan.config))
+    claims = [key for key, claim in plan.config.claims_of(name.split("/")[0]).items() if claim.evidence == short]
+    yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {key}" for key in claims)] if claims else []
+    yield "\nfiles"
+    yield from _wrapped(f"{Layout(plan.config.paths).figure(name, 'csv')}, .pdf, .svg, .png")
+    yield from _wrapped(f"reference: figures/reference/{name}.csv")
+
+
+def _settings(figure: Figure) -> Iterator[tuple[str, Any]]:
+    """Every setting that an override can change, by its key after the figure's name."""
+    yield "seed", figure.seed
+    if figure.dataset:
+        yield "dataset", figure.dataset.name
+    for key, value in figure.whitening or ():
+        yield f"whitening.{key}", value
+    yield from figure.protocol
+
+
+def _in_hydra(value: Any) -> str:
+    """A value as an override has it, numbers with three digits.
+
+    >>> _in_hydra([0.000177827941004, True, None])
+    '[0.000178, true, null]'
+    """
+    if isinstance(value, BaseModel):
+        return f"{{{', '.join(f'{key}: {_in_hydra(item)}' for key, item in value if item not in (None, []))}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_hydra, value))}]"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
+    yield "\njobs (results in results/KIND/ID, settings in results/plan/KIND/ID.json)"
+    costs = {job.key: job.cost(execution) for job in part.jobs.values()}
+    for key, cost in costs.items():
+        where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else _threads(cost)
+        yield f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}"
+    total = in_minutes(sum(cost.seconds for cost in costs.values()))
+    yield f"  in all {total} of one core; less if other figures or earlier runs share these jobs"
+    yield from _without_gpu(execution, list(costs.values()))
+
+
+def _threads(cost: Cost) -> str:
+    return "on one core" if cost.threads == 1 else f"on {cost.threads} cores"
+
+
+def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
+    if execution.device == "cuda" and any(cost.wants_gpu for cost in costs) and not cuda_is_usable():
+        yield "  device=cuda, but torch finds no CUDA device here: jobs on a GPU would fail on this machine"
+
+
+def explain_claim(config: Config, paper: str, key: str) -> Iterator[str]:
+    """Describe a claim line by line: its texts, checks with thresholds as overrides, figure, variants."""
+    claim, where = config.claims_of(paper)[key], f"claims.{paper}.{key}"
+    yield f"{paper}/{key}"
+    for field, value in claim:
+        if isinstance(value, str):
+            yield from _wrapped(f"{field.replace('_', ' ')}: {value}")
+    yield "\nchecks, all of which must hold (resaudit checks; overrides: KEY=VALUE)"
+    for name, check in claim.checks.items():
+        yield from _wrapped(f"{name}: {check.name}: {(check.__doc__ or '').splitlines()[0]}")
+        for field, value in check:
+            if value not in (None, []):
+                yield f"    {where}.checks.{name}.{field}={_in_hydra(value)}"
+    yield from ["\nleast evidence", *(f"    {where}.needs.{field}={_in_hydra(value)}" for field, value in claim.needs)]
+    figure = config.figure.get(f"{paper}/{claim.evidence}")
+    if figure is not None:
+        yield f"\nfigure {claim.evidence}: {figure.title} (resaudit explain {claim.evidence})"
+        yield from _wrapped(f"verdict: resaudit audit --claim {key}")
+        for variant_id, variant in figure.variants.items():
+            yield from _wrapped(f"variant={variant_id}: {variant.summary}")
+
+
+def explain_checks(config: Config) -> Iterator[str]:
+    """Describe every check line by line: meaning, parameters with types and defaults, the claims that use it."""
+    used: dict[str, list[str]] = {}
+    for claims in config.claims.values():
+        for key, claim in claims.items():
+            for name in {check.name for check in claim.checks.values()}:
+                used.setdefault(name, []).append(key)
+    yield "every check takes a threshold: at_least, at_most or both, or within_factor"
+    for name, kind in sorted(checks_by_name().items()):
+        doc = (kind.__doc__ or "").replace("``", "")
+        meanings = dict(re.findall(r"^ +(\w+): (.+)$", doc, re.MULTILINE))
+        yield ""
+        yield from _wrapped(f"{name}: {doc.splitlines()[0]}", 0)
+        for field, info in kind.model_fields.items():
+            if field not in Check.model_fields:
+                default = "" if info.is_required() else f" = {_in_hydra(info.default)}"
+                words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
+                yield from _wrapped(words.rstrip("; "))
+        yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")
+
+
+def _type_in_words(annotation: Any) -> str:
+    """A type as a reader of YAML says it.
+
+    >>> _type_in_words(list[str]), _type_in_words(float | None), _type_in_words(Literal["a", "b"])
+    ('list of text', 'number or null', 'a or b')
+    """
+    names = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null"}
+    parts = get_args(annotation)
+    match get_origin(annotation):
+        case origin if origin is Annotated:
+            return _type_in_words(parts[0])
+        case origin if origin is Literal:
+            return " or ".join(map(str, parts))
+        case origin if origin is list:
+            return f"list of {_type_in_words(parts[0])}"
+        case origin if origin is dict:
+            return f"section of {_type_in_words(parts[1])}"
+        case None:
+            return names.get(annotation, str(annotation))
+    return " or ".join(map(_type_in_words, parts))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A job of the whole run: its kind, cost, the jobs that it waits for, and whether its files exist."""
+
+    kind: str
+    cost: Cost
+    waits: list[str]
+    done: bool
+
+
+def explain_run(plan: Plan) -> Iterator[str]:
+    """Describe the whole run line by line: jobs, core-hours, the longest job, done and to do, time left."""
+    scale, execution, cores = plan.config.scale, execution_of(plan.config), _cores()
+    steps = _steps(plan, execution)
+    left = {key: (step.cost, step.waits) for key, step in steps.items() if not step.done}
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(step.kind for step in steps.values()).items())
+    longest = max(steps, key=lambda key: steps[key].cost.seconds / steps[key].cost.threads)
+    cost = steps[longest].cost
+    yield f"scale {scale.name} ({scale.summary}), {len(plan.figures)} figures"
+    yield f"  jobs: {len(steps)}: {kinds}"
+    yield f"  work: {_core_hours([step.cost for step in steps.values()])}"
+    yield f"  longest job: {longest}: {in_minutes(cost.seconds / cost.threads)} {_threads(cost)}"
+    if execution.device == "cuda":
+        on_gpu = [step.cost for step in steps.values() if step.cost.wants_gpu]
+        yield f"  on a GPU: {len(on_gpu)} jobs, {_core_hours(on_gpu)} on a CPU; no GPU hours have been measured"
+        yield from _without_gpu(execution, on_gpu)
+    yield f"  done: {len(steps) - len(left)}, by their files; snakemake -n says which of these are out of date"
+    yield f"  to do: {len(left)}, {_core_hours([cost for cost, _ in left.values()])}: " + (
+        f"{in_minutes(duration(left, cores))} on {cores} cores" if left else "nothing"
+    )
+
+
+def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:
+    """Every job of the workflow without variants, by ``kind/id``; inputs come first."""
+    config, layout = plan.config, Layout(plan.config.paths)
+    steps = {
+        job.key: _Step(
+            job.kind,
+            job.cost(execution),
+            [needed.key for needed in job.inputs.values()],
+            all(file.is_file() for file in job.written(layout.results)),
+        )
+        for job in plan.jobs.values()
+    }
+    for name, part in plan.figures.items():
+        cost = draw_job(part.figure, part.figure, config).cost(execution)
+        needed = [job.key for job in part.jobs.values()]
+        steps[f"draw {name}"] = _Step("draw", cost, needed, layout.figure(name, "json").is_file())
+    drawn = [key for key in steps if key.startswith("draw")]
+    cost = Report(config, ()).cost(execution)
+    steps["report"] = _Step("report", cost, drawn, (layout.figures / "audit.html").is_file())
+    return steps
+
+
+def _core_hours(costs: Collection[Cost]) -> str:
+    return f"{sum(cost.seconds for cost in costs) / 3600:.1f} core-hours"
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _wrapped(text: str, indent: int = 2) -> list[str]:
+    margin = " " * indent
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=margin, subsequent_indent=margin + "  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

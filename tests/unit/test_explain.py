@@ -1,0 +1,95 @@
+"""What `resaudit explain` says. Oracle: the configuration. Sees keys that nobody can set and long lines."""
+
+from pathlib import Path
+
+import pytest
+
+from resaudit import explain
+from resaudit.config.composition import load
+from resaudit.errors import ResauditError, one_named
+from resaudit.plan.plan import make_plan
+
+PAPER = "demystifying_resnet"
+
+
+def explained(figure: str, *overrides: str) -> list[str]:
+    name = f"{PAPER}/{figure}"
+    config = load([*overrides, f"figures=[{figure}]"])
+    return list(explain.explain_figure(make_plan(config), load(["scale=paper"], only=[name]).figure[name], name))
+
+
+@pytest.mark.parametrize("figure", ["fig04_deep", "fig05", "theorem1"])
+def test_a_figures_settings_are_overrides_that_change_nothing(figure: str) -> None:
+    text = "\n".join(explained(figure)).split("settings at scale")[1].split("differs from")[0]
+    lines = [line.strip() for line in text.replace("\n    ", " ").splitlines() if line.startswith(f"  {figure}.")]
+    rounded = ("learning_rates", "per_network")
+    given = [line for line in lines if not any(key in line.split("=")[0] for key in rounded)]
+    assert len(given) > 5
+    name = f"{PAPER}/{figure}"
+    assert load(given, only=[name]).figure[name] == load(only=[name]).figure[name]
+
+
+def test_a_grid_is_printed_with_all_its_values_and_no_line_is_too_long() -> None:
+    lines = explained("fig07")
+    text = " ".join(line.strip() for line in lines)
+    assert "fig07.learning_rates=[0.0001, 0.000178, 0.000316, 0.000562, 0.001," in text
+    assert "10, 17.8, 31.6]" in text
+    assert max(map(len, "\n".join(lines).splitlines())) <= 120
+
+
+def test_a_theorem_is_explained_with_its_job() -> None:
+    lines = "\n".join(explained("theorem1"))
+    assert "  theorem/theorem-1-" in lines
+    assert "results/KIND/ID" in lines
+    assert "train/" not in lines
+
+
+def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    said = "torch finds no CUDA device here"
+    monkeypatch.setattr(explain, "cuda_is_usable", lambda: False)
+    assert any(said in line for line in explained("fig08", "device=cuda"))
+    assert not any(said in line for line in explained("fig07", "device=cuda"))
+    monkeypatch.setattr(explain, "cuda_is_usable", lambda: True)
+    assert not any(said in line for line in explained("fig08", "device=cuda"))
+
+
+def test_a_claim_is_explained_by_keys_that_can_be_set() -> None:
+    lines = list(explain.explain_claim(load(), PAPER, "depth-invariant-condition"))
+    keys = [line.strip() for line in lines if line.strip().startswith("claims.")]
+    assert f"claims.{PAPER}.depth-invariant-condition.checks.constant.within_factor=1.1" in keys
+    assert load(keys).claims == load().claims
+    assert any("variant=not-centred" in line for line in lines)
+
+
+def test_every_check_is_listed_with_parameters_and_claims() -> None:
+    lines = "\n".join(explain.explain_checks(load()))
+    assert "ratio_across_depths: Ratio of a quantity at each depth" in lines
+    assert "  reference: first or previous = first; the depth in the denominator." in lines
+    assert "  used by: depth-invariant-condition, weights-shrink-with-depth-mlp" in lines
+
+
+def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    plan = make_plan(load(["figures=[theorem1,theorem2]"]))
+    before = "\n".join(explain.explain_run(plan))
+    assert "jobs: 7: 1 fetch, 1 whiten, 2 theorem, 2 draw, 1 report" in before
+    whiten = next(job for job in plan.jobs.values() if job.kind == "whiten")
+    for file in whiten.written(Path("results")):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    after = "\n".join(explain.explain_run(plan))
+    assert ("done: 0," in before, "done: 1," in after) == (True, True)
+
+
+def test_a_name_is_found_by_its_beginning_and_near_names_are_suggested() -> None:
+    known = ["p/fig04", "p/fig04_deep", "p/relu-final-loss", "p/relu-stuck"]
+    assert one_named("claim", "fig04", known) == "p/fig04"
+    assert one_named("claim", "relu-f", known) == "p/relu-final-loss"
+    for wanted, said in [
+        ("relu", "claim 'relu' may be p/relu-final-loss, p/relu-stuck; write more of it"),
+        ("fig4", "unknown claim 'fig4'; did you mean p/fig04?"),
+        ("zzz", "unknown claim 'zzz'; allowed: p/fig04, p/fig04_deep, p/relu-final-loss, p/relu-stuck"),
+    ]:
+        with pytest.raises(ResauditError) as refusal:
+            one_named("claim", wanted, known)
+        assert str(refusal.value) == said
