@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from resaudit.claims.audit import _provenance, judge_paper, make_audit
 from resaudit.claims.robustness import read_robustness
-from resaudit.claims.tables import drawn
+from resaudit.papers.tables import drawn
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.jobs.theorem import Theorem

@@ -8,12 +8,12 @@ from typing import Any
 
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
-from resaudit.claims.tables import Drawn, drawn, errors_naming
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
+from resaudit.papers.tables import Drawn, drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256, value_of
