@@ -15,6 +15,7 @@ from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
 
 NOTHING = "Nothing to be done"
 FOLDERS = ("src", "config", "workflow")
+SHOWN = {"draw", "show", "report", "all"}
 
 
 def snakemake(checkout: Path, *arguments: str) -> Completed:
@@ -66,11 +67,11 @@ def with_name(text: str) -> str:
     ("file", "edit", "made_again"),
     [
         ("training/ensemble.py", with_comment, set()),
-        ("training/ensemble.py", with_name, {"train", "hessians", "draw", "report", "all"}),
-        ("curvature/structured.py", with_name, {"hessians", "draw", "report", "all"}),
-        ("theory/checks.py", with_name, {"theorem", "draw", "report", "all"}),
-        ("datasets/whitening.py", with_name, {"whiten", "train", "hessians", "theorem", "draw", "report", "all"}),
-        ("papers/demystifying_resnet/fig07.py", with_name, {"draw", "report", "all"}),
+        ("training/ensemble.py", with_name, {"train", "hessians", *SHOWN}),
+        ("curvature/structured.py", with_name, {"hessians", *SHOWN}),
+        ("theory/checks.py", with_name, {"theorem", *SHOWN}),
+        ("datasets/whitening.py", with_name, {"whiten", "train", "hessians", "theorem", *SHOWN}),
+        ("papers/demystifying_resnet/fig07.py", with_name, SHOWN),
         ("claims/checks/depths.py", with_name, {"report", "all"}),
         ("report/templates/page.css", lambda text: text + "p {}\n", {"report", "all"}),
         ("cli.py", with_name, set()),

@@ -57,11 +57,12 @@ def job(rule, wildcards):
 
 
 def inputs_of(rule):
-    """The input files of a rule's jobs. The plan file is `ancient`: its date does not trigger a rerun."""
+    """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count."""
 
     def of(wildcards):
         asked = job(rule, wildcards)
-        return [ancient(plan_file(RESULTS, asked.key)), *asked.reads(RESULTS)]
+        reads = asked.reads(RESULTS)
+        return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
 
     return of
 

@@ -73,21 +73,24 @@ def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
         return judge(claim, figure.table if figure else None, scale)
 
 
-def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
+def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = None) -> Json:
     """The audit of the drawn figures.
 
     Args:
         plan: with the chosen figures.
         overrides: as they were given.
+        only: the figures to read; default all.
 
     Raises:
         ResauditError: a table is damaged or of other settings, or nothing has been drawn.
     """
-    every = make_plan(plan.config.model_copy(update={"figures": []}))
+    layout, every = Layout(plan.config.paths), make_plan(plan.config.model_copy(update={"figures": []}))
+    if not any(layout.figure(name, "csv").is_file() for name in every.figures):
+        where = f"in {layout.figures.absolute()}; run snakemake --cores all, or give the folder as paths.figures"
+        raise ResauditError(f"nothing has been drawn {where}")
+    if only is not None:
+        every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
     papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
-    if not any(paper["figures"] for paper in papers):
-        folder = Layout(plan.config.paths).figures
-        raise ResauditError(f"nothing has been drawn in {folder} yet; draw first (snakemake --cores all)")
     ran = provenance()
     return {
         "version": VERSION,
