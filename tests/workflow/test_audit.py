@@ -117,7 +117,7 @@ def test_strict_passes_where_all_are_supported(smoked: Path) -> None:
 def test_before_anything_ran_there_is_nothing_to_audit(tmp_path: Path) -> None:
     run = resaudit(tmp_path, "audit")
     assert run.returncode == 1
-    assert run.stderr.startswith(f"resaudit: error: nothing has been drawn in {tmp_path}/figures; run snakemake --cores")
+    assert run.stderr.startswith(f"resaudit: error: nothing has been drawn in {tmp_path}/figures; run snakemake")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -159,7 +159,7 @@ def without_number(text: str) -> str:
          "table of fig04: column condition_number is missing; there are network, depth, run, lambda_max"),
         (edited(without_number, True), SMOKE, "column condition_number has no number in line 3"),
         (edited(lambda text: text + text.splitlines()[1] + "\n", True), SMOKE, "has rows of the same network, depth"),
-        (lambda _: None, ("scale=laptop", SMOKE[1]), "shows scale=smoke, asked for is scale=laptop; add scale=smoke for what is there, or show"),
+        (lambda _: None, ("scale=laptop", SMOKE[1]), "shows scale=smoke, asked for is scale=laptop; add"),
         (lambda _: None, (*SMOKE, "seed=2"), "shows seed=1, asked for is seed=2; add seed=1 for what"),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").unlink(), SMOKE, "which says what the table is of"),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").write_text("[]"), SMOKE, "which says what"),

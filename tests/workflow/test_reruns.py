@@ -18,23 +18,28 @@ FOLDERS = ("src", "config", "workflow")
 SHOWN = {"draw", "show", "report", "all"}
 
 
-def snakemake(checkout: Path, *arguments: str) -> Completed:
+def snakemake(checkout: Path, *arguments: str, config: tuple[str, ...] = ()) -> Completed:
     """``snakemake`` at scale smoke, by the copied checkout's rules and package."""
-    command = smoke_command(*arguments)
+    command = smoke_command(*arguments, config=config)
     command[command.index("--snakefile") + 1] = str(checkout / "Snakefile")
     run = run_command(*command, cwd=checkout, timeout=300, environment={"PYTHONPATH": str(checkout / "src")})
     assert run.returncode == 0, run.stderr[-3000:]
     return run
 
 
-@pytest.fixture(scope="module")
-def checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout with the finished smoke run in it."""
-    folder = Path(shutil.copytree(smoked, tmp_path_factory.mktemp("copied") / "checkout"))
+def copied_checkout(finished: Path, folder: Path) -> Path:
+    """A copy of the checkout with a finished run in it."""
+    shutil.copytree(finished, folder)
     for name in FOLDERS:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CHECKOUT / "Snakefile", folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout with the finished smoke run in it."""
+    return copied_checkout(smoked, tmp_path_factory.mktemp("copied") / "checkout")
 
 
 @contextmanager
@@ -50,9 +55,13 @@ def edited(file: Path, edit: Callable[[str], str]) -> Iterator[None]:
 def planned(checkout: Path) -> set[str]:
     """The rules that a run would call."""
     run = snakemake(checkout, "--dry-run")
-    rules = set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE))
+    rules = rules_in(run)
     assert rules or NOTHING in run.stdout + run.stderr
     return rules
+
+
+def rules_in(run: Completed) -> set[str]:
+    return set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE))
 
 
 def with_comment(text: str) -> str:

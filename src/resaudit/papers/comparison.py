@@ -37,7 +37,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]
                 notes = ["no reference to compare with yet; resaudit reference makes one"]
         except ResauditError as error:
             failures = [str(error)]
-        say(f"{name}: {in_one_line('; '.join([*failures, *notes]))}")
+        say(in_one_line(f"{name}: {'; '.join([*failures, *notes])}"))
         failed += [name] if failures else []
     return failed
 
@@ -58,7 +58,7 @@ def _compared(fresh: Drawn, reference: Path, figure: Figure) -> tuple[list[str],
 def _drawn(plan: Plan, name: str) -> Drawn:
     figure = drawn(plan, name)
     if figure is None:
-        raise ResauditError(f"{name} is not drawn in {plan.config.paths.figures}; draw it (snakemake --cores all)")
+        raise ResauditError(f"{name} is not drawn in {plan.config.paths.figures} yet (snakemake --cores all)")
     return figure
 
 
