@@ -52,9 +52,9 @@ def edited(file: Path, edit: Callable[[str], str]) -> Iterator[None]:
     file.write_text(before, encoding="utf-8")
 
 
-def planned(checkout: Path) -> set[str]:
+def planned(checkout: Path, config: tuple[str, ...] = ()) -> set[str]:
     """The rules that a run would call."""
-    run = snakemake(checkout, "--dry-run")
+    run = snakemake(checkout, "--dry-run", config=config)
     rules = rules_in(run)
     assert rules or NOTHING in run.stdout + run.stderr
     return rules

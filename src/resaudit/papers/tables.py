@@ -41,7 +41,7 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     csv = csv or Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
         return None
-    about, again = read_about(csv), f"remove {csv} and run again"
+    about, again = read_about(csv), "copy it again, or draw it again (snakemake --cores all -R draw)"
     try:
         content = csv.read_bytes()
     except OSError as error:
