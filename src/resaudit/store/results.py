@@ -53,7 +53,8 @@ def _as_written(folder: Path, name: str) -> Path:
         ) from error
     if found != written:
         raise ResauditError(
-            f"{path} is not what was computed: its SHA-256 is not that in {provenance}; remove {folder} and run again"
+            f"{path} is not what was computed: its SHA-256 is not that in {provenance}; copy {folder} again, "
+            f"or remove {folder} and run again"
         )
     return path
 
