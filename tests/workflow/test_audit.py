@@ -186,6 +186,15 @@ def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
     assert "snakemake --cores all -R show --config scale=smoke seed=2 dataset=mnist" in run.stderr
 
 
+def test_one_claim_reads_its_own_table_alone(copy: Path) -> None:
+    edited(lambda text: text + "\n", False)(copy)
+    assert "is not the table that was drawn" in resaudit(copy, "audit", *SMOKE).stderr
+    run = resaudit(copy, "audit", "--claim", "theorem-2-two-shortcut-hessian", *SMOKE)
+    assert (run.returncode, run.stderr) == (0, "")
+    blocked = resaudit(copy, "audit", "--claim", "depth-invariant-condition", *SMOKE)
+    assert "is not the table that was drawn" in blocked.stderr
+
+
 def test_one_figure_drawn_at_another_scale_does_not_spoil_the_others(copy: Path) -> None:
     with pytest.raises(ResauditError, match="shows seed=1, asked for is seed=2"):
         reported(copy, "figures=[fig04]", "seed=2", *SMOKE)
