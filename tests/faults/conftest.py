@@ -68,9 +68,9 @@ def done_as_told(line: str, folder: Path) -> list[str]:
     """Do what an error asks for, to the letter; gives the options of Snakemake that it asks for."""
     if options := re.search(r"\(snakemake --cores all (.+)\)$", line):
         return options[1].split()
-    told = re.search(r"remove (.+) and run again$", line)
+    told = re.search(r"(?:copy (.+) again, or )?remove (.+) and run again$", line)
     assert told, line
-    for name in shlex.split(told[1]):
+    for name in shlex.split(told[1] or told[2]):
         assert (folder / name).exists(), line
         shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
     return []

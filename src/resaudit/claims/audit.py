@@ -17,7 +17,7 @@ from resaudit.papers.tables import Drawn, drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256, value_of
-from resaudit.store.files import read_json
+from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 
 VERSION = 1
@@ -270,7 +270,7 @@ def _ran(folder: Path) -> Json:
         if not math.isfinite(ran["seconds"]) or not words or not all(isinstance(word, str) for word in words):
             raise ValueError("device, kernel or seconds are of another kind")
     except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove {folder} and run again") from error
+        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
     return ran
 
 
