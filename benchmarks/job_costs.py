@@ -60,7 +60,7 @@ def predicted(rule: str, name: str, plans: Plans) -> Cost | None:
     figure, execution = next(iter(config.figure.values())), execution_of(config)
     # The same for every figure, and for every paper.
     drawing, judging = (job.cost(execution) for job in (draw_job(figure, figure, config), Report(config, ())))
-    fixed = {"draw": drawing, "draw_variant": drawing, "report": judging, "vary": judging, "fetch": None}
+    fixed = {"draw": drawing, "report": judging, "vary": judging, "fetch": None}
     return fixed[rule] if rule in fixed else plans.job(f"{rule}/{name}").cost(execution)
 
 

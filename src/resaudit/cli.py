@@ -217,18 +217,20 @@ def compare(overrides: Overrides) -> None:
     plan = _plan(overrides)
     from resaudit.papers.comparison import compare_with_references
 
-    if not compare_with_references(plan, click.echo):
-        raise ResauditError("some tables do not agree with their reference; see above")
+    failed = compare_with_references(plan, click.echo)
+    if failed:
+        raise ResauditError(f"{len(failed)} of {len(plan.figures)} figures do not agree: {', '.join(failed)}")
 
 
 @cli.command()
+@click.option("--force", is_flag=True, help="Also replace references of another scale.")
 @_with_overrides
-def reference(overrides: Overrides) -> None:
+def reference(force: bool, overrides: Overrides) -> None:
     """Copy the tables in figures/ to figures/reference, to be committed."""
     plan = _plan(overrides)
     from resaudit.papers.comparison import write_references
 
-    write_references(plan, click.echo)
+    write_references(plan, click.echo, force)
 
 
 @cli.command()

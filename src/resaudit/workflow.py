@@ -16,7 +16,7 @@ from hydra.core.override_parser.types import Quote, QuotedString
 from resaudit.config.composition import datasets, load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.jobs.draw import draw_job
+from resaudit.jobs.draw import Draw, draw_job
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
@@ -128,6 +128,7 @@ class JobsOfRules:
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
         self._found: dict[tuple[str, ...], Job] = {}
         self._costs: dict[str, Cost] = {}
+        self._drawn: dict[str | None, dict[str, Draw]] = {}
 
     def write_plan(self) -> None:
         """Write the plan files of all configured figures."""
@@ -155,15 +156,25 @@ class JobsOfRules:
 
     def _made(self, rule: str, **wildcards: str) -> Job:
         match rule:
-            case "draw" | "draw_variant":
-                name = f"{wildcards['paper']}/{wildcards['figure']}"
-                config = self.plans.under(wildcards.get("variant")).config
-                return draw_job(config.figure[name], self._of_paper.figure[name], config)
+            case "show":
+                return self._drawings(self.plan)[f"{wildcards['paper']}/{wildcards['figure']}"]
+            case "draw":
+                every = (drawing for plan in self.plans.all() for drawing in self._drawings(plan).values())
+                return next(drawing for drawing in every if drawing.id == wildcards["id"])
             case "vary":
                 return vary_job(self.plans, wildcards["paper"], self._of_paper)
             case "report":
                 return Report(self.plan.config, self._overrides)
         return self.plans.job(f"{rule}/{wildcards['id']}")
+
+    def _drawings(self, plan: Plan) -> dict[str, Draw]:
+        """The drawing of every figure of a plan, by ``paper/figure``."""
+        config = plan.config
+        if config.variant not in self._drawn:
+            self._drawn[config.variant] = {
+                name: draw_job(config.figure[name], self._of_paper.figure[name], config) for name in plan.figures
+            }
+        return self._drawn[config.variant]
 
     @cached_property
     def _of_paper(self) -> Config:

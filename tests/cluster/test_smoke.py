@@ -15,7 +15,7 @@ from tests.workflow.test_smoke import tables
 
 # At this scale all jobs are small, so that all may be grouped; the profile groups what is small at any scale.
 GROUPS = (
-    "--groups", "draw=drawings", "draw_variant=drawings", "train=trainings", "hessians=spectra",
+    "--groups", "draw=drawings", "train=trainings", "hessians=spectra",
     "--group-components", "drawings=25", "trainings=10", "spectra=10",
 )  # fmt: skip
 # Trainings of one network, Hessians along them, and a theorem; all figures with -m slow.

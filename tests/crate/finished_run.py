@@ -19,7 +19,7 @@ from tests.conftest import CHECKOUT
 OVERRIDES = ("scale=smoke", "figures=[fig04,fig07]")
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
-SETTING = Setting("smoke", None, (), ())
+SETTING = Setting("smoke", (), ())
 
 
 def plan_in(folder: Path, *overrides: str) -> Plan:

@@ -64,13 +64,16 @@ def error_of(run: Completed) -> str:
     return lines[0].strip()
 
 
-def done_as_told(line: str, folder: Path) -> None:
-    """Do what an error asks for, to the letter."""
-    told = re.search(r"remove (.+) and run again$", line)
+def done_as_told(line: str, folder: Path) -> list[str]:
+    """Do what an error asks for, to the letter; gives the options of Snakemake that it asks for."""
+    if options := re.search(r"\(snakemake --cores all (.+)\)$", line):
+        return options[1].split()
+    told = re.search(r"(?:copy (.+) again, or )?remove (.+) and run again$", line)
     assert told, line
-    for name in shlex.split(told[1]):
+    for name in shlex.split(told[1] or told[2]):
         assert (folder / name).exists(), line
         shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
+    return []
 
 
 @pytest.fixture(scope="session")

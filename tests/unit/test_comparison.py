@@ -1,6 +1,7 @@
 """Oracle: made tables. Sees a tolerance that lets anything pass, rows or columns lost without a word."""
 
 import json
+import shutil
 import sys
 from pathlib import Path
 
@@ -20,14 +21,16 @@ from resaudit.papers.comparison import (
     disagreements,
     other_choices,
     reference_file,
+    write_references,
 )
-from resaudit.papers.drawing import write_csv
+from resaudit.papers.drawing import read_about, read_csv, write_csv
+from resaudit.papers.tables import Drawn
 from resaudit.plan.layout import Layout
-from resaudit.plan.plan import make_plan
-from resaudit.store.files import write_json
+from resaudit.plan.plan import Plan, make_plan
+from resaudit.store.files import sha256_of, write_json
 
 FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
-FIG11 = "demystifying_resnet/fig11"
+FIG04 = "demystifying_resnet/fig04"
 REFERENCE = pd.DataFrame({"network": list("aabb"), "run": [0, 1, 0, 1], "loss": [1.0, 2.0, np.inf, 4.0]})
 
 
@@ -43,7 +46,8 @@ def test_equal_within_tolerance_in_any_order_agrees() -> None:
 def test_one_row_beyond_is_within_the_share_two_are_not() -> None:
     assert failures(REFERENCE.assign(loss=[1.5, 2.0, np.inf, 4.0])) == ""
     assert failures(REFERENCE.assign(loss=[1.5, 2.5, np.inf, 4.0])) == (
-        "loss is beyond its tolerance in 2 of 4 rows, furthest at network a, run 0: 1.5, in the reference 1"
+        "loss is beyond its tolerance in 2 of 4 rows, all of network a, furthest at network a, run 0: 1.5, "
+        "in the reference 1"
     )
 
 
@@ -96,24 +100,30 @@ def test_an_index_may_differ_by_whole_eigenvalues() -> None:
     assert list(disagreements(reference.assign(index=0.53), reference, FOLLOWED))
 
 
+def drawn_in(folder: Path, *overrides: str) -> tuple[Plan, Path]:
+    """A plan of Figure 4, and its table as if it had been drawn: the reference's."""
+    plan = make_plan(load([f"paths.figures={folder}", "figures=[fig04]", *overrides]))
+    shutil.copytree(reference_file(FIG04).parent, folder / FIG04.split("/")[0])
+    return plan, Layout(plan.config.paths).figure(FIG04, "csv")
+
+
+def change_record(csv: Path, **changes: object) -> None:
+    write_json(csv.with_suffix(".json"), read_about(csv) | changes)
+
+
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
     plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04]"]))
     said: list[str] = []
-    assert not compare_with_references(plan, said.append)
-    assert "fig04.csv does not exist; draw the figure first" in said[0]
+    assert compare_with_references(plan, said.append) == [FIG04]
+    assert said == [f"{FIG04}: {FIG04} is not drawn in {tmp_path} yet (snakemake --cores all)"]
 
 
 def test_a_record_with_line_breaks_is_said_in_one_line(tmp_path: Path) -> None:
-    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig11]"]))
-    kept, fresh = reference_file(FIG11), Layout(plan.config.paths).figure(FIG11, "csv")
-    fresh.parent.mkdir(parents=True)
-    fresh.write_bytes(kept.read_bytes())
-    told = json.loads(kept.with_suffix(".json").read_text())
-    told["values"]["data"] = "MN\rIST\nagain"
-    write_json(fresh.with_suffix(".json"), told)
+    plan, fresh = drawn_in(tmp_path)
+    change_record(fresh, values=read_about(fresh)["values"] | {"data": "MN\rIST\nagain"})
     said: list[str] = []
-    assert not compare_with_references(plan, said.append)
-    assert said == [f"{FIG11}: data is MN IST again, in the reference MNIST"]
+    assert compare_with_references(plan, said.append) == [FIG04]
+    assert said[0].startswith(f"{FIG04}: {fresh} shows dataset=MN IST again, asked for is dataset=mnist; add ")
 
 
 def write(folder: Path, values: dict[str, object]) -> Path:
@@ -124,18 +134,22 @@ def write(folder: Path, values: dict[str, object]) -> Path:
     return folder / "fig.csv"
 
 
+def read(csv: Path) -> Drawn:
+    return Drawn("fig", read_csv(csv), "", read_about(csv))
+
+
 def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Path) -> None:
     values: dict[str, object] = {"data": "MNIST", "runs": 10, "widths": list(range(9))}
     reference = write(tmp_path / "reference", values)
     fashion = write(tmp_path / "fashion", values | {"data": "Fashion-MNIST"})
     fewer = write(tmp_path / "fewer", values | {"runs": 3})
     wider = write(tmp_path / "wider", values | {"widths": [0, *range(2, 9), 8]})
-    assert _compared(fashion, reference, FIGURE)[0] == ["data is Fashion-MNIST, in the reference MNIST"]
-    assert _compared(fewer, reference, FIGURE) == ([], [])
-    assert _compared(wider, reference, FIGURE)[0][0].startswith("widths is [0, 2, 3"), "same ends and count"
-    fewer.with_suffix(".json").unlink()
+    assert _compared(read(fashion), reference, FIGURE)[0] == ["data is Fashion-MNIST, in the reference MNIST"]
+    assert _compared(read(fewer), reference, FIGURE) == ([], [])
+    assert _compared(read(wider), reference, FIGURE)[0][0].startswith("widths is [0, 2, 3"), "same ends and count"
+    reference.with_suffix(".json").unlink()
     with pytest.raises(ResauditError, match="which says what the table is of, cannot be read"):
-        _compared(fewer, reference, FIGURE)
+        _compared(read(fewer), reference, FIGURE)
 
 
 def test_every_reference_has_its_figures_keys_without_repetition() -> None:
@@ -157,18 +171,45 @@ def test_a_value_agrees_within_absolute_plus_relative_of_the_reference() -> None
 def test_disagreement_is_said_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name, one = "demystifying_resnet/fig04", {"network": ["xavier"], "depth": [2], "run": [0], "lambda_p10": [1.0]}
-    for folder, largest in (("drawn", 1.0), ("reference", 2.0)):
-        file = tmp_path / folder / f"{name}.csv"
-        write_csv(file, pd.DataFrame(one | {"lambda_max": [largest], "condition_number": [1.0]}))
-        write_json(file.with_suffix(".json"), {"values": {"data": "MNIST"}})
-    monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / "reference" / f"{wanted}.csv")
-    monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path / 'drawn'}"])
+    _, fresh = drawn_in(tmp_path)
+    monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path}"])
+    assert cli.main() == 0
+    assert capsys.readouterr().out == f"{FIG04}: agrees with the reference\n"
+    table = read_csv(fresh)
+    table.loc[table["network"] == "xavier", "lambda_max"] *= 2
+    write_csv(fresh, table)
+    assert cli.main() == 1
+    assert f"{FIG04}: {fresh} is not the table that was drawn" in capsys.readouterr().out
+    change_record(fresh, sha256=sha256_of(fresh))
     assert cli.main() == 1
     said = capsys.readouterr()
-    beyond = "lambda_max is beyond its tolerance in 1 of 1 rows"
-    assert said.out == f"{name}: {beyond}, furthest at network xavier, depth 2, run 0: 1, in the reference 2\n"
-    assert "some tables do not agree" in said.err
+    assert said.out.startswith(f"{FIG04}: lambda_max is beyond its tolerance in ")
+    assert " rows, all of network xavier, furthest at network xavier, depth " in said.out
+    assert f"1 of 1 figures do not agree: {FIG04}" in said.err
+
+
+def test_a_figure_without_a_reference_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plan, _ = drawn_in(tmp_path / "drawn")
+    monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / f"{wanted}.csv")
+    said: list[str] = []
+    assert compare_with_references(plan, said.append) == []
+    assert said == [f"{FIG04}: no reference to compare with yet; resaudit reference makes one"]
+
+
+def test_a_reference_of_another_scale_is_replaced_only_on_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, fresh = drawn_in(tmp_path / "drawn")
+    kept = tmp_path / "reference.csv"
+    shutil.copy(fresh, kept)
+    shutil.copy(fresh.with_suffix(".json"), kept.with_suffix(".json"))
+    change_record(kept, scale="paper")
+    monkeypatch.setattr(comparison, "reference_file", lambda _: kept)
+    with pytest.raises(ResauditError, match="is of scale paper, the drawn table of scale laptop; --force replaces it"):
+        write_references(plan, print)
+    write_references(plan, print, force=True)
+    assert read_about(kept)["scale"] == "laptop"
+    write_references(plan, print)
 
 
 def test_an_interruption_is_130(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -186,5 +227,5 @@ def test_numbers_that_no_float_holds_are_said(tmp_path: Path) -> None:
     for value in ("1.0", "2.0", "inf", "4.0"):
         text = text.replace(f",{value}\n", f",{'9' * 400}\n")
     fresh.write_text(text)
-    with pytest.raises(ResauditError, match=r"cannot be compared with its reference .OverflowError: "):
-        _compared(fresh, reference, FIGURE)
+    with pytest.raises(ResauditError, match=r"table of fig, compared with its reference: .*OverflowError: "):
+        _compared(read(fresh), reference, FIGURE)

@@ -59,7 +59,9 @@ def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -
     with pytest.raises(ResauditError, match="is not what was asked for here"):
         hessians.spectra(tmp_path)
     write_json(folder / "settings.json", hessians.identity)
-    with pytest.raises(ResauditError, match=r"provenance\.json does not exist; remove .* and run again"):
+    with pytest.raises(
+        ResauditError, match=r"provenance\.json does not exist; copy .* again, or remove it and run again"
+    ):
         hessians.spectra(tmp_path)
     record(folder)
     assert hessians.spectra(tmp_path).lambda_max.shape == (1, 2)
@@ -77,12 +79,14 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
     record(folder)
     path.write_bytes(edit(path.read_bytes()))
     with pytest.raises(
-        ResauditError, match=r"spectra\.npz is not what was computed: its SHA-256 .*; remove .* and run"
+        ResauditError, match=r"spectra\.npz is not what was computed: its SHA-256 .*; copy .* again, or remove it"
     ):
         hessians.spectra(tmp_path)
     for nonsense in ("", "[]", '{"sha256": 3}'):
         (folder / "provenance.json").write_text(nonsense)
-        with pytest.raises(ResauditError, match=r"provenance\.json or .* cannot be read .*; remove .* and run again"):
+        with pytest.raises(
+            ResauditError, match=r"provenance\.json or .* cannot be read .*; copy .* again, or remove it and run again"
+        ):
             hessians.spectra(tmp_path)
 
 

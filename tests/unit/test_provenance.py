@@ -34,6 +34,40 @@ def test_outside_a_checkout_no_lock_file_and_no_commit_is_named(tmp_path: Path) 
     assert (found["constraints_sha256"], found["commit"]) == (None, None)
 
 
+def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path: Path) -> None:
+    site = "workflow/profiles/slurm/config.yaml"
+    for name in ("src/resaudit/__init__.py", "src/resaudit/store/__init__.py", site, "README.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).touch()
+    shutil.copy(CHECKOUT / "src/resaudit/store/provenance.py", tmp_path / "src/resaudit/store")
+    (tmp_path / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
+
+    def git(*arguments: str) -> None:
+        run = run_command("git", "-c", "user.name=x", "-c", "user.email=x", *arguments, cwd=tmp_path)
+        assert run.returncode == 0, run.stderr
+
+    def clean() -> bool:
+        code = "from resaudit.store.provenance import commit; print(commit()['clean'])"
+        run = run_command(sys.executable, "-c", code, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "src")})
+        return {"True\n": True, "False\n": False}[run.stdout]
+
+    git("init", "-q")
+    git("add", ".")
+    git("commit", "-qm", "all")
+    assert clean()
+    for harmless in (site, "workflow/profiles/mine/config.yaml", "README.md", "notes.txt"):
+        (tmp_path / harmless).parent.mkdir(exist_ok=True)
+        (tmp_path / harmless).write_text("changed", encoding="utf-8")
+    assert clean()
+    for source in ("src/resaudit/new.py", "config/paper/new/claims.yaml", "workflow/rules/new.smk"):
+        (tmp_path / source).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / source).touch()
+        assert not clean(), source
+        (tmp_path / source).unlink()
+    (tmp_path / "src/resaudit/__init__.py").write_text("changed = 1", encoding="utf-8")
+    assert not clean()
+
+
 @pytest.mark.parametrize(
     ("described", "said"),
     [

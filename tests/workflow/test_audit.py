@@ -130,8 +130,7 @@ def test_strict_passes_where_all_are_supported(smoked: Path) -> None:
 def test_before_anything_ran_there_is_nothing_to_audit(tmp_path: Path) -> None:
     run = resaudit(tmp_path, "audit")
     assert run.returncode == 1
-    said = f"nothing has been drawn in {tmp_path / 'figures'} yet; draw first (snakemake --cores all)"
-    assert run.stderr == f"resaudit: error: {said}\n"
+    assert run.stderr.startswith(f"resaudit: error: nothing has been drawn in {tmp_path}/figures; run snakemake")
     assert list(tmp_path.iterdir()) == []
 
 
@@ -173,8 +172,8 @@ def without_number(text: str) -> str:
          "table of fig04: column condition_number is missing; there are network, depth, run, lambda_max"),
         (edited(without_number, True), SMOKE, "column condition_number has no number in line 3"),
         (edited(lambda text: text + text.splitlines()[1] + "\n", True), SMOKE, "has rows of the same network, depth"),
-        (lambda _: None, ("scale=laptop", SMOKE[1]), "fig03.csv is of scale smoke, not laptop; remove figures/"),
-        (lambda _: None, (*SMOKE, "seed=2"), "is of other settings: seed is 1, not 2; remove figures/"),
+        (lambda _: None, ("scale=laptop", SMOKE[1]), "shows scale=smoke, asked for is scale=laptop; add"),
+        (lambda _: None, (*SMOKE, "seed=2"), "shows seed=1, asked for is seed=2; add seed=1 for what"),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").unlink(), SMOKE, "which says what the table is of"),
         (lambda folder: (folder / "figures" / PAPER / "fig04.json").write_text("[]"), SMOKE, "which says what"),
     ],
@@ -196,11 +195,21 @@ def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
     assert run.returncode == 1
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1
-    assert "is of other settings: seed is 1, not 2; remove figures/" in run.stderr
+    assert "shows seed=1, asked for is seed=2; add seed=1 for what is there, or show what is asked for: " in run.stderr
+    assert "snakemake --cores all -R show --config scale=smoke seed=2 dataset=mnist" in run.stderr
+
+
+def test_one_claim_reads_its_own_table_alone(copy: Path) -> None:
+    edited(lambda text: text + "\n", False)(copy)
+    assert "is not the table that was drawn" in resaudit(copy, "audit", *SMOKE).stderr
+    run = resaudit(copy, "audit", "--claim", "theorem-2-two-shortcut-hessian", *SMOKE)
+    assert (run.returncode, run.stderr) == (0, "")
+    blocked = resaudit(copy, "audit", "--claim", "depth-invariant-condition", *SMOKE)
+    assert "is not the table that was drawn" in blocked.stderr
 
 
 def test_one_figure_drawn_at_another_scale_does_not_spoil_the_others(copy: Path) -> None:
-    with pytest.raises(ResauditError, match="is of other settings: seed is 1, not 2"):
+    with pytest.raises(ResauditError, match="shows seed=1, asked for is seed=2"):
         reported(copy, "figures=[fig04]", "seed=2", *SMOKE)
     (copy / "figures" / PAPER / "fig04.csv").unlink()
     (copy / "figures" / PAPER / "fig07.json").unlink()
@@ -276,9 +285,9 @@ def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str
     changed = {variant for (claim, variant), depends in cells.items() if depends and claim in of_fig04}
     assert changed == {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "exactly-zero",
                        "float32-hessians"}  # fmt: skip
-    under = {path.parent.parent.name for path in made.glob("results/variants/*/*/fig04.csv")}
-    assert under == changed - {"as-configured"}, "the control is as configured at this scale"
-    exactly_zero = pd.read_csv(made / f"results/variants/exactly-zero/{PAPER}/fig04.csv")
+    drawings = list(made.glob(f"results/draw/{PAPER}-fig04-*"))
+    assert len(drawings) == len(changed), "the control is as configured at this scale"
+    (exactly_zero,) = (pd.read_csv(folder / "figure.csv") for folder in drawings if zero_scale(folder) == 0)
     at_zero = exactly_zero[exactly_zero["network"] == "2-shortcut"].groupby("depth")["condition_number"]
     assert (at_zero.min() == at_zero.max()).all(), "every draw starts at the same point"
     (whitened,) = made.glob("results/whiten/fashion_mnist-*/summary.json")
@@ -287,6 +296,11 @@ def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str
     again = run_command(*command, "--dry-run", *config, cwd=made, timeout=900)
     assert "rule draw" not in again.stdout + again.stderr
     assert "rule hessians" not in again.stdout + again.stderr
+
+
+def zero_scale(drawing: Path) -> float:
+    about = json.loads((drawing / "figure.json").read_text(encoding="utf-8"))
+    return float(about["values"]["zero scale"])
 
 
 def check_the_audit_has_it(folder: Path) -> None:
@@ -317,7 +331,7 @@ def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) ->
 
 def test_a_matrix_of_what_was_not_drawn_is_refused(tmp_path: Path) -> None:
     job = vary_job(Plans.composed(["figures=[fig04]"]), PAPER, load(["scale=paper"]))
-    with chdir(tmp_path), pytest.raises(ResauditError, match=r"fig04\.csv has not been drawn; run snakemake --cores"):
+    with chdir(tmp_path), pytest.raises(ResauditError, match=r"figure\.csv has not been drawn; run snakemake --cores"):
         run_planned(job, Path("results"))
 
 

@@ -75,7 +75,7 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
         (["run", "train/x", "--threads", "0"], 2, "0 is not in the range x>=1"),
         (["run"], 2, "Missing argument 'KIND/ID'"),
         (["explain", "fig04", "variant=nothing"], 1, "unknown variant 'nothing'; allowed: control, fashion-mnist"),
-        (["compare"], 1, "some tables do not agree with their reference"),
+        (["compare"], 1, "figures do not agree: demystifying_resnet/fig03, "),
         (["--nonsense"], 2, "No such option"),
     ],
 )

@@ -15,25 +15,31 @@ from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
 
 NOTHING = "Nothing to be done"
 FOLDERS = ("src", "config", "workflow")
+SHOWN = {"draw", "show", "report", "all"}
 
 
-def snakemake(checkout: Path, *arguments: str) -> Completed:
+def snakemake(checkout: Path, *arguments: str, config: tuple[str, ...] = ()) -> Completed:
     """``snakemake`` at scale smoke, by the copied checkout's rules and package."""
-    command = smoke_command(*arguments)
+    command = smoke_command(*arguments, config=config)
     command[command.index("--snakefile") + 1] = str(checkout / "Snakefile")
     run = run_command(*command, cwd=checkout, timeout=300, environment={"PYTHONPATH": str(checkout / "src")})
     assert run.returncode == 0, run.stderr[-3000:]
     return run
 
 
-@pytest.fixture(scope="module")
-def checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the checkout with the finished smoke run in it."""
-    folder = Path(shutil.copytree(smoked, tmp_path_factory.mktemp("copied") / "checkout"))
+def copied_checkout(finished: Path, folder: Path) -> Path:
+    """A copy of the checkout with a finished run in it."""
+    shutil.copytree(finished, folder)
     for name in FOLDERS:
         shutil.copytree(CHECKOUT / name, folder / name, ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(CHECKOUT / "Snakefile", folder)
     return folder
+
+
+@pytest.fixture(scope="module")
+def checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of the checkout with the finished smoke run in it."""
+    return copied_checkout(smoked, tmp_path_factory.mktemp("copied") / "checkout")
 
 
 @contextmanager
@@ -46,12 +52,16 @@ def edited(file: Path, edit: Callable[[str], str]) -> Iterator[None]:
     file.write_text(before, encoding="utf-8")
 
 
-def planned(checkout: Path) -> set[str]:
+def planned(checkout: Path, config: tuple[str, ...] = ()) -> set[str]:
     """The rules that a run would call."""
-    run = snakemake(checkout, "--dry-run")
-    rules = set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE))
+    run = snakemake(checkout, "--dry-run", config=config)
+    rules = rules_in(run)
     assert rules or NOTHING in run.stdout + run.stderr
     return rules
+
+
+def rules_in(run: Completed) -> set[str]:
+    return set(re.findall(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, re.MULTILINE))
 
 
 def with_comment(text: str) -> str:
@@ -66,11 +76,11 @@ def with_name(text: str) -> str:
     ("file", "edit", "made_again"),
     [
         ("training/ensemble.py", with_comment, set()),
-        ("training/ensemble.py", with_name, {"train", "hessians", "draw", "report", "all"}),
-        ("curvature/structured.py", with_name, {"hessians", "draw", "report", "all"}),
-        ("theory/checks.py", with_name, {"theorem", "draw", "report", "all"}),
-        ("datasets/whitening.py", with_name, {"whiten", "train", "hessians", "theorem", "draw", "report", "all"}),
-        ("papers/demystifying_resnet/fig07.py", with_name, {"draw", "report", "all"}),
+        ("training/ensemble.py", with_name, {"train", "hessians", *SHOWN}),
+        ("curvature/structured.py", with_name, {"hessians", *SHOWN}),
+        ("theory/checks.py", with_name, {"theorem", *SHOWN}),
+        ("datasets/whitening.py", with_name, {"whiten", "train", "hessians", "theorem", *SHOWN}),
+        ("papers/demystifying_resnet/fig07.py", with_name, SHOWN),
         ("claims/checks/depths.py", with_name, {"report", "all"}),
         ("report/templates/page.css", lambda text: text + "p {}\n", {"report", "all"}),
         ("cli.py", with_name, set()),

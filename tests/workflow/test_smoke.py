@@ -98,7 +98,7 @@ def test_what_is_edited_or_lost_is_made_again(smoked: Path, tmp_path: Path) -> N
     folder = tmp_path / "copy"
     shutil.copytree(smoked, folder)
     (folder / "figures/demystifying_resnet/fig04.png").unlink()
-    assert "draw" in smoke(folder, "--dry-run").stdout
+    assert "show" in smoke(folder, "--dry-run").stdout
     assert smoke(folder).returncode == 0
     assert jobs(smoke(folder, "--dry-run")) == 0
     assert tables(folder) == tables(smoked)
@@ -107,7 +107,7 @@ def test_what_is_edited_or_lost_is_made_again(smoked: Path, tmp_path: Path) -> N
 def test_one_file_can_be_asked_for(smoked: Path) -> None:
     run = smoke(smoked, "--dry-run", "--force", "figures/demystifying_resnet/fig04.pdf")
     assert jobs(run) == 1
-    assert "rule draw" in run.stdout + run.stderr
+    assert "rule show" in run.stdout + run.stderr
 
 
 def test_the_report_holds_figures_and_captions(smoked: Path) -> None:

@@ -33,7 +33,6 @@ rule report:
 rule vary:
     input:
         inputs_of("vary"),
-        tables_under_variants,
     output:
         csv=FILES.figure("{paper}/robustness", "csv"),
         pdf=FILES.figure("{paper}/robustness", "pdf"),

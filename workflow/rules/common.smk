@@ -3,11 +3,9 @@ import shlex
 import sys
 from pathlib import Path
 
-from resaudit.config.models import CONTROL
-from resaudit.papers.formats import FORMATS
+from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import kind_named, plan_file
-from resaudit.plan.layout import Layout
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
@@ -45,7 +43,6 @@ if ON_GPU and PLAN.config.device == "auto" and "gpu" not in workflow.global_reso
 
 wildcard_constraints:
     id="[a-z0-9_-]+",
-    variant="[a-z0-9-]+",
     paper="|".join(sorted({name.split("/")[0] for name in PLAN.figures})),
     figure="|".join(sorted({name.split("/")[1] for name in PLAN.figures})),
 
@@ -63,11 +60,12 @@ def job(rule, wildcards):
 
 
 def inputs_of(rule):
-    """The input files of a rule's jobs. The plan file is `ancient`: its date does not trigger a rerun."""
+    """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count."""
 
     def of(wildcards):
         asked = job(rule, wildcards)
-        return [ancient(plan_file(RESULTS, asked.key)), *asked.reads(RESULTS)]
+        reads = asked.reads(RESULTS)
+        return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
 
     return of
 
@@ -103,8 +101,8 @@ def code(*modules):
 
 
 def code_of_figure(wildcards):
-    experiment = type(PLAN.config.figure[f"{wildcards.paper}/{wildcards.figure}"].protocol).__module__
-    return code("jobs.draw", f"papers.{wildcards.paper}.{wildcards.figure}", experiment)
+    figure = job("draw", wildcards).figure
+    return code("jobs.draw", f"papers.{figure.name.replace('/', '.')}", type(figure.protocol).__module__)
 
 
 def code_of_claims(module):
@@ -113,7 +111,7 @@ def code_of_claims(module):
 
 
 def figure_files(name):
-    return [str(FILES.figure(name, suffix)) for suffix in ("csv", *FORMATS)]
+    return [str(FILES.figure(name, suffix)) for suffix in SUFFIXES]
 
 
 def matrices(_wildcards):
@@ -136,13 +134,3 @@ def other_tables():
 
 def as_they_are(files):
     return [before_update(str(file)) for file in files if file.is_file()]
-
-
-def tables_under_variants(wildcards):
-    """The tables of a paper's figures under every variant that changes them."""
-    return [
-        Layout(PLANS.home(variant, name).config.paths).figure(name, suffix)
-        for variant in (None, CONTROL, *PLANS.variants(wildcards.paper))
-        for name in evidence_figures(PLAN, wildcards.paper)
-        for suffix in ("csv", "json")
-    ]

@@ -1,24 +1,15 @@
-# Each figure: its tidy table, and the table drawn.
+# Each figure: its tidy table, and the table drawn, by id. The folder of figures shows what is configured now.
 
 
 rule draw:
     input:
         inputs_of("draw"),
     output:
-        csv=FILES.figure("{paper}/{figure}", "csv"),
-        pdf=FILES.figure("{paper}/{figure}", "pdf"),
-        about=FILES.figure("{paper}/{figure}", "json"),
-        svg=FILES.figure("{paper}/{figure}", "svg"),
-        png=report(
-            FILES.figure("{paper}/{figure}", "png"),
-            caption="../report/figure.rst",
-            category="{paper}",
-            labels={"figure": "{figure}"},
-        ),
+        multiext(str(RESULTS / "draw" / "{id}" / "figure"), *(f".{suffix}" for suffix in SUFFIXES)),
     log:
-        LOGS / "draw" / "{paper}" / "{figure}.log",
+        LOGS / "draw" / "{id}.log",
     benchmark:
-        BENCHMARKS / "draw" / "{paper}" / "{figure}.tsv"
+        BENCHMARKS / "draw" / "{id}.tsv"
     threads: threads_of("draw")
     resources:
         mem_mb=mem_mb_of("draw"),
@@ -26,28 +17,32 @@ rule draw:
     params:
         code=code_of_figure,
         job=key_of("draw"),
-        title=lambda wildcards: job("draw", wildcards).figure.title,
-        caption=lambda wildcards: job("draw", wildcards).figure.full_caption,
     shell:
         RUN
 
 
-# The same under a variant.
-rule draw_variant:
+# A copy: going back to another scale, data set or seed draws nothing again.
+rule show:
     input:
-        inputs_of("draw_variant"),
+        lambda wildcards: job("show", wildcards).written(RESULTS),
     output:
-        multiext(str(FILES.variant("{variant}") / "{paper}" / "{figure}"), ".csv", ".json", ".pdf", ".svg", ".png"),
+        csv=FILES.figure("{paper}/{figure}", "csv"),
+        pdf=FILES.figure("{paper}/{figure}", "pdf"),
+        svg=FILES.figure("{paper}/{figure}", "svg"),
+        png=report(
+            FILES.figure("{paper}/{figure}", "png"),
+            caption="../report/figure.rst",
+            category="{paper}",
+            labels={"figure": "{figure}"},
+        ),
+        about=FILES.figure("{paper}/{figure}", "json"),
     log:
-        LOGS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.log",
-    benchmark:
-        BENCHMARKS / "draw_variant" / "{variant}" / "{paper}" / "{figure}.tsv"
-    threads: threads_of("draw_variant")
-    resources:
-        mem_mb=mem_mb_of("draw_variant"),
-        runtime=runtime_of("draw_variant"),
+        LOGS / "show" / "{paper}" / "{figure}.log",
+    localrule: True
     params:
-        code=code_of_figure,
-        job=key_of("draw_variant"),
+        drawn=lambda wildcards: job("show", wildcards).folder(RESULTS) / "figure",
+        shown=lambda wildcards: FILES.figures / wildcards.paper / wildcards.figure,
+        title=lambda wildcards: job("show", wildcards).figure.title,
+        caption=lambda wildcards: job("show", wildcards).figure.full_caption,
     shell:
-        RUN
+        "for suffix in {SUFFIXES}; do cp {params.drawn:q}.$suffix {params.shown:q}.$suffix; done 2> {log:q}"

@@ -8,16 +8,16 @@ from typing import Any
 
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
-from resaudit.claims.tables import Drawn, drawn, errors_naming
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
+from resaudit.papers.tables import Drawn, drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256, value_of
-from resaudit.store.files import read_json
+from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 
 VERSION = 1
@@ -73,21 +73,24 @@ def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
         return judge(claim, figure.table if figure else None, scale)
 
 
-def make_audit(plan: Plan, overrides: Sequence[str]) -> Json:
+def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = None) -> Json:
     """The audit of the drawn figures.
 
     Args:
         plan: with the chosen figures.
         overrides: as they were given.
+        only: the figures to read; default all.
 
     Raises:
         ResauditError: a table is damaged or of other settings, or nothing has been drawn.
     """
-    every = make_plan(plan.config.model_copy(update={"figures": []}))
+    layout, every = Layout(plan.config.paths), make_plan(plan.config.model_copy(update={"figures": []}))
+    if not any(layout.figure(name, "csv").is_file() for name in every.figures):
+        where = f"in {layout.figures.absolute()}; run snakemake --cores all, or give the folder as paths.figures"
+        raise ResauditError(f"nothing has been drawn {where}")
+    if only is not None:
+        every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
     papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
-    if not any(paper["figures"] for paper in papers):
-        folder = Layout(plan.config.paths).figures.absolute()
-        raise ResauditError(f"nothing has been drawn in {folder} yet; draw first (snakemake --cores all)")
     ran = provenance()
     return {
         "version": VERSION,
@@ -267,7 +270,7 @@ def _ran(folder: Path) -> Json:
         if not math.isfinite(ran["seconds"]) or not words or not all(isinstance(word, str) for word in words):
             raise ValueError("device, kernel or seconds are of another kind")
     except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove {folder} and run again") from error
+        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
     return ran
 
 

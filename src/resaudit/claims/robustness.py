@@ -1,19 +1,20 @@
 """Robustness: the claims under every variant of the assumptions, as the matrix claim x variant."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
-from resaudit.claims.tables import drawn, errors_naming
 from resaudit.claims.verdicts import CheckResult, Judgement, judge
 from resaudit.claims.words import why
-from resaudit.config.models import CONTROL
+from resaudit.config.models import CONFIGURED, CONTROL
 from resaudit.errors import ResauditError
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
+from resaudit.papers.tables import drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import claims_sha256
@@ -22,7 +23,8 @@ from resaudit.schema import Closed, validated
 from resaudit.store.files import read_json, sha256_of, write_json
 from resaudit.store.provenance import provenance
 
-CONFIGURED = "as-configured"
+Tables = Mapping[tuple[str, str], Path]
+"""By variant, or :data:`CONFIGURED`, and figure."""
 
 
 class Robustness(Closed):
@@ -75,20 +77,21 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
 
 
-def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]]) -> None:
+def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]], tables: Tables) -> None:
     """Judge a paper's claims under every variant: ``figures/<paper>/robustness.{csv,json,pdf,svg,png}``.
 
     Args:
         plans: as configured, and under every variant of the paper.
         paper: whose claims.
         deviations: from the paper's protocol, in words, by variant and for the control.
+        tables: of the figures that claims are checked against.
 
     Raises:
         ResauditError: a table is missing, damaged or of other settings.
     """
     layout, name = Layout(plans.base.config.paths), f"{paper}/robustness"
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
-    table = matrix(plans, paper)
+    table = matrix(plans, paper, tables)
     # The record must not describe files that are being replaced.
     record.unlink(missing_ok=True)
     write_csv(csv, table)
@@ -98,10 +101,10 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
     words, note = _description(plans, paper, deviations[CONTROL]), "Control and variants: reduced protocol."
     drawings = save_drawing(drawing, layout.figures, name, title, words, note if deviations[CONTROL] else "")
     made = {"sha256": sha256_of(csv), "drawings": drawings}
-    write_json(record, _record(plans, paper, table, deviations).model_dump() | made)
+    write_json(record, _record(plans, paper, table, deviations, tables).model_dump() | made)
 
 
-def matrix(plans: Plans, paper: str) -> pd.DataFrame:
+def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
     """One row per runnable claim, variant and check.
 
     Columns: claim, variant (:data:`CONFIGURED`, the control, then the variants), depends (whether the claim's evidence
@@ -120,7 +123,7 @@ def matrix(plans: Plans, paper: str) -> pd.DataFrame:
                 other_evidence = depends(plans, variant, paper, name)
                 # The same claim on the same evidence is not judged again.
                 same = (None if variant == CONTROL else CONTROL, name)
-                judgement = _judge(plans, variant, paper, name) if other_evidence else judged[same]
+                judgement = _judge(plans, variant, paper, name, tables) if other_evidence else judged[same]
                 judged[variant, name] = judgement
                 rows += _rows(variant, name, other_evidence, judgement)
     if not rows:
@@ -133,15 +136,16 @@ def matrix(plans: Plans, paper: str) -> pd.DataFrame:
     )
 
 
-def _judge(plans: Plans, variant: str | None, paper: str, name: str) -> Judgement:
-    claim = plans.under(variant).config.claims_of(paper)[name]
+def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tables) -> Judgement:
+    plan = plans.under(variant)
+    claim = plan.config.claims_of(paper)[name]
     figure = f"{paper}/{claim.evidence}"
-    home = plans.home(variant, figure)
-    evidence, csv = drawn(home, figure), Layout(home.config.paths).figure(figure, "csv")
+    csv = tables[variant or CONFIGURED, figure]
+    evidence = drawn(plan, figure, csv)
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
     with errors_naming(str(csv)):
-        return judge(claim, evidence.table, home.config.scale.name)
+        return judge(claim, evidence.table, plan.config.scale.name)
 
 
 def _chosen(plans: Plans, paper: str, name: str) -> bool:
@@ -198,16 +202,15 @@ def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
     )
 
 
-def _record(plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]]) -> Robustness:
-    plan = plans.base
-    figures = [name for name in plan.figures if name.startswith(f"{paper}/")]
-    digests = {name: figure.sha256 for name in figures if (figure := drawn(plan, name)) is not None}
+def _record(
+    plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]], tables: Tables
+) -> Robustness:
     variants = (CONTROL, *plans.variants(paper))
     return Robustness(
         paper=paper,
         finished=provenance()["finished"],
-        ledger=claims_sha256(plan.config, paper),
-        tables=digests,
+        ledger=claims_sha256(plans.base.config, paper),
+        tables={name: sha256_of(csv) for (variant, name), csv in tables.items() if variant == CONFIGURED},
         variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
         verdicts={str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)},
     )

@@ -29,7 +29,7 @@ def run_audit(
         ResauditError: nothing has been drawn, a table is damaged or of other settings, the claim is unknown, or, with
             ``strict``, a claim is not supported.
     """
-    audit = make_audit(plan, overrides)
+    audit = make_audit(plan, overrides, only=_evidence(plan, wanted))
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
     lines = in_full(chosen[0]) if wanted else verdict_table(audit, chosen)
@@ -41,6 +41,12 @@ def run_audit(
     others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
+
+
+def _evidence(plan: Plan, wanted: str | None) -> set[str] | None:
+    """The figures whose tables the wanted claim needs; None: all."""
+    claims = [(paper, name, claim) for paper, of in plan.config.claims.items() for name, claim in of.items()]
+    return {f"{paper}/{c.evidence}" for paper, name, c in claims if wanted in (name, f"{paper}/{name}")} or None
 
 
 def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:

@@ -119,11 +119,7 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
                 set_in(tree, override)
         plain = OmegaConf.to_container(tree, resolve=True)
     assert isinstance(plain, dict)
-    run = validated(Run, {str(key): value for key, value in plain.items() if key not in OF_FIGURES}, "")
-    if run.variant is None:
-        return run
-    under = run.paths.model_copy(update={"figures": run.paths.variant(run.variant)})
-    return run.model_copy(update={"paths": under})
+    return validated(Run, {str(key): value for key, value in plain.items() if key not in OF_FIGURES}, "")
 
 
 def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:

@@ -1,6 +1,5 @@
 """Pydantic models of the configuration: keys, types, bounds, defaults (a protocol's: in its experiment)."""
 
-from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
@@ -11,6 +10,8 @@ from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import Experiment, experiments_of
 from resaudit.schema import Model
 
+CONFIGURED = "as-configured"
+"""The id of no variant."""
 CONTROL = "control"
 """Not a variant: the configured reading, reduced like the variants, for comparison with them."""
 LARGEST_SEED = 2**63 - 1
@@ -196,10 +197,6 @@ class Paths(Model):
     data: Folder
     results: Folder
     figures: Folder
-
-    def variant(self, name: str) -> str:
-        """Folder of the figures drawn under a variant, by paper."""
-        return str(Path(self.results) / "variants" / name)
 
 
 class Run(Model):

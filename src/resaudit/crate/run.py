@@ -129,7 +129,7 @@ def _commit(crate: Any, identifier: str, commit: dict[str, Any]) -> Any:
     state = "are as committed" if commit["clean"] else "have changes that were not committed"
     return add(
         crate, identifier, "PropertyValue", propertyID="git commit", name="commit", value=commit["id"],
-        description=f"Tracked files {state}",
+        description=f"Sources, configuration and workflow {state}",
     )  # fmt: skip
 
 

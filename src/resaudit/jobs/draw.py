@@ -1,29 +1,29 @@
 """Drawing a figure: its table, and the plot of that table."""
 
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
 from resaudit.config.models import Figure, Run
+from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.plan.plan import plan_figure
+from resaudit.plan.plan import FigurePlan, plan_figure
 from resaudit.plan.words import assumed, deviations, note
 from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
 class Draw(Job):
-    """One figure, as configured or under a variant. Its files go to the figures folder.
+    """One figure: its table, drawings, and a ``.json`` that records what they are of and their SHA-256.
 
     Attributes:
         figure: its configuration.
         scale: name of the scale.
-        variant: id, or None.
         deviations: from the paper's protocol, in words.
         assumptions: of the paper's protocol, in words.
         note: the line under the drawing.
         data: folder of all data sets' raw files.
-        figures: output folder.
     """
 
     kind: ClassVar[str] = "draw"
@@ -31,18 +31,25 @@ class Draw(Job):
 
     figure: Figure
     scale: str
-    variant: str | None
     deviations: tuple[str, ...]
     assumptions: tuple[str, ...]
     note: str
     data: str = field(metadata={"identity": False})
-    figures: str = field(metadata={"identity": False})
 
     @property
     def stem(self) -> str:
-        """Paper and figure, and the variant."""
-        under = f"-{self.variant}" if self.variant else ""
-        return f"{self.figure.name.replace('/', '-')}{under}"
+        """Paper and figure."""
+        return self.figure.name.replace("/", "-")
+
+    @cached_property
+    def part(self) -> FigurePlan:
+        """The jobs that it is drawn from."""
+        return plan_figure(self.figure, self.data)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """The settings and the ids of the jobs that it is drawn from."""
+        return super().identity | {"evidence": self.part.evidence}
 
     def cost(self, execution: Execution) -> Cost:
         """The largest measured."""
@@ -50,7 +57,11 @@ class Draw(Job):
 
     def reads(self, results: Path) -> list[Path]:
         """The results of the figure's jobs."""
-        return plan_figure(self.figure, self.data).reads(results)
+        return self.part.reads(results)
+
+    def written(self, results: Path, *names: str) -> list[Path]:
+        """The table, the drawings and their record, ``figure.*``."""
+        return [self.folder(results) / f"figure.{suffix}" for suffix in SUFFIXES]
 
     def run(self, work: Work) -> dict[str, Any]:
         """Draw it.
@@ -60,9 +71,9 @@ class Draw(Job):
         """
         from resaudit.papers.drawing import Setting, draw
 
-        setting = Setting(self.scale, self.variant, self.deviations, self.assumptions, self.note)
-        draw(plan_figure(self.figure, self.data), setting, work.results, Path(self.figures))
-        say(f"wrote {Path(self.figures) / self.figure.name}.csv, .json, .pdf, .svg, .png")
+        setting = Setting(self.scale, self.deviations, self.assumptions, self.note)
+        draw(self.part, setting, work.results, self.folder(work.results))
+        say(f"wrote {self.folder(work.results)}")
         return {}
 
 
@@ -77,10 +88,8 @@ def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
     return Draw(
         figure,
         run.scale.name,
-        run.variant,
         tuple(deviations(figure, of_paper)),
         tuple(assumed(of_paper)),
         note(figure, of_paper, run.scale.name),
         run.paths.data,
-        run.paths.figures,
     )

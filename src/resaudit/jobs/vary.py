@@ -4,10 +4,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resaudit.config.models import CONTROL, Config
+from resaudit.config.models import CONFIGURED, CONTROL, Config
 from resaudit.errors import ResauditError
+from resaudit.jobs.draw import draw_job
 from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.plan.plans import Plans
+from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.words import deviations
 from resaudit.runtime.progress import say
 
@@ -21,6 +22,8 @@ class Vary(Job):
         config: without a variant.
         variants: the configuration under each variant, and under the control, by id.
         deviations: of each from the paper's protocol, in words.
+        drawings: the figures that claims are checked against, without a variant and under each: by figure, the drawing
+            as ``kind/id``.
     """
 
     kind: ClassVar[str] = "vary"
@@ -30,6 +33,7 @@ class Vary(Job):
     config: Config
     variants: dict[str, Config]
     deviations: dict[str, tuple[str, ...]]
+    drawings: dict[str, dict[str, str]]
 
     @property
     def stem(self) -> str:
@@ -40,6 +44,11 @@ class Vary(Job):
         """The largest measured."""
         return Cost(10.0, 300.0)
 
+    def reads(self, results: Path) -> list[Path]:
+        """The tables, each with its record."""
+        tables = [results / key / "figure.csv" for of in self.drawings.values() for key in of.values()]
+        return [file for csv in dict.fromkeys(tables) for file in (csv, csv.with_suffix(".json"))]
+
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``<paper>/robustness.{csv,json,pdf,svg,png}`` into the folder of figures.
 
@@ -48,7 +57,12 @@ class Vary(Job):
         """
         from resaudit.claims.robustness import write_matrix
 
-        write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations)
+        tables = {
+            (variant, name): work.results / key / "figure.csv"
+            for variant, of in self.drawings.items()
+            for name, key in of.items()
+        }
+        write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations, tables)
         say(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
         return {}
 
@@ -68,6 +82,7 @@ def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
         chosen = plans.base.config.variant
         raise ResauditError(f"variant is {chosen}; leave it out: robustness goes through all of them")
     variants = {variant: plans.under(variant).config for variant in (CONTROL, *plans.variants(paper))}
+    every, evidence = {CONFIGURED: plans.base.config} | variants, evidence_figures(plans.base, paper)
     names = [name for name in plans.base.figures if name.startswith(f"{paper}/")]
     return Vary(
         paper,
@@ -80,5 +95,9 @@ def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
                 for change in deviations(config.figure[name], of_paper.figure[name])
             )
             for variant, config in variants.items()
+        },
+        {
+            variant: {name: draw_job(config.figure[name], of_paper.figure[name], config).key for name in evidence}
+            for variant, config in every.items()
         },
     )

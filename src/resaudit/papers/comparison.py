@@ -9,8 +9,8 @@ import pandas as pd
 from resaudit.config.composition import config_folder
 from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
-from resaudit.papers.drawing import ODD_CONTENT, read_about, read_csv, write_csv
-from resaudit.plan.layout import Layout
+from resaudit.papers.drawing import read_about, read_csv, write_csv
+from resaudit.papers.tables import Drawn, drawn, errors_naming
 from resaudit.plan.plan import Plan
 from resaudit.store.files import sha256_of, write_json
 from resaudit.training.snapshots import snapshot_epochs
@@ -20,48 +20,46 @@ LARGE_REFERENCE_BYTES = 2**20
 MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "hessian epochs"})
 
 
-def compare_with_references(plan: Plan, say: Callable[[str], None]) -> bool:
+def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]:
     """Compare each chosen figure's table with its reference and report one line each.
 
     Returns:
-        Whether all agree.
+        The figures that have a reference and could not be shown to agree with it.
     """
-    layout, agreed = Layout(plan.config.paths), True
+    failed = []
     for name, part in plan.figures.items():
-        notes: list[str] = []
+        reference, failures, notes = reference_file(name), list[str](), list[str]()
         try:
-            failures, notes = _compared(layout.figure(name, "csv"), reference_file(name), part.figure)
+            if reference.is_file():
+                failures, notes = _compared(_drawn(plan, name), reference, part.figure)
+                notes = ([] if failures else ["agrees with the reference"]) + notes
+            else:
+                notes = ["no reference to compare with yet; resaudit reference makes one"]
         except ResauditError as error:
             failures = [str(error)]
-        say(f"{name}: {in_one_line('; '.join([*(failures or ['agrees with the reference']), *notes]))}")
-        agreed = agreed and not failures
-    return agreed
+        say(in_one_line(f"{name}: {'; '.join([*failures, *notes])}"))
+        failed += [name] if failures else []
+    return failed
 
 
-def _compared(fresh: Path, reference: Path, figure: Figure) -> tuple[list[str], list[str]]:
+def _compared(fresh: Drawn, reference: Path, figure: Figure) -> tuple[list[str], list[str]]:
     """The disagreements of a table with its reference, and the networks drawn at another tied learning rate."""
-    if not reference.is_file():
-        raise ResauditError(f"{reference} does not exist: this figure has no reference yet")
-    drawn_of, reference_of = (read_about(file)["values"] for file in (_drawn(fresh), reference))
+    drawn_of, reference_of = fresh.about["values"], read_about(reference)["values"]
     others = [
         f"{key} is {drawn_of.get(key)}, in the reference {reference_of[key]}"
         for key in reference_of
         if key not in MAY_BE_REDUCED and drawn_of.get(key) != reference_of[key]
     ]
-    try:
-        tables = read_csv(fresh), read_csv(reference)
+    with errors_naming(f"table of {fresh.name}, compared with its reference"):
+        tables = fresh.table, read_csv(reference)
         return others or list(disagreements(*tables, figure)), other_choices(*tables)
-    except ODD_CONTENT as error:
-        reason = f"{type(error).__name__}: {error}"
-        raise ResauditError(
-            f"{fresh} cannot be compared with its reference ({reason}); draw the figure again"
-        ) from error
 
 
-def _drawn(table: Path) -> Path:
-    if not table.is_file():
-        raise ResauditError(f"{table} does not exist; draw the figure first (snakemake --cores all)")
-    return table
+def _drawn(plan: Plan, name: str) -> Drawn:
+    figure = drawn(plan, name)
+    if figure is None:
+        raise ResauditError(f"{name} is not drawn in {plan.config.paths.figures} yet (snakemake --cores all)")
+    return figure
 
 
 def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[str]:
@@ -86,35 +84,40 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
     for column, tolerance in figure.tolerances.items():
         agreeing = _agreeing(both, column, tolerance)
         if len(both) and agreeing.mean() < tolerance.share:
+            beyond = both[~agreeing]
             yield (
-                f"{column} is beyond its tolerance in {int((~agreeing).sum())} of {len(both)} rows, "
-                f"furthest at {_furthest(both[~agreeing], column, figure.keys)}"
+                f"{column} is beyond its tolerance in {len(beyond)} of {len(both)} rows"
+                f"{_shared(beyond, both, figure.keys)}, furthest at {_furthest(beyond, column, figure.keys)}"
             )
 
 
-def write_references(plan: Plan, say: Callable[[str], None]) -> None:
+def write_references(plan: Plan, say: Callable[[str], None], force: bool = False) -> None:
     """Copy the drawn tables, with their ``.json``, to the references.
 
     Of a large table with epochs, 60 epochs are kept, evenly spaced on a logarithmic scale.
 
     Raises:
-        ResauditError: a table has not been drawn yet.
+        ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
     """
-    layout = Layout(plan.config.paths)
-    for name in plan.figures:
-        drawn, kept = _drawn(layout.figure(name, "csv")), reference_file(name)
-        about, table = read_about(drawn), read_csv(drawn)
-        if drawn.stat().st_size > LARGE_REFERENCE_BYTES and "epoch" in table:
+    figures = [_drawn(plan, name) for name in plan.figures]
+    for figure in figures if not force else ():
+        kept, scale = reference_file(figure.name), figure.about["scale"]
+        if kept.is_file() and (known := read_about(kept).get("scale")) != scale:
+            raise ResauditError(f"{kept} is of scale {known}, the drawn table of scale {scale}; --force replaces it")
+    for figure in figures:
+        kept, table = reference_file(figure.name), figure.table
+        if len(table.to_csv(index=False)) > LARGE_REFERENCE_BYTES and "epoch" in table:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
             table = table[table["epoch"].isin(epochs)]
         write_csv(kept, table)
-        write_json(kept.with_suffix(".json"), about | {"sha256": sha256_of(kept)})
-        say(f"{name}: {len(table)} rows in {kept}")
+        write_json(kept.with_suffix(".json"), figure.about | {"sha256": sha256_of(kept)})
+        say(f"{figure.name}: {len(table)} rows in {kept}")
 
 
 def reference_file(name: str) -> Path:
-    """The committed table of ``paper/figure``."""
-    return config_folder().parent / "figures" / "reference" / f"{name}.csv"
+    """The committed table of ``paper/figure``, relative to the working directory if it is below."""
+    kept = config_folder().parent / "figures" / "reference" / f"{name}.csv"
+    return kept.relative_to(Path.cwd()) if kept.is_relative_to(Path.cwd()) else kept
 
 
 def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:
@@ -133,6 +136,12 @@ def _furthest(beyond: pd.DataFrame, column: str, keys: list[str]) -> str:
     row = beyond.iloc[int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))]
     place = ", ".join(f"{key} {row[key]}" for key in keys)
     return f"{place}: {row[column]:.4g}, in the reference {row[f'{column}_reference']:.4g}"
+
+
+def _shared(beyond: pd.DataFrame, both: pd.DataFrame, keys: list[str]) -> str:
+    """The keys that all of several rows share and the others do not, in words."""
+    shared = [f"{key} {beyond[key].iloc[0]}" for key in keys if beyond[key].nunique() == 1 < both[key].nunique()]
+    return f", all of {', '.join(shared)}" if shared and len(beyond) > 1 else ""
 
 
 def _followed(rows: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:

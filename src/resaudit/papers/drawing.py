@@ -31,14 +31,12 @@ class Setting:
 
     Attributes:
         scale: name of the scale.
-        variant: id of the variant, or None.
         deviations: from the paper's protocol, in words.
         assumptions: of the paper's protocol, in words.
         note: the line under the drawing that says what differs from the protocol; possibly empty.
     """
 
     scale: str
-    variant: str | None
     deviations: tuple[str, ...]
     assumptions: tuple[str, ...]
     note: str = ""
@@ -54,28 +52,25 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 """Raised when a table does not have the expected columns or types."""
 
 
-def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> None:
-    """Write ``<paper>/<figure>.{csv,pdf,svg,png,json}`` into a folder.
+def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> None:
+    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder.
 
     Raises:
         ResauditError: a result is missing, or the figure has no module.
     """
-    name = part.figure.name
-    module, csv, record = figure_module(name), figures / f"{name}.csv", figures / f"{name}.json"
-    # The record must not describe files that are being replaced.
-    record.unlink(missing_ok=True)
+    module, csv = figure_module(part.figure.name), folder / "figure.csv"
     found = part.figure.protocol.read(part.jobs, results)
     write_csv(csv, module.table(found))
     apply_style()
     words = " ".join(text for text in (description(part.figure, setting), at_edges(found)) if text)
-    drawings = save_drawing(module.plot(read_csv(csv)), figures, name, part.figure.title, words, setting.note)
+    drawings = save_drawing(module.plot(read_csv(csv)), folder, "figure", part.figure.title, words, setting.note)
     made = {
         "sha256": sha256_of(csv),
         "drawings": drawings,
         "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
         "machine classes": machine_classes(list(part.jobs.values()), results),
     }
-    write_json(record, about(part, setting) | made | provenance())
+    write_json(folder / "figure.json", about(part, setting) | made | provenance())
 
 
 def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
@@ -83,7 +78,6 @@ def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
     return {
         "figure": part.figure.name,
         "scale": setting.scale,
-        "variant": setting.variant,
         "settings": settings_in_words(part.figure),
         "values": settings_of(part.figure),
         "differs from the protocol in": list(setting.deviations),

@@ -11,7 +11,6 @@ class Layout:
     """The paths of a run's files, used by the code and by the rules."""
 
     def __init__(self, paths: Paths) -> None:
-        self._paths = paths
         self.data = Path(paths.data)
         self.results = Path(paths.results)
         self.figures = Path(paths.figures)
@@ -19,10 +18,6 @@ class Layout:
     def figure(self, name: str, suffix: str) -> Path:
         """A file of ``paper/figure``."""
         return self.figures / f"{name}.{suffix}"
-
-    def variant(self, name: str) -> Path:
-        """Folder of the figures drawn under a variant, by paper."""
-        return Path(self._paths.variant(name))
 
     def check_writable(self) -> None:
         """Check before any job that all folders exist or can be created.

@@ -41,26 +41,19 @@ class Plans:
         plan: Plan = self._made(variant)
         return plan
 
-    def home(self, variant: str | None, figure: str) -> Plan:
-        """The first plan with the same evidence for a figure: as configured, the control, or the variant itself."""
-        wanted = self.under(variant).figures[figure].evidence
-        earlier = [None, CONTROL] if variant is not None else [None]
-        return next(
-            (plan for plan in map(self.under, earlier) if plan.figures[figure].evidence == wanted), self.under(variant)
-        )
-
     def job(self, key: str) -> Job:
         """The job of a ``kind/id``, of the configuration or of any variant.
 
         Raises:
             ResauditError: there is none.
         """
-        for plan in self._all():
+        for plan in self.all():
             if key in plan.jobs:
                 return plan.jobs[key]
         raise ResauditError(f"no job {key!r} in this configuration or its variants")
 
-    def _all(self) -> Iterator[Plan]:
+    def all(self) -> Iterator[Plan]:
+        """As configured, then under the control and every variant."""
         yield self.base
         for variant in (CONTROL, *self.variants()) if self.variants() else ():
             yield self.under(variant)

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from resaudit.errors import ResauditError
-from resaudit.store.files import written_whole
+from resaudit.store.files import again, written_whole
 
 Arrays = TypeVar("Arrays")
 
@@ -30,7 +30,5 @@ def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -
             arrays = {name: np.empty(0) if name in without else np.asarray(file[name]) for name in names}
     # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
     except Exception as error:
-        raise ResauditError(
-            f"{path} cannot be read ({error or type(error).__name__}); remove {path.parent} and run again"
-        ) from error
+        raise ResauditError(f"{path} cannot be read ({error or type(error).__name__}); {again(path.parent)}") from error
     return kind(**arrays)

@@ -61,6 +61,11 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def again(folder: Path) -> str:
+    """What to do about a damaged result, which may be expensive."""
+    return f"copy {folder} again, or remove it and run again"
+
+
 def read_json(path: Path) -> Any:
     """What a JSON file holds.
 

@@ -9,6 +9,9 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+SOURCES = ("src", "config", "workflow", "Snakefile", "setup.py", "pyproject.toml", "constraints.txt")
+"""What results depend on; the settings of a site do not change them."""
+SITES = ":(top,exclude,glob)workflow/profiles/*/config.yaml"
 PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
 
 
@@ -26,10 +29,11 @@ def provenance() -> dict[str, Any]:
 
 
 def commit() -> dict[str, Any] | None:
-    """The checkout's commit and whether its tree was clean; None outside a checkout or without git."""
+    """The checkout's commit and whether its sources were as committed; None outside a checkout or without git."""
     try:
-        head = _git("rev-parse", "HEAD")
-        return {"id": head, "clean": _git("status", "--porcelain", "--untracked-files=no") == ""}
+        sources = (f":(top){name}" for name in SOURCES)
+        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources, SITES)
+        return {"id": _git("rev-parse", "HEAD"), "clean": not changed}
     except (OSError, subprocess.SubprocessError):
         return None
 

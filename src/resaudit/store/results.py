@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
 from resaudit.store.arrays import load_arrays
-from resaudit.store.files import read_json, sha256_of
+from resaudit.store.files import again, read_json, sha256_of
 
 Arrays = TypeVar("Arrays")
 
@@ -46,14 +46,12 @@ def _as_written(folder: Path, name: str) -> Path:
         written = read_json(provenance)["sha256"][name]
         found = sha256_of(path)
     except FileNotFoundError as error:
-        raise ResauditError(f"{error.filename} does not exist; remove {folder} and run again") from None
+        raise ResauditError(f"{error.filename} does not exist; {again(folder)}") from None
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(
-            f"{provenance} or {path} cannot be read ({error}); remove {folder} and run again"
-        ) from error
+        raise ResauditError(f"{provenance} or {path} cannot be read ({error}); {again(folder)}") from error
     if found != written:
         raise ResauditError(
-            f"{path} is not what was computed: its SHA-256 is not that in {provenance}; remove {folder} and run again"
+            f"{path} is not what was computed: its SHA-256 is not that in {provenance}; {again(folder)}"
         )
     return path
 
@@ -65,6 +63,6 @@ def _check_settings(folder: Path, expected: dict[str, Any]) -> None:
     except FileNotFoundError:
         raise ResauditError(f"{path} does not exist; compute it first (snakemake --cores all)") from None
     except (OSError, ValueError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove {folder} and run again") from error
+        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
     if found != expected:
         raise ResauditError(f"{path} is not what was asked for here; remove {folder} and run again")

@@ -1,0 +1,83 @@
+"""What asking for something else, moving a checkout and copying results home leave as it is.
+
+Oracle: Snakemake's own dry runs in a copied checkout, and the bytes of figures. Sees work that is destroyed or done
+again though its results are there.
+"""
+
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import CHECKOUT, Completed, run_command
+from tests.workflow.test_reruns import SHOWN, copied_checkout, planned, rules_in, snakemake
+
+PAPER = "demystifying_resnet"
+FEW = ("figures=[theorem2]",)
+COPIED = SHOWN - {"draw"}
+
+
+@pytest.fixture
+def checkout(smoked: Path, tmp_path: Path) -> Path:
+    """A copy of the checkout with the finished smoke run in it."""
+    return copied_checkout(smoked, tmp_path / "checkout")
+
+
+def a_clone(folder: Path) -> Path:
+    """A copy of the checkout in which nothing was run."""
+    (empty := folder.parent / "empty").mkdir()
+    return copied_checkout(empty, folder)
+
+
+def shown(checkout: Path) -> dict[str, bytes]:
+    return {file.name: file.read_bytes() for file in sorted((checkout / "figures" / PAPER).glob("theorem2.*"))}
+
+
+def resaudit(checkout: Path, *arguments: str) -> Completed:
+    environment = {"PYTHONPATH": str(checkout / "src")}
+    return run_command("resaudit", *arguments, "figures=[theorem2]", cwd=checkout, environment=environment)
+
+
+def test_another_seed_keeps_what_was_drawn_and_going_back_only_copies(checkout: Path) -> None:
+    before = shown(checkout)
+    other = (*FEW, f"overrides=[paths.data={CHECKOUT / 'data'},seed=2]")
+    assert {"theorem", "draw"} <= rules_in(snakemake(checkout, config=other))
+    assert shown(checkout).keys() == before.keys()
+    assert shown(checkout)["theorem2.csv"] != before["theorem2.csv"]
+    refused = resaudit(checkout, "audit", "scale=smoke")
+    assert "shows seed=2, asked for is seed=1; add seed=2 for what is there" in refused.stderr
+    assert resaudit(checkout, "audit", "scale=smoke", "seed=2").returncode == 0
+    assert rules_in(snakemake(checkout, config=FEW)) == COPIED
+    assert shown(checkout) == before
+    assert planned(checkout, config=FEW) == set()
+    assert planned(checkout, config=other) == COPIED
+
+
+def test_a_renamed_checkout_computes_nothing(checkout: Path) -> None:
+    renamed = checkout.rename(checkout.parent / "another name")
+    assert planned(renamed) == set()
+
+
+def test_results_come_home_as_the_readme_says(checkout: Path, tmp_path: Path) -> None:
+    """Copied without their dates, into a clone whose raw data were fetched anew and that Snakemake knows nothing of."""
+    home = a_clone(tmp_path / "home")
+    shutil.copytree(checkout / "results", home / "results", copy_function=shutil.copy)
+    for file in home.glob("results/whiten/*/*"):
+        file.touch()
+    assert "theorem" in planned(home, config=FEW), "the dates alone would do it all again"
+    text = (CHECKOUT / "workflow" / "profiles" / "README.md").read_text(encoding="utf-8")
+    section = text.split("## Bring it home")[1].split("## ")[0]
+    (options,) = re.findall(r"^snakemake --cores all (.*--touch.*) --config", section, re.MULTILINE)
+    snakemake(home, *options.split(), config=FEW)
+    assert rules_in(snakemake(home, config=FEW)) == COPIED
+    assert shown(home) == shown(checkout)
+    assert planned(home, config=FEW) == set()
+
+
+def test_figures_alone_are_enough_to_read(checkout: Path, tmp_path: Path) -> None:
+    home = a_clone(tmp_path / "home")
+    shutil.copytree(checkout / "figures", home / "figures")
+    run = resaudit(home, "audit", "scale=smoke")
+    assert (run.returncode, run.stderr) == (0, "")
+    assert resaudit(home, "audit", "--markdown", "scale=smoke").stdout.startswith("| claim | verdict |")
