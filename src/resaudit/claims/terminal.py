@@ -70,6 +70,10 @@ def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
+    for claim in claims:
+        if not any(check["points"] for check in claim["checks"]):
+            name = claim["id"].split("/")[1]
+            yield textwrap.fill(f"{name}: {claim['why']}", WIDTH, subsequent_indent="    ")
     yield _counts(claims)
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
