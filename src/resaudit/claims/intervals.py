@@ -10,6 +10,7 @@ from functools import cache
 
 import numpy as np
 from scipy.special import stdtrit
+from scipy.stats import binomtest
 
 TRIALS = 10_000
 MANY = 100
@@ -81,6 +82,35 @@ def interval(effect: float, replicates: np.ndarray, runs: int, level: float, log
         if logarithmic:
             return float(effect * np.exp(-half)), float(effect * np.exp(half))
         return float(effect - half), float(effect + half)
+
+
+def share_interval(counted: tuple[tuple[int, int], ...], level: float) -> tuple[float, float]:
+    """An interval for a share of runs (exact, Clopper and Pearson 1934), or for the difference of two.
+
+    The difference's is Newcombe's (1998, method 10), from Wilson's score intervals of both shares.
+
+    Args:
+        counted: how many of how many runs, once or twice.
+        level: of the interval.
+
+    >>> [round(end, 4) for end in share_interval(((5, 10),), 0.95)]
+    [0.1871, 0.8129]
+    >>> [round(end, 4) for end in share_interval(((56, 70), (48, 80)), 0.95)]  # Newcombe's own example (a)
+    [0.0524, 0.3339]
+    """
+    if len(counted) == 1:
+        exact = binomtest(*counted[0]).proportion_ci(level, "exact")
+        return float(exact.low), float(exact.high)
+    (one, first), (other, second) = ((found / runs, _wilson(found, runs, level)) for found, runs in counted)
+    return (
+        float(one - other - np.hypot(one - first[0], second[1] - other)),
+        float(one - other + np.hypot(first[1] - one, other - second[0])),
+    )
+
+
+def _wilson(found: int, runs: int, level: float) -> tuple[float, float]:
+    score = binomtest(found, runs).proportion_ci(level, "wilson")
+    return float(score.low), float(score.high)
 
 
 @cache

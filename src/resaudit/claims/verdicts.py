@@ -10,7 +10,7 @@ import pandas as pd
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.claim import Claim, Limit
-from resaudit.claims.intervals import covered, interval
+from resaudit.claims.intervals import covered, interval, share_interval
 from resaudit.errors import ResauditError
 
 ERROR_RATE = 0.05
@@ -87,7 +87,7 @@ class CheckResult:
     def exact(self) -> bool:
         """Whether no point has a spread."""
         return bool(self.measured.points) and not any(
-            point.replicates is not None or point.others for point in self.measured.points
+            point.replicates is not None or point.others or point.counted for point in self.measured.points
         )
 
     @property
@@ -133,7 +133,8 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
     if table.empty:
         raise ResauditError("the table has no rows")
     measured = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
-    intervals = sum(point.replicates is not None for part in measured.values() for point in part.points)
+    points = [point for part in measured.values() for point in part.points]
+    intervals = sum(point.replicates is not None or bool(point.counted) for point in points)
     level = 1 - ERROR_RATE / max(1, intervals)
     results = [_result(claim, name, part, level) for name, part in measured.items()]
     missing = _missing(claim, table, scale)
@@ -171,6 +172,8 @@ def _interval(point: Point, level: float, logarithmic: bool) -> tuple[float, flo
     """A point's interval; unbounded if the effect is not a number."""
     if math.isnan(point.effect):
         return (0.0 if logarithmic else -math.inf), math.inf
+    if point.counted:
+        return share_interval(point.counted, level)
     if point.replicates is None:
         return point.effect, point.effect
     return interval(point.effect, point.replicates, point.runs, level, logarithmic)

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+Counted = tuple[int, int]
+"""How many of how many runs."""
 Effect = tuple[np.ndarray, int]
 """An effect with its replicates, shape (1 + runs,), or exact, shape (1,); and its number of runs."""
 
@@ -19,6 +21,7 @@ class Point:
         replicates: the effect with each run left out in turn; None if exact.
         runs: number of runs, or of random draws of a construction; of several means, the smallest number.
         others: the same effect at the other tied learning rates.
+        counted: for a share of runs its count, for the first share minus the second both; then without replicates.
     """
 
     where: str
@@ -26,6 +29,7 @@ class Point:
     replicates: np.ndarray | None
     runs: int
     others: tuple["Point", ...] = ()
+    counted: tuple[Counted, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,12 @@ class Measured:
             self.left_out.append(f"{where}: no finite value to compare")
         else:
             self.points.append(Point(where, float(effect), replicates, runs))
+
+    def add_share(self, where: str, *counted: Counted) -> None:
+        """Add a share of runs, or the first share minus the second."""
+        shares = [found / runs for found, runs in counted]
+        effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
+        self.points.append(Point(where, effect, None, min(runs for _, runs in counted), counted=counted))
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
