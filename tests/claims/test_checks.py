@@ -23,6 +23,7 @@ from resaudit.claims.checks.rates import (
     FinalLossRatio,
     SpreadOverRates,
 )
+from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import CheckResult
 from tests.claims.made import along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
@@ -396,6 +397,40 @@ def test_magnitude() -> None:
     negative = Magnitude(properties=["eq. 9"], absolute=True, at_least=0.5)
     assert verdict(negative, measurements(0, value=-1.0)) == SUPPORTED
     assert verdict(negative, measurements(0, value=-0.1)) == CONTRADICTED
+
+
+def outcomes(shares: dict[int, float], runs: int = 5000) -> pd.DataFrame:
+    """Like Table 1 of "Importance of Shortcut Connections": successes by number of patches, and published shares."""
+    rows = [("a", k, runs, round(share * runs), 0.5, runs) for k, share in shares.items()]
+    return pd.DataFrame(rows, columns=["network", "patches", "runs", "successes", "published", "published_runs"])
+
+
+def test_share_of_runs() -> None:
+    table = outcomes({16: 0.7, 100: 0.9})
+    often = ShareOfRuns(networks=["a"], column="successes", by="patches", at_least=0.6)
+    assert verdict(often, table) == SUPPORTED
+    assert verdict(often, outcomes({16: 0.5, 100: 0.9})) == CONTRADICTED
+    assert verdict(often, outcomes({16: 0.605, 100: 0.9})) == INCONCLUSIVE
+    always = outcomes({16: 1.0})
+    (point,) = result(ShareOfRuns(networks=["a"], column="successes", by="patches", at_least=0.999), always).points
+    assert point.ends == pytest.approx((0.025 ** (1 / 5000), 1)), "all of n: a closed form"
+    near = ShareOfRuns(networks=["a"], column="successes", by="patches", differ_from="published", at_least=-0.05,
+                       at_most=0.05)  # fmt: skip
+    assert verdict(near, outcomes({16: 0.5, 100: 0.51})) == SUPPORTED
+    assert verdict(near, outcomes({16: 0.5, 100: 0.6})) == CONTRADICTED
+    few = result(often, outcomes({16: 0.7, 100: 0.9}, runs=2))
+    assert few.points == []
+
+
+def test_share_change() -> None:
+    rises = ShareChange(networks=["a"], column="successes", by="patches", at_least=0)
+    found = result(rises, outcomes({100: 0.9, 16: 0.7, 36: 0.2}))
+    assert [(point.where, point.effect) for point in found.points] == [
+        ("a, patches 100 against 16", pytest.approx(0.2))
+    ]
+    assert found.verdict.value == SUPPORTED
+    assert verdict(rises, outcomes({16: 0.7, 100: 0.6})) == CONTRADICTED
+    assert verdict(rises, outcomes({16: 0.7, 100: 0.705})) == INCONCLUSIVE
 
 
 @pytest.mark.parametrize("kind", checks_by_name().values())

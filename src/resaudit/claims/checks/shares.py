@@ -24,11 +24,9 @@ class ShareOfRuns(Check, name="share_of_runs"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The share, or its difference to the other."""
-        words, other = self.column.replace("_", " "), self.differ_from
-        measured = Measured(
-            f"share of runs: {words}" + (f", minus {other}" if other else ""),
-            "difference of shares" if other else "share",
-        )
+        other = self.differ_from
+        minus, unit = (f", minus {other}", "difference of shares") if other else ("", "share")
+        measured = Measured(f"share of runs: {self.column.replace('_', ' ')}{minus}", unit)
         for network in self.networks:
             for at, row in _counts(table, network, self.by, self.column, least_runs, measured):
                 counted = [_counted(row[self.column], row["runs"])]
@@ -54,10 +52,8 @@ class ShareChange(Check, name="share_change"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The share at the greatest value minus that at the least."""
-        words = self.column.replace("_", " ")
-        measured = Measured(
-            f"share of runs: {words}, at the greatest {self.by} minus at the least", "difference of shares"
-        )
+        what = f"share of runs: {self.column.replace('_', ' ')}"
+        measured = Measured(f"{what}, at the greatest {self.by} minus at the least", "difference of shares")
         for network in self.networks:
             rows = _counts(table, network, self.by, self.column, least_runs, measured)
             if len(rows) > 1:
