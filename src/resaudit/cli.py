@@ -215,9 +215,12 @@ def hash_files(folder: Path) -> None:
 def compare(overrides: Overrides) -> None:
     """Compare the tables in figures/ with those in figures/reference, within the stated tolerances."""
     plan = _plan(overrides)
+    from resaudit.claims.checked import write_comparison
     from resaudit.papers.comparison import compare_with_references
 
     failed = compare_with_references(plan, click.echo)
+    if record := write_comparison(plan, failed):
+        click.echo(f"{record}: for the page (snakemake --cores all makes it again)", err=True)
     if failed:
         raise ResauditError(f"{len(failed)} of {len(plan.figures)} figures do not agree: {', '.join(failed)}")
 
@@ -226,11 +229,13 @@ def compare(overrides: Overrides) -> None:
 @click.option("--force", is_flag=True, help="Also replace references of another scale.")
 @_with_overrides
 def reference(force: bool, overrides: Overrides) -> None:
-    """Copy the tables in figures/ to figures/reference, to be committed."""
+    """Copy the tables in figures/, and the matrix, to figures/reference, to be committed."""
     plan = _plan(overrides)
+    from resaudit.claims.robustness import keep_matrix
     from resaudit.papers.comparison import write_references
 
     write_references(plan, click.echo, force)
+    keep_matrix(plan, click.echo)
 
 
 @cli.command()

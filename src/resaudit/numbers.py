@@ -54,9 +54,11 @@ def effect_and_interval(
     ('+1.41 %', '+1.32 to +1.51 %')
     >>> effect_and_interval(3.0, 1.1, 8.2, ratio=True)
     ('3', '1.1 to 8.2')
+    >>> effect_and_interval(1.0004, 1.0, 1.001, ratio=True)
+    ('+0.04 %', '+0 to +0.1 %')
     """
     known = [value for value in (effect, low, high) if value is not None]
     if ratio and len(known) == 3 and all(abs(value - 1) < NEAR_ONE for value in known):
-        changes = [f"{100 * (value - 1):+.3g}".replace("-", "−").replace("+0", "0") for value in known]
+        changes = [f"{100 * (value - 1):+.3g}".replace("-", "−") for value in known]
         return f"{changes[0]} %", f"{changes[1]} to {changes[2]} %" if changes[1] != changes[2] else f"{changes[1]} %"
     return number(effect, digits), span(low, high, digits)

@@ -7,12 +7,18 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, read_robustness
+from resaudit.claims import robustness
+from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, keep_matrix, read_robustness
+from resaudit.claims.terminal import in_full
+from resaudit.config.composition import load
 from resaudit.config.models import Paths
 from resaudit.errors import ResauditError
 from resaudit.plan.layout import Layout
+from resaudit.plan.plan import make_plan
 from resaudit.store.files import write_json
+from tests.report import example
 
+PAPER = "demystifying_resnet"
 ROWS = pd.DataFrame(
     [
         (CONFIGURED, True, "supported", "supported", 1.0, 0.9, 1.1, "as configured"),
@@ -24,14 +30,14 @@ ROWS = pd.DataFrame(
 )
 
 
-def recorded(folder: Path, **changes: object) -> Layout:
-    layout = Layout(Paths(data="data", results="results", figures=str(folder)))
+def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout:
+    layout = Layout(Paths(data="data", results="results", figures=str(figures)))
     made = Robustness(
         paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger="a", tables={"made_up/fig01": "b"}, variants=[],
         verdicts={"a-claim": _verdicts(ROWS)},
     )  # fmt: skip
-    file = layout.figure("made_up/robustness", "json")
-    file.parent.mkdir()
+    file = layout.figure(f"{paper}/robustness", "json")
+    file.parent.mkdir(parents=True)
     write_json(file, json.loads(made.model_dump_json()) | changes)
     return layout
 
@@ -46,6 +52,31 @@ def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -
     ]
     assert found.stale("a", {"made_up/fig01": "b"}) is None
     assert found.stale("a", {"made_up/fig01": "c"}) == "made_up/fig01 has been drawn anew since"
+
+
+def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan = make_plan(load([f"paths.figures={tmp_path / 'drawn'}", "figures=[fig04]"]))
+    layout, kept = recorded(tmp_path / "drawn", PAPER), tmp_path / "reference" / "robustness.csv"
+    layout.figure(f"{PAPER}/robustness", "csv").write_text("claim,variant\n")
+    monkeypatch.setattr(robustness, "reference_file", lambda _: kept)
+    keep_matrix(plan, print)
+    assert kept.read_text() == "claim,variant\n"
+    own = read_robustness(layout, PAPER)
+    layout.figure(f"{PAPER}/robustness", "json").unlink()
+    reference = read_robustness(layout, PAPER)
+    assert own is not None
+    assert reference is not None
+    assert (own.reference, reference.reference) == (False, True)
+    assert reference.stale("a", {"made_up/fig01": "c"}) is None, "it is of the reference's tables"
+    assert reference.stale("b", {}) == "the claims have changed since"
+
+
+def test_verdicts_of_the_reference_run_are_said_to_be() -> None:
+    claim = example.claim("a", "supported", "fig04", checks=[], variants=example.VARIANTS)
+    assert "under not-centred: supported: As before." in list(in_full(claim, of_reference=False))
+    assert "under not-centred (reference run): supported: As before." in list(in_full(claim, of_reference=True))
 
 
 def test_a_damaged_record_is_named_in_one_line(tmp_path: Path) -> None:

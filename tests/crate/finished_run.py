@@ -87,6 +87,7 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,
         "provenance": made_by,
+        "checked": {"oracle": None, "compare": None},
         "overrides": list(OVERRIDES),
         "papers": [paper],
     }
@@ -126,6 +127,7 @@ def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) ->
         "scale": said["scale"],
         "settings": said["settings"],
         "deviations": said["differs from the protocol in"],
+        "at_edge": [],
         "assumptions": [],
         "provenance": made_by | {"devices": ["cpu"], "seconds": 123.4},
         "jobs": sorted(key for key, job in with_inputs(part.jobs.values()).items() if job.files),

@@ -115,6 +115,72 @@ def test_first_screen_says_how_many_claims_of_each_paper_held(opened: Opened) ->
 
 
 @in_browser
+def test_the_head_says_what_verdicts_mean_and_what_was_checked(opened: Opened) -> None:
+    top = opened().locator("header.top")
+    assert [text.strip() for text in top.locator(".legend dt").all_inner_texts()] == [
+        "supported", "contradicted", "inconclusive", "not run", "Intervals",
+    ]  # fmt: skip
+    said = top.inner_text()
+    assert "241 passed, 0 failed, 6 skipped, commit b7bd04156ee2" in said
+    assert "1 of 2 tables agree with the references, not Figure 7" in said
+
+
+@in_browser
+def test_a_claim_answers_in_order(opened: Opened) -> None:
+    """Place, paraphrase, verdict with its bound, the author's reply, why, evidence, what else it could mean."""
+    claim = opened().locator("[id='demystifying_resnet/condition-smaller-at-every-loss']")
+    said, places = claim.inner_text(), ["The paper, abstract; section 5.1", "What the paper says of",
+        "contradicted Constant: contradicted at depth 96. Theory allows at most 1.05 at this size.",
+        "A. Author, an author of the paper, 2026-11-20: We plotted", "Why, as far as tested. At one rate",
+        "Evidence: Figure 5", "What else it could mean", "Our interpretation", "Reproduce"]  # fmt: skip
+    said = " ".join(said.split())
+    assert [place for place in places if place not in said] == []
+    assert sorted(places, key=said.index) == places
+    link = claim.locator(".finding a").get_attribute("href")
+    assert link == "../docs/findings.md#condition-smaller-at-every-loss"
+
+
+def first_rows(page: Page) -> list[str]:
+    return [row.get_attribute("data-claim").split("/")[1] for row in page.locator("tr[data-claim]").all()[:3]]
+
+
+@in_browser
+def test_the_table_is_sorted_by_any_column_and_the_address_keeps_it(opened: Opened) -> None:
+    page = opened("?verdict=contradicted")
+    order = first_rows(page)
+    page.get_by_role("button", name="Verdict").click()
+    assert first_rows(page)[:2] == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
+    assert query(page) == {"verdict": ["contradicted"], "sort": ["verdict ascending"]}
+    assert page.locator("th[aria-sort=ascending]").inner_text() == "Verdict"
+    assert first_rows(opened("?" + urlsplit(page.url).query))[0] == "plain-condition-explodes"
+    page.get_by_role("button", name="Verdict").click()
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="Verdict").click()
+    assert (first_rows(page), page.locator("th[aria-sort]").count()) == (order, 0), "as in the paper"
+    page.get_by_role("button", name="Meets").click()
+    assert first_rows(page)[0] == "plain-condition-explodes", "the least share of comparisons meets the threshold"
+    assert first_rows(opened("?sort=nonsense")) == order
+
+
+@in_browser
+def test_a_figure_enlarges_by_click_and_from_the_keyboard(opened: Opened) -> None:
+    page = opened(**PHONE)
+    card = page.locator(".card").first
+    card.click()
+    dialog = page.get_by_role("dialog")
+    drawn = dialog.locator("svg[role=img]")
+    assert drawn.bounding_box()["width"] > card.bounding_box()["width"], "at its own size, to be scrolled"
+    assert serious_faults(page) == []
+    page.keyboard.press("Escape")
+    assert not dialog.is_visible()
+    page.locator(".enlarge").nth(1).focus()
+    page.keyboard.press("Enter")
+    assert drawn.get_attribute("id") == "demystifying_resnet-fig05"
+    dialog.get_by_role("button", name="Close").click()
+    assert not dialog.is_visible()
+
+
+@in_browser
 def test_filters_narrow_what_is_shown_and_stand_in_the_address(opened: Opened) -> None:
     page = opened()
     assert status(page) == "All 10 claims are shown."
@@ -247,16 +313,24 @@ def test_the_page_never_scrolls_sideways(width: int, opened: Opened) -> None:
 
 
 @in_browser
-def test_paper_shows_every_claim_with_what_is_folded(opened: Opened) -> None:
+def test_paper_shows_every_claim_and_leaves_folded_what_is_folded(opened: Opened) -> None:
     page = opened("?verdict=contradicted")
     assert len(shown(page)) == 2
     page.emulate_media(media="print")
     assert len(shown(page)) == 10
     assert page.locator(".all tr[data-claim]:visible").count() == 10
     assert not page.locator("#filters").is_visible()
-    folded = page.locator("details:not([open]) .assumptions").first
-    assert folded.is_visible()
-    assert folded.bounding_box()["height"] > 20
+    assert not page.locator("details:not([open]) .assumptions").first.is_visible()
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    provenance = page.locator(".evidence details").last.inner_text()
+    assert "Jobs\n2" in provenance
+    assert "depth16-3f9a1c2b" not in provenance, "ids are printed as a count"
+
+
+@in_browser
+def test_the_page_takes_few_sheets(opened: Opened) -> None:
+    """Ten claims, one of sixty comparisons."""
+    assert len(re.findall(rb"/Type\s*/Page\b", opened().pdf(prefer_css_page_size=True))) <= 8
 
 
 @in_browser
@@ -299,6 +373,7 @@ def test_the_table_can_be_saved_from_the_page_alone(opened: Opened, folder: Path
 @in_browser
 def test_the_command_is_copied(opened: Opened) -> None:
     page = opened(permissions=["clipboard-read", "clipboard-write"])
+    page.locator(f"[id='{CONDITION}'] summary", has_text="Reproduce").click()
     button = page.locator(f"[id='{CONDITION}'] .copy")
     button.click()
     page.wait_for_function("button => button.innerText.startsWith('Copied')", arg=button.element_handle())
@@ -312,6 +387,7 @@ def test_the_shaded_region_and_the_marks_lie_where_their_numbers_say(opened: Ope
     plot = page.locator(f"[id='{CONDITION}'] .points tbody .plot > svg").first
     band, dot = plot.locator(".region").bounding_box(), plot.locator(".dot use").bounding_box()
     assert dot["x"] + dot["width"] / 2 == pytest.approx(band["x"] + band["width"] / 2, abs=1.5)
+    page.locator(".result summary", has_text="All 60 comparisons, 20 fail").click()
     fails = page.locator("[id='demystifying_resnet/condition-smaller-at-every-loss'] .plot > svg.contradicted").first
     assert fails.locator(".dot use").bounding_box()["x"] > sum(
         fails.locator(".region").bounding_box()[key] for key in ("x", "width")
@@ -324,8 +400,10 @@ def test_every_verdict_is_a_word_with_a_sign_of_its_own(opened: Opened) -> None:
     for name in ("supported", "contradicted", "inconclusive", "not run"):
         badge = page.locator(".claim .verdict", has_text=name).first
         assert badge.locator("use").get_attribute("href") == f"#icon-{name.replace(' ', '-')}"
-    matrix = page.locator(".matrix tbody tr").first.locator("td").all_inner_texts()
+    page.locator(".robustness summary", has_text="whole matrix").click()
+    matrix = page.locator(".matrix tbody tr").first.locator("td .unseen").all_inner_texts()
     assert matrix == ["supported", "not touched", "supported", "inconclusive (changes)"]
+    assert page.locator(".changed dd").all_inner_texts() == ["depth-invariant-condition: supported → inconclusive"]
     assert page.locator(".robustness .warning").inner_text().startswith("Stale. The ledger has changed")
     assert "Not run" in page.locator("[id='other_paper/robustness']").inner_text()
 
@@ -358,11 +436,20 @@ def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
     assert "nothing on this page is evidence" not in render(example.audit(folder), folder)
 
 
-def test_intervals_that_cover_less_than_their_level_say_so(folder: Path) -> None:
+def test_a_matrix_of_the_reference_run_is_said_to_be_one(folder: Path) -> None:
     audit = example.audit(folder)
-    assert "of log-normal runs" not in render(audit, folder)
-    audit["papers"][0]["claims"][0]["checks"][0]["coverage"] = 0.874
-    assert "all points of the claim together have 95 % (of log-normal runs it covers 87 %)." in render(audit, folder)
+    assert "reference run" not in render(audit, folder).lower()
+    audit["papers"][0]["robustness"] |= {"reference": True, "files": None}
+    page = render(audit, folder)
+    assert "Under 2 other assumptions (reference run, not this one): 1 changes the verdict, stale" in page
+    assert "Reference run, not this one:" in page
+    assert "b7bd04156ee2" in page[page.index("Reference run") :][:200]
+
+
+def test_what_was_not_checked_is_said_with_its_command(folder: Path) -> None:
+    page = render(example.audit(folder) | {"checked": {"oracle": None, "compare": None}}, folder)
+    assert "oracle tests not run here (<code>pytest tests/oracle</code>)" in page
+    assert "not compared with the references (<code>resaudit compare</code>)" in page
 
 
 def test_large_tables_keep_the_page_under_eight_megabytes(folder: Path, tmp_path: Path) -> None:
@@ -376,7 +463,7 @@ def test_large_tables_keep_the_page_under_eight_megabytes(folder: Path, tmp_path
     assert len(render(example.audit(copy), copy)) < 8e6
 
 
-@pytest.mark.parametrize("file", ["fig04.svg", "fig04.csv", "robustness.svg"])
+@pytest.mark.parametrize("file", ["fig04.svg", "fig04.csv"])
 def test_a_missing_file_is_named_in_one_line(file: str, folder: Path, tmp_path: Path) -> None:
     copy = tmp_path / "figures"
     shutil.copytree(folder, copy)

@@ -7,6 +7,8 @@ rule report:
         [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
         matrices=matrices,
         others=other_tables(),
+        kept=matrices_kept(),
+        checked=as_they_are(sorted((FILES.figures / "checked").glob("*.json"))),
     output:
         audit=FILES.figures / "audit.json",
         page=report(

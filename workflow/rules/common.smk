@@ -1,8 +1,10 @@
 # The configuration, composed and validated before any job starts, and functions shared by the rules.
+import os
 import shlex
 import sys
 from pathlib import Path
 
+from resaudit.config.composition import config_folder
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import kind_named, plan_file
@@ -124,6 +126,12 @@ def matrices(_wildcards):
     if any("robustness" in str(target) for target in workflow.dag_settings.targets):
         return [FILES.figure(f"{paper}/robustness", suffix) for paper in PAPERS for suffix in shown]
     return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
+
+
+def matrices_kept():
+    """The committed matrices, which the page shows where there is no other."""
+    references = Path(os.path.relpath(config_folder().parent / "figures" / "reference"))
+    return as_they_are(references / paper / "robustness.json" for paper in PLAN.config.claims)
 
 
 def other_tables():

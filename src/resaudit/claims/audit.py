@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from resaudit.claims.checked import checked
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, judge
@@ -98,6 +99,7 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,
         "provenance": ran,
+        "checked": checked(layout, {figure["id"]: figure["sha256"] for paper in papers for figure in paper["figures"]}),
         "overrides": list(overrides),
         "papers": papers,
     }
@@ -222,6 +224,11 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "scale": figure.about["scale"],
         "settings": figure.about["settings"],
         "deviations": figure.about["differs from the protocol in"],
+        "at_edge": [
+            key.replace(" ", " at depth ")
+            for key, best in figure.about.get("best rates", {}).items()
+            if best["at_edge"]
+        ],
         "assumptions": _assumptions(part),
         "provenance": _provenance(figure, [layout.results / key for key in keys]),
         "jobs": keys,
@@ -275,10 +282,13 @@ def _ran(folder: Path) -> Json:
 
 
 def _robustness(robustness: Robustness, claims_sha256: str, figures: Mapping[str, Drawn]) -> Json:
+    files = {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)}
     return {
-        "files": {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)},
-        "drawings": robustness.drawings,
+        "reference": robustness.reference,
+        "files": None if robustness.reference else files,
+        "drawings": {} if robustness.reference else robustness.drawings,
         "stale": robustness.stale(claims_sha256, {name: figure.sha256 for name, figure in figures.items()}),
+        "commit": robustness.commit.model_dump() if robustness.commit else None,
         "finished": robustness.finished,
         "variants": [variant.model_dump() for variant in robustness.variants],
     }

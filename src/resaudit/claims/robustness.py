@@ -1,6 +1,7 @@
 """Robustness: the claims under every variant of the assumptions, as the matrix claim x variant."""
 
-from collections.abc import Mapping, Sequence
+import shutil
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +13,18 @@ from resaudit.claims.verdicts import CheckResult, Judgement, judge
 from resaudit.claims.words import why
 from resaudit.config.models import CONFIGURED, CONTROL
 from resaudit.errors import ResauditError
+from resaudit.papers.comparison import reference_file
 from resaudit.papers.drawing import save_drawing, write_csv
 from resaudit.papers.style import apply_style
 from resaudit.papers.tables import drawn, errors_naming
 from resaudit.plan.layout import Layout
+from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import claims_sha256
-from resaudit.report.models import VariantRun, VerdictUnderVariant
+from resaudit.report.claim_models import VerdictUnderVariant
+from resaudit.report.models import Commit, VariantRun
 from resaudit.schema import Closed, validated
-from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.store.files import read_json, sha256_of, write_json, written_whole
 from resaudit.store.provenance import provenance
 
 Tables = Mapping[tuple[str, str], Path]
@@ -32,6 +36,8 @@ class Robustness(Closed):
 
     Attributes:
         paper: its id.
+        reference: whether it was committed as a reference.
+        commit: of the code that made it.
         finished: when the matrix was made.
         ledger: SHA-256 of the claims.
         tables: SHA-256 of each configured figure's table.
@@ -42,6 +48,8 @@ class Robustness(Closed):
     """
 
     paper: str
+    reference: bool = False
+    commit: Commit | None = None
     finished: str
     ledger: str
     tables: dict[str, str]
@@ -55,26 +63,44 @@ class Robustness(Closed):
         return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
 
     def stale(self, claims_sha256: str, tables: Mapping[str, str]) -> str | None:
-        """Why the matrix is stale for these claims and tables; None if it is not."""
+        """Why the matrix is stale for these claims and tables; None if it is not.
+
+        A reference is of other tables, and only the claims count.
+        """
         if claims_sha256 != self.ledger:
             return "the claims have changed since"
+        if self.reference:
+            return None
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
         return f"{', '.join(changed)} has been drawn anew since" if changed else None
 
 
 def read_robustness(layout: Layout, paper: str) -> Robustness | None:
-    """The last matrix of a paper; None if there is none.
+    """The last matrix of a paper, else the committed reference; None if there is neither.
 
     Raises:
         ResauditError: the file is damaged.
     """
-    path = layout.figure(f"{paper}/robustness", "json")
+    own = layout.figure(f"{paper}/robustness", "json")
+    path = own if own.is_file() else reference_file(f"{paper}/robustness").with_suffix(".json")
     if not path.is_file():
         return None
     try:
         return validated(Robustness, read_json(path), "$")
     except (OSError, ValueError, ResauditError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
+
+
+def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
+    """Copy the matrix of each chosen paper that has one to the references, marked as one."""
+    for name in dict.fromkeys(f"{figure.split('/')[0]}/robustness" for figure in plan.figures):
+        drawn, kept = Layout(plan.config.paths).figure(name, "csv"), reference_file(name)
+        record = drawn.with_suffix(".json")
+        if record.is_file():
+            with written_whole(kept) as temporary:
+                shutil.copyfile(drawn, temporary)
+            write_json(kept.with_suffix(".json"), read_json(record) | {"reference": True})
+            say(f"{name}: the matrix in {kept}")
 
 
 def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]], tables: Tables) -> None:
@@ -205,10 +231,11 @@ def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
 def _record(
     plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]], tables: Tables
 ) -> Robustness:
-    variants = (CONTROL, *plans.variants(paper))
+    variants, ran = (CONTROL, *plans.variants(paper)), provenance()
     return Robustness(
         paper=paper,
-        finished=provenance()["finished"],
+        commit=ran["commit"],
+        finished=ran["finished"],
         ledger=claims_sha256(plans.base.config, paper),
         tables={name: sha256_of(csv) for (variant, name), csv in tables.items() if variant == CONFIGURED},
         variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
@@ -220,7 +247,7 @@ def _variant(plans: Plans, paper: str, variant: str, deviations: Sequence[str]) 
     known = plans.variants(paper).get(variant)
     return VariantRun(
         id=variant,
-        summary=known.summary if known else "the reading configured, reduced as far as the variants are",
+        summary=known.summary if known else "as configured, reduced as far as the variants are",
         overrides=list(known.overrides) if known else [],
         scale=plans.under(variant).config.scale.name,
         deviations=list(deviations),

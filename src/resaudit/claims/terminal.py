@@ -32,7 +32,7 @@ def run_audit(
     audit = make_audit(plan, overrides, only=_evidence(plan, wanted))
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
-    lines = in_full(chosen[0]) if wanted else verdict_table(audit, chosen)
+    lines = in_full(chosen[0], _is_reference(audit, chosen[0])) if wanted else verdict_table(audit, chosen)
     changed = [override for override in overrides if override.startswith("claims.")]
     if changed:
         say(f"{len(changed)} set here, not in config/paper/<paper>/claims.yaml: {' '.join(changed)}")
@@ -117,8 +117,14 @@ def _counts(claims: Sequence[Json]) -> str:
     return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
 
 
-def in_full(claim: Json) -> Iterator[str]:
-    """Everything about one claim."""
+def _is_reference(audit: Json, claim: Json) -> bool:
+    """Whether a claim's verdicts under variants are those of the committed reference run."""
+    matrix = next(paper["robustness"] for paper in audit["papers"] if paper["id"] == claim["id"].split("/")[0])
+    return bool(matrix and matrix["reference"])
+
+
+def in_full(claim: Json, of_reference: bool) -> Iterator[str]:
+    """Everything about one claim; the verdicts under variants may be of the committed reference run."""
     yield f"{claim['id']}: {claim['verdict']}"
     for title, text in _sections(claim):
         yield textwrap.fill(f"{title}: {text}", WIDTH, subsequent_indent="    ")
@@ -128,10 +134,11 @@ def in_full(claim: Json) -> Iterator[str]:
         yield from _points(check["points"])
         for line in check["left_out"]:
             yield f"    left out: {line}"
+    where = " (reference run)" if of_reference else ""
     for variant in claim["variants"]:
         if variant["verdict"]:
             yield textwrap.fill(
-                f"under {variant['id']}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    "
+                f"under {variant['id']}{where}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    "
             )
     if claim["command"]:
         yield f"\nreproduce with: {claim['command']}"

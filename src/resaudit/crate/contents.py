@@ -89,8 +89,7 @@ def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
 
 
 def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
-    matrices = [paper["robustness"] for paper in audit["papers"] if paper["robustness"]]
-    for part in [*figures_of(audit), *matrices]:
+    for part in [*figures_of(audit), *_matrices_of(audit)]:
         for suffix, digest in part.get("drawings", {}).items():
             drawing = f"figures/{part['files'][suffix]}"
             if hashlib.sha256(files[drawing]).hexdigest() != digest:
@@ -99,9 +98,14 @@ def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
 
 def _drawn(audit: dict[str, Any]) -> set[str]:
     """Paths under the figures folder: the audit, its page and the files of every figure and matrix."""
-    parts = list(figures_of(audit))
-    parts += [paper["robustness"] for paper in audit["papers"] if paper["robustness"]]
+    parts = [*figures_of(audit), *_matrices_of(audit)]
     return {"audit.json", "audit.html"} | {name for part in parts for name in part["files"].values()}
+
+
+def _matrices_of(audit: dict[str, Any]) -> list[dict[str, Any]]:
+    """The matrices of this run."""
+    found = [paper["robustness"] for paper in audit["papers"]]
+    return [matrix for matrix in found if matrix and not matrix["reference"]]
 
 
 def _records(audit: dict[str, Any], layout: Layout) -> list[str]:

@@ -10,13 +10,14 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from resaudit.numbers import number, span
+from resaudit.numbers import effect_and_interval, span
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.schema import read_audit
 from resaudit.store.files import written_whole
 
 VERDICTS = ("supported", "contradicted", "inconclusive", "not run")
+BY_CONCERN = ("contradicted", "inconclusive", "supported", "not run")
 POINTS_SHOWN = 8
 
 
@@ -41,12 +42,12 @@ class Group:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper, its claims by figure, and the picture of its matrix."""
+    """A paper, its claims by figure, the summaries of its variants, and the verdicts that each variant changes."""
 
     paper: dict[str, Any]
     groups: list[Group]
-    robustness: Picture | None
     variants: dict[str, str]
+    changed: list[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]
 
 
 def write_page(audit_file: Path, page_file: Path) -> None:
@@ -75,6 +76,7 @@ def render(audit: dict[str, Any], figures: Path) -> str:
         audit=audit,
         sections=[_section(paper, figures) for paper in audit["papers"]],
         verdicts=VERDICTS,
+        by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
         style=style,
         script=script,
@@ -83,12 +85,7 @@ def render(audit: dict[str, Any], figures: Path) -> str:
 
 
 def _section(paper: dict[str, Any], figures: Path) -> Section:
-    robustness = paper["robustness"]
-    matrix = None
-    if robustness is not None:
-        label = f"Claims of {paper['title']} under other readings; the table before it says the same in words"
-        matrix = _picture(robustness, figures, f"{paper['id']}/robustness", label)
-    return Section(paper, list(_groups(paper, figures)), matrix, _variant_summaries(paper))
+    return Section(paper, list(_groups(paper, figures)), _variant_summaries(paper), list(_changed(paper)))
 
 
 def _groups(paper: dict[str, Any], figures: Path) -> Iterator[Group]:
@@ -106,13 +103,22 @@ def _drawn(figure: dict[str, Any], figures: Path) -> Drawn:
     label = f"{words.figure_label(figure['id'])}: {figure['title']}; described by the caption"
     return Drawn(
         figure,
-        _picture(figure, figures, figure["id"], label),
+        picture(figures / figure["files"]["svg"], figure["id"], label, figure.get("drawings", {}).get("svg")),
         download(figures / figure["files"]["csv"], figure["sha256"]),
     )
 
 
-def _picture(part: dict[str, Any], figures: Path, name: str, label: str) -> Picture:
-    return picture(figures / part["files"]["svg"], name, label, part.get("drawings", {}).get("svg"))
+def _changed(paper: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]:
+    """The variants that change a verdict, with the claims and their other verdicts."""
+    for variant in paper["robustness"]["variants"] if paper["robustness"] else ():
+        changed = [
+            (claim, under["verdict"])
+            for claim in paper["claims"]
+            for under in claim["variants"]
+            if under["id"] == variant["id"] and under["verdict"] not in (None, claim["verdict"])
+        ]
+        if changed:
+            yield variant, changed
 
 
 def _variant_summaries(paper: dict[str, Any]) -> dict[str, str]:
@@ -130,11 +136,14 @@ def _environment() -> Environment:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    for function in (number, words.in_words, words.moment, words.duration, words.megabytes):
+    for function in (
+        words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
+        words.share_met, words.needs_in_words,
+    ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(
         axis_of=forest.axis_of, mark=forest.mark, region=forest.region, labelled_ticks=forest.labelled_ticks,
-        interval=span,
+        interval=span, effect_and_interval=effect_and_interval,
     )  # fmt: skip
     return environment
 

@@ -4,7 +4,7 @@ import re
 from datetime import UTC, datetime
 from typing import Any
 
-from resaudit.numbers import number
+from resaudit.numbers import effect_and_interval, number
 
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
@@ -26,6 +26,39 @@ def in_words(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return number(value) if isinstance(value, int | float) else str(value)
+
+
+def meets(result: dict[str, Any]) -> str:
+    """How many comparisons of a check meet the threshold, and the least favourable effect against it.
+
+    >>> worst = {"effect": 3.0, "low": 1.5, "high": 5.5, "verdict": "contradicted"}
+    >>> result = {"points": [worst], "worst": worst, "ratio": True, "check": {"threshold": "≤ 1"}}
+    >>> meets(result), meets(result | {"points": [worst, {"verdict": "supported"}]})
+    ('3 vs ≤ 1', '1 of 2; worst 3 vs ≤ 1')
+    """
+    worst, points = result["worst"], result["points"]
+    effect, _ = effect_and_interval(worst["effect"], worst["low"], worst["high"], result["ratio"], digits=3)
+    against = f"{effect} vs {result['check']['threshold']}"
+    met = sum(point["verdict"] == "supported" for point in points)
+    return against if len(points) == 1 else f"{met} of {len(points)}; worst {against}"
+
+
+def share_met(claim: dict[str, Any]) -> float:
+    """The share of a claim's comparisons that meet the threshold; 2, and so last, without any."""
+    verdicts = [point["verdict"] for result in claim["checks"] for point in result["points"]]
+    return round(verdicts.count("supported") / len(verdicts), 4) if verdicts else 2.0
+
+
+def needs_in_words(needs: dict[str, Any]) -> str:
+    """The minimum sample of a claim.
+
+    >>> needs_in_words({"runs": 5, "depths": [4, 96], "scales": ["laptop", "paper"]})
+    '5 runs; depths 4, 96; scale laptop or paper'
+    """
+    runs = [] if needs["runs"] is None else [f"{needs['runs']} {'run' if needs['runs'] == 1 else 'runs'}"]
+    depths = [f"depths {', '.join(map(str, needs['depths']))}"] if needs["depths"] else []
+    scales = [f"scale {' or '.join(needs['scales'])}"] if needs["scales"] else []
+    return "; ".join([*runs, *depths, *scales]) or "nothing beyond the evidence itself"
 
 
 def figure_label(name: str) -> str:

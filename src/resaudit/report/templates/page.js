@@ -4,6 +4,8 @@
   const shown = document.getElementById("shown");
   const claims = [...document.querySelectorAll(".claim")];
   const rows = new Map([...document.querySelectorAll("[data-claim]")].map((row) => [row.dataset.claim, row]));
+  const heads = [...document.querySelectorAll("th[data-sort]")];
+  const dialog = document.getElementById("enlarged");
   const texts = new Map(claims.map((claim) => [claim, `${claim.id} ${claim.textContent}`.toLowerCase()]));
 
   const chosen = (name) => [...form.querySelectorAll(`[name="${name}"]:checked`)].map((box) => box.value);
@@ -37,9 +39,41 @@
     if (shown.textContent !== summary) shown.textContent = summary;
   }
 
+  // Rows are sorted within their paper; in the third state, none, they stand as in the paper.
+  function sortBy(column, direction) {
+    for (const head of heads) {
+      if (head.dataset.sort === column) head.ariaSort = direction;
+      else head.removeAttribute("aria-sort");
+    }
+    const at = heads.findIndex((head) => head.dataset.sort === column);
+    const key = (row) => row.cells[at].dataset.key ?? row.cells[at].textContent;
+    const sign = direction === "descending" ? -1 : 1;
+    for (const body of document.querySelectorAll(".all tbody")) {
+      const inPaper = [...rows.values()].filter((row) => row.parentNode === body);
+      if (at >= 0) inPaper.sort((a, b) => sign * key(a).localeCompare(key(b), "en", { numeric: true }));
+      body.append(...inPaper);
+    }
+  }
+
+  function sortFurther(head) {
+    const next = { null: "ascending", ascending: "descending" }[head.getAttribute("aria-sort")];
+    sortBy(next && head.dataset.sort, next);
+    rememberInAddress();
+  }
+
+  function enlarge(figure) {
+    const card = figure.querySelector(".card");
+    const box = dialog.querySelector(".scroll");
+    box.setAttribute("style", card.getAttribute("style"));
+    box.replaceChildren(card.querySelector("svg").cloneNode(true));
+    dialog.showModal();
+  }
+
   function rememberInAddress() {
     const address = new URL(location.href);
     address.search = "";
+    const sorted = heads.find((head) => head.hasAttribute("aria-sort"));
+    if (sorted) address.searchParams.set("sort", `${sorted.dataset.sort} ${sorted.ariaSort}`);
     for (const name of ["paper", "verdict"]) {
       for (const value of chosen(name)) address.searchParams.append(name, value);
     }
@@ -58,6 +92,7 @@
       box.checked = wanted.getAll(box.name).includes(box.value);
     }
     form.elements.q.value = wanted.get("q") ?? "";
+    sortBy(...(wanted.get("sort") ?? "").split(" "));
   }
 
   function clear() {
@@ -109,6 +144,19 @@
     button.hidden = false;
     button.addEventListener("click", () => copy(button));
   }
+  for (const head of heads) {
+    const button = document.createElement("button");
+    button.className = "sort";
+    button.textContent = head.textContent;
+    button.addEventListener("click", () => sortFurther(head));
+    head.replaceChildren(button);
+  }
+  for (const figure of document.querySelectorAll("figure")) {
+    figure.classList.add("zoomable");
+    figure.querySelector(".enlarge").hidden = false;
+    for (const part of figure.querySelectorAll(".enlarge, .card")) part.addEventListener("click", () => enlarge(figure));
+  }
+  dialog.addEventListener("click", (event) => event.target.closest(".scroll") || dialog.close());
   document.querySelectorAll(".scroll").forEach((box) => boxes.observe(box));
   recallFromAddress();
   filter();

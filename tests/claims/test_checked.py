@@ -1,0 +1,66 @@
+"""Oracle: made records. Sees a comparison of other tables pass for one of these, part of the oracle tests for all."""
+
+import json
+import shutil
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from resaudit.claims.checked import checked, write_comparison
+from resaudit.config.composition import load
+from resaudit.errors import ResauditError
+from resaudit.papers.comparison import reference_file
+from resaudit.plan.layout import Layout
+from resaudit.plan.plan import make_plan
+from resaudit.store.files import sha256_of
+from tests import conftest
+
+FIG04, FIG11 = "demystifying_resnet/fig04", "demystifying_resnet/fig11"
+
+
+def test_a_comparison_counts_for_the_tables_it_was_made_of(tmp_path: Path) -> None:
+    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04,fig11,fig03]"]))
+    layout = Layout(plan.config.paths)
+    for name in (FIG04, FIG11):
+        layout.figure(name, "csv").parent.mkdir(exist_ok=True)
+        shutil.copy(reference_file(name), layout.figure(name, "csv"))
+    assert checked(layout, {}) == {"oracle": None, "compare": None}
+    nothing = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig03]"]))
+    assert write_comparison(nothing, ["demystifying_resnet/fig03"]) is None
+    file = write_comparison(plan, [FIG11, "demystifying_resnet/fig03"])
+    tables = {name: sha256_of(layout.figure(name, "csv")) for name in (FIG04, FIG11)}
+    found = checked(layout, tables)["compare"]
+    assert (found["agree"], found["disagree"]) == ([FIG04], [FIG11])
+    drawn_again = checked(layout, tables | {FIG11: "0" * 64})["compare"]
+    assert (drawn_again["agree"], drawn_again["disagree"]) == ([FIG04], [])
+    assert checked(layout, {FIG04: "0" * 64})["compare"] is None
+    assert file is not None
+    file.write_text("{}")
+    with pytest.raises(ResauditError, match=r"compare\.json cannot be read .* remove it and run again"):
+        checked(layout, tables)
+
+
+@pytest.mark.parametrize(
+    ("files", "keyword", "recorded"),
+    [(["test_a", "test_b"], "", True), (["test_a"], "", False), (["test_a", "test_b"], "hessian", False)],
+)
+def test_only_a_complete_run_of_the_oracle_tests_is_recorded(
+    files: list[str], keyword: str, recorded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "tests" / "oracle").mkdir(parents=True)
+    for name in ("test_a", "test_b"):
+        (tmp_path / "tests" / "oracle" / f"{name}.py").touch()
+    monkeypatch.setattr(conftest, "CHECKOUT", tmp_path)
+    reports = [SimpleNamespace(nodeid=f"tests/oracle/{name}.py::test_it") for name in files]
+    other = SimpleNamespace(nodeid="tests/unit/test_c.py::test_it")
+    reporter: Any = SimpleNamespace(stats={"passed": [*reports, other], "skipped": reports[:1], "": [object()]})
+    config: Any = SimpleNamespace(option=SimpleNamespace(keyword=keyword))
+    conftest.pytest_terminal_summary(reporter, config)
+    assert (tmp_path / "figures" / "checked" / "oracle.json").exists() == recorded
+    if recorded:
+        layout = Layout(load([f"paths.figures={tmp_path / 'figures'}"]).paths)
+        oracle = checked(layout, {})["oracle"]
+        assert (oracle["passed"], oracle["failed"], oracle["skipped"]) == (2, 0, 1)
+        assert json.loads((tmp_path / "figures" / "checked" / "oracle.json").read_text()) == oracle
