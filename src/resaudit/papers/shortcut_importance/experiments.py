@@ -1,0 +1,285 @@
+"""Experiments of "Importance of Shortcut Connections": success rates, trajectories, and planes of unknown settings."""
+
+from collections.abc import Iterable, Mapping
+from math import ceil, radians, sqrt
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+import numpy as np
+import pandas as pd
+from pydantic import AfterValidator, Field, model_validator
+
+from resaudit.experiments.experiment import Coordinates, Experiment, at
+from resaudit.experiments.networks import Runs
+from resaudit.jobs.simulate import Simulate
+from resaudit.jobs.whiten import Whiten
+from resaudit.plan.job import Job
+from resaudit.schema import Model, different
+from resaudit.two_layer.setting import RESNET, SUCCESS, TRAPPED, UNDECIDED, WARM_UP, Setting, largest_step
+
+LARGEST_PATCHES = 100_000
+LARGEST_CAP = 10_000_000
+"""Steps; a run of one setting takes 20 s then."""
+LARGEST_SIDE = 1000
+
+Name = Literal["resnet-warm-up", "resnet", "cnn"]
+Patches = Annotated[int, Field(ge=2, le=LARGEST_PATCHES)]
+Degrees = Annotated[float, Field(ge=0, le=180)]
+Positive = Annotated[float, Field(gt=0, le=1e9)]
+Several = Annotated[list[Positive], Field(min_length=2), AfterValidator(different)]
+
+
+class PowerOfK(Model):
+    """factor * k^power, with k the number of patches."""
+
+    factor: Positive
+    power: Annotated[float, Field(ge=-6, le=6)] = 0.0
+
+    def __str__(self) -> str:
+        return f"{self.factor:g} k^{self.power:g}" if self.power else f"{self.factor:g}"
+
+    def of(self, patches: int) -> float:
+        """Its value."""
+        return float(self.factor * patches**self.power)
+
+
+class World(Model):
+    """Teacher, step sizes and starts: what the paper's text lost.
+
+    Attributes:
+        filter_size: p.
+        angle: between v* and the shortcut 1/sqrt(p), in degrees.
+        squared_norm: ||a*||^2.
+        alignment: 1.a*/||a*||, from -sqrt(k) to sqrt(k); 0: orthogonal to 1, sqrt(k): parallel.
+        start: law of a at the start, in or on the ball of radius |1.a*|/sqrt(k).
+        step: eta_a; after stage I the filter's too.
+        filter_ratio: of the filter's step to eta_a in stage I.
+        stage_one: its length as a time, number of steps * eta_a.
+        cap: time after which a run is undecided.
+    """
+
+    filter_size: Annotated[int, Field(ge=1, le=LARGEST_PATCHES)]
+    angle: Degrees
+    squared_norm: PowerOfK
+    alignment: float
+    start: Literal["ball", "sphere", "worst"] = "ball"
+    step: PowerOfK
+    filter_ratio: PowerOfK
+    stage_one: PowerOfK
+    cap: Positive
+
+    def setting(self, network: str, patches: int) -> Setting:
+        """The setting of one simulation.
+
+        Raises:
+            ValueError: the world does not exist for this k, or its steps diverge; the message continues its name.
+        """
+        norm, step = self.squared_norm.of(patches), self.step.of(patches)
+        if abs(self.alignment) > sqrt(patches):
+            raise ValueError(
+                f"has alignment {self.alignment:g} at k = {patches}; allowed: from -sqrt(k) to sqrt(k) = "
+                f"{sqrt(patches):g}"
+            )
+        if step >= (largest := largest_step(patches, norm)):
+            raise ValueError(
+                f"has step {step:.3g} at k = {patches}, which diverges; allowed: less than {largest:.3g} "
+                "(4 pi/(k + pi - 1) and 4/||a*||^2)"
+            )
+        if self.cap / step > LARGEST_CAP:
+            raise ValueError(
+                f"has cap {self.cap:g}, {self.cap / step:.3g} steps at k = {patches}; allowed: at most {LARGEST_CAP}"
+            )
+        ratio, stage_one = 1.0, 0
+        if network == WARM_UP:
+            ratio, stage_one = self.filter_ratio.of(patches), ceil(self.stage_one.of(patches) / step)
+        return Setting(
+            patches, self.filter_size, radians(self.angle), norm, self.alignment * sqrt(norm), step, ratio, stage_one,
+            ceil(self.cap / step),
+        )  # fmt: skip
+
+
+class Simulations(Experiment):
+    """Simulations of networks in one world.
+
+    Attributes:
+        networks: ResNet with warm-up of the step size, without, and CNN.
+        patches: k.
+        world: teacher, step sizes and starts.
+    """
+
+    networks: Annotated[list[Name], Field(min_length=1), AfterValidator(different)]
+    patches: Annotated[list[Patches], Field(min_length=1), AfterValidator(different)]
+    world: World
+
+    @model_validator(mode="after")
+    def _exist(self) -> Self:
+        for world in self.worlds():
+            for network in self.networks:
+                for patches in self.patches:
+                    try:
+                        world.setting(network, patches)
+                    except ValueError as error:
+                        raise ValueError(f"'s world {error}") from None
+        return self
+
+    def worlds(self) -> Iterable[World]:
+        """Every world that is simulated."""
+        return [self.world]
+
+    def in_words(self) -> dict[str, Any]:
+        """The world, without braces."""
+        return {"world": ", ".join(f"{key.replace('_', ' ')} {value}" for key, value in self.world)}
+
+
+class SuccessRates(Simulations, name="success_rates"):
+    """How many runs reach the global optimum.
+
+    Attributes:
+        runs: of each network and k.
+        published: the paper's rates by k and network.
+        published_runs: the number of runs behind each.
+    """
+
+    of_table = ("published", "published_runs")
+
+    runs: Runs
+    published: dict[Patches, dict[Name, Annotated[float, Field(ge=0, le=1)]]] = {}
+    published_runs: Annotated[int, Field(ge=1)] = 1
+
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+        """One job a network."""
+        settings = {name: tuple(self.world.setting(name, k) for k in self.patches) for name in self.networks}
+        return {at(network=name): Simulate(name, settings[name], self.world.start, self.runs, seed) for name in settings}
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+        """A table of counts; columns: network, patches, runs, successes, trapped, undecided, published (a rate)."""
+        rows = []
+        for where, job in jobs.items():
+            network = dict(where)["network"]
+            for k, outcomes in zip(self.patches, job.read(results).outcomes, strict=True):
+                rows.append({"network": network, "patches": k, "runs": self.runs, **counted(outcomes)})
+                rows[-1]["published"] = self.published.get(k, {}).get(network, np.nan)
+        return pd.DataFrame(rows).assign(published_runs=self.published_runs)
+
+
+class Trajectories(Simulations, name="trajectories"):
+    """Runs followed step by step.
+
+    Attributes:
+        runs: of each network and k.
+        last: step.
+        kept: number of steps that are kept, evenly spaced in their logarithm, besides the start and the last of stage
+            I.
+    """
+
+    runs: Annotated[int, Field(ge=1, le=LARGEST_SIDE)]
+    last: Annotated[int, Field(ge=1, le=LARGEST_CAP)]
+    kept: Annotated[int, Field(ge=2, le=LARGEST_SIDE)]
+
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+        """One job a network and k."""
+        return {
+            at(network=name, patches=k): self.followed(name, k, seed) for name in self.networks for k in self.patches
+        }
+
+    def followed(self, network: str, patches: int, seed: int) -> Simulate:
+        """The job that follows the runs."""
+        setting = self.world.setting(network, patches)
+        spaced = np.geomspace(1, self.last, self.kept).round().astype(int).tolist()
+        switch = [setting.stage_one] if 0 < setting.stage_one < self.last else []
+        steps = tuple(sorted({0, *spaced, *switch}))
+        return Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
+
+
+class PhasePortrait(Trajectories, name="phase_portrait"):
+    """Trajectories of few runs, and the optimum that a run reaches from each point of a grid.
+
+    Attributes:
+        side: points of the grid in each direction: the angle, and a from -a* to a*.
+    """
+
+    patches: Annotated[list[Patches], Field(min_length=1, max_length=1)]
+    side: Annotated[int, Field(ge=2, le=LARGEST_SIDE)]
+
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+        """The trajectories, and the basins with equal steps of both layers."""
+        setting = self.world.setting(RESNET, self.patches[0])
+        basins = Simulate(RESNET, (setting,), "grid", self.side**2, seed)
+        return {at(network="any", patches=self.patches[0]): basins, **super().jobs(data, seed)}
+
+
+class Worlds(Simulations, name="worlds"):
+    """Success rates over planes of what the text lost, each the angle against one other setting of the world.
+
+    Attributes:
+        runs: of each k and world.
+        angles: of all planes, in degrees.
+        norms: factors of ||a*||^2, without warm-up.
+        alignments: without warm-up.
+        stages: factors of the length of stage I, with warm-up.
+    """
+
+    of_table = ("published",)
+
+    runs: Runs
+    angles: Annotated[list[Degrees], Field(min_length=2), AfterValidator(different)]
+    norms: Several
+    alignments: Several
+    stages: Several
+    published: dict[Patches, Annotated[float, Field(ge=0, le=1)]] = {}
+
+    def planes(self) -> dict[str, tuple[str, list[float]]]:
+        """The network of each plane, and the values of its other setting."""
+        return {
+            "squared_norm": (RESNET, self.norms),
+            "alignment": (RESNET, self.alignments),
+            "stage_one": (WARM_UP, self.stages),
+        }
+
+    def in_plane(self, plane: str) -> list[tuple[float, float, World]]:
+        """Angle, other value and world of every point of a plane."""
+        return [
+            (angle, value, self.world.model_copy(update={"angle": angle, plane: self._changed(plane, value)}))
+            for angle in self.angles
+            for value in self.planes()[plane][1]
+        ]
+
+    def _changed(self, plane: str, value: float) -> float | PowerOfK:
+        before = getattr(self.world, plane)
+        return PowerOfK(factor=value, power=before.power) if isinstance(before, PowerOfK) else value
+
+    def worlds(self) -> Iterable[World]:
+        """Those of all planes."""
+        return [world for plane in self.planes() for _, _, world in self.in_plane(plane)]
+
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+        """One job a plane and k."""
+        return {
+            at(plane=plane, patches=k): Simulate(
+                network,
+                tuple(world.setting(network, k) for _, _, world in self.in_plane(plane)),
+                self.world.start,
+                self.runs,
+                seed,
+            )
+            for plane, (network, _) in self.planes().items()
+            for k in self.patches
+        }
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+        """A table of counts; columns: plane, network, patches, angle, value, runs, successes, trapped, undecided."""
+        rows = []
+        for where, job in jobs.items():
+            plane, k = dict(where)["plane"], dict(where)["patches"]
+            points = zip(self.in_plane(plane), job.read(results).outcomes, strict=True)
+            shared = {"plane": plane, "network": self.planes()[plane][0], "patches": k}
+            for (angle, value, _), outcomes in points:
+                rows.append(shared | {"angle": angle, "value": value, "runs": self.runs, **counted(outcomes)})
+        table = pd.DataFrame(rows)
+        return table.assign(published=table["patches"].map(self.published).astype(float))
+
+
+def counted(outcomes: np.ndarray) -> dict[str, int]:
+    """How many runs have each outcome."""
+    codes = {"successes": SUCCESS, "trapped": TRAPPED, "undecided": UNDECIDED}
+    return {name: int((outcomes == code).sum()) for name, code in codes.items()}
