@@ -32,7 +32,7 @@ def draw(folder: Path) -> None:
         (folder / PAPER / f"{name}.csv").write_bytes(table.read_bytes())
         module = importlib.import_module(f"resaudit.papers.{PAPER}.{name}")
         _save(module.plot(read_csv(table)), folder / PAPER / f"{name}.svg")
-    figure, (axes,) = panels(1)
+    figure, (axes,) = panels()
     axes.imshow(pd.DataFrame([[0, 1], [1, 0]]), aspect="auto")
     _save(figure, folder / PAPER / "robustness.svg")
 

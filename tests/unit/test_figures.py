@@ -8,6 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
 from resaudit.curvature.spectra import Spectra
@@ -22,6 +23,7 @@ from resaudit.papers.demystifying_resnet import (
     fig06,
     fig07,
     fig08,
+    shortcut_depths,
 )
 from resaudit.papers.drawing import read_csv, write_csv
 from resaudit.training.trajectory import Trajectory
@@ -75,13 +77,14 @@ def test_fig05_pairs_losses_with_the_spectra_of_their_run_and_epoch() -> None:
         )
     )
     assert list(table.columns) == [
-        "network", "learning_rate", "shown", "run", "epoch", "loss", "gradient_norm", "lambda_max", "lambda_p10",
-        "condition_number", "index", "eigenvalues", "noise_floor", "resolved",
+        "network", "learning_rate", "shown", "run", "epoch", "loss", "excess_loss", "gradient_norm", "lambda_max",
+        "lambda_p10", "condition_number", "index", "eigenvalues", "noise_floor", "resolved",
     ]  # fmt: skip
     assert set(table["eigenvalues"]) == {1600}
     second = table[table["run"] == 1]
     assert second["epoch"].tolist() == [0, 2, 3]
     assert second["loss"].tolist() == [9.25, 4.25, 2.25]
+    assert second["excess_loss"].tolist() == [9, 4, 2]
     assert second["gradient_norm"].tolist() == [90, 40, 20]
     assert second["lambda_p10"].tolist() == [2, 4, 6]
 
@@ -165,10 +168,16 @@ def test_fig04_never_draws_an_unresolved_condition_number_as_known() -> None:
     rows = [("xavier", depth, run, 10.0, 1e-15, 1e16, 1e-12, False) for depth in (32, 64) for run in (0, 1)]
     rows += [("xavier", 2, run, 10.0, 2.0, 5.0, 1e-14, True) for run in (0, 1)]
     columns = ["network", "depth", "run", "lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved"]
-    values = drawn_values(fig04.plot(pd.DataFrame(rows, columns=columns)))
-    assert 5.0 in values
+    figure = fig04.plot(pd.DataFrame(rows, columns=columns))
+    values = drawn_values(figure)
+    assert np.isclose(values, 5.0).any()
     assert 1e16 not in values
-    assert 10.0 / 1e-12 in values, "what can be said: at least lambda_max / noise_floor"
+    (zone,) = [c for c in figure.axes[0].collections if isinstance(c, PolyCollection)]
+    edge = zone.get_paths()[0].vertices[:, 1].min()
+    assert edge == 10.0 / 1e-12, "what can be said: at least lambda_max / noise_floor"
+    (open_markers,) = [line for line in figure.axes[0].get_lines() if line.get_fillstyle() == "none"]
+    assert open_markers.get_xdata().tolist() == [32, 64]
+    assert min(open_markers.get_ydata()) > edge
 
 
 def test_fig04_deep_draws_theorem_2s_constant_and_growth_with_depth(moments: Moments) -> None:
@@ -181,14 +190,15 @@ def test_fig04_deep_draws_theorem_2s_constant_and_growth_with_depth(moments: Mom
     table["condition_number"] = [3.0, 3.0, 8.0, 8.0, 20.0, 20.0]
     values = drawn_values(fig04_deep.plot(table.assign(resolved=True)))
     assert np.isclose(values, constant, rtol=1e-12).any()
-    assert 16.0 in values, "8 at depth 16 grows in proportion to depth"
+    assert 16.0 * fig04_deep.ABOVE in values, "8 at depth 16 grows in proportion to depth"
 
 
 def along_training(resolved: list[bool]) -> pd.DataFrame:
     return pd.DataFrame(
         {
-            "network": "2-shortcut", "shown": True, "run": 0, "epoch": [0, 1, 2], "loss": [4.0, 2.0, 1.0],
-            "gradient_norm": [1.0, 10.0, 0.1], "lambda_max": 7.0, "lambda_p10": [0.5, 0.25, 1e-20],
+            "network": "2-shortcut", "shown": True, "run": 0, "epoch": [0, 1, 2], "loss": [4.5, 2.5, 1.5],
+            "excess_loss": [4.0, 2.0, 1.0], "gradient_norm": [1.0, 10.0, 0.1], "lambda_max": 7.0,
+            "lambda_p10": [0.5, 0.25, 1e-20],
             "condition_number": 1.0, "index": [0.5, 0.25, 0.125], "noise_floor": 1e-13, "resolved": resolved,
         }
     )  # fmt: skip
@@ -199,27 +209,38 @@ def test_fig05_leaves_unresolved_percentiles_out() -> None:
     assert drawn_values(fig05.plot(along_training([True, True, False]))).min() == pytest.approx(0.25)
 
 
-def test_fig06_draws_index_and_lg_gradient() -> None:
-    figure = fig06.plot(along_training([True, True, True]))
-    lines = {line.get_label(): np.asarray(line.get_ydata()) for axes in figure.axes for line in axes.get_lines()}
-    np.testing.assert_allclose(lines["index"], [0.5, 0.25, 0.125])
-    np.testing.assert_allclose(lines["lg(gradient)"], [0, 1, -1])
+def test_fig06_draws_index_and_gradient_of_one_run_and_marks_its_peak() -> None:
+    _, index, gradient = fig06.plot(along_training([True, True, True])).axes
+    np.testing.assert_allclose(index.get_lines()[0].get_ydata(), [0.25, 0.125])
+    np.testing.assert_allclose(gradient.get_lines()[0].get_ydata(), [10, 0.1])
+    assert [list(axes.get_lines()[1].get_xdata()) for axes in (index, gradient)] == [[1, 1]] * 2
+
+
+def test_a_curve_against_the_loss_ends_where_the_first_run_does() -> None:
+    runs = [along_training([True] * 3).assign(run=run) for run in (0, 1)]
+    runs[1] = runs[1][runs[1]["epoch"] < 2]
+    curve = fig06.plot(pd.concat(runs)).axes[0].get_lines()[0]
+    assert (max(curve.get_xdata()), min(curve.get_xdata())) == (4.0, 2.0)
 
 
 @pytest.mark.parametrize("module", [fig05, fig06])
 def test_figures_along_training_draw_a_network_that_diverged_at_once(module: ModuleType) -> None:
-    diverged = along_training([False] * 3).assign(network="xavier", loss=np.inf, lambda_p10=np.nan, index=np.nan)
+    diverged = along_training([False] * 3).assign(
+        network="xavier", loss=np.inf, excess_loss=np.inf, lambda_p10=np.nan, index=np.nan
+    )
     figure = module.plot(pd.concat([along_training([True] * 3), diverged]))
     assert np.isfinite(drawn_values(figure)).all()
 
 
-def test_fig07_draws_the_logarithm_of_the_mean_distance() -> None:
+def test_fig07_draws_the_mean_distance_and_every_run() -> None:
     rows = [("2-shortcut", 4, 0.1, 0, 0.35), ("2-shortcut", 4, 0.1, 1, 0.37), ("2-shortcut", 4, 1.0, 0, np.inf),
             ("2-shortcut", 4, 1.0, 1, 0.34)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    left, right = fig07.plot(table.assign(excess_loss=table["final_loss"] - 0.34)).axes
-    np.testing.assert_allclose(left.get_lines()[0].get_ydata(), [np.log10(0.02)])
-    np.testing.assert_allclose(right.get_lines()[0].get_ydata(), [0.1])
+    left = fig07.plot(table.assign(excess_loss=table["final_loss"] - 0.34)).axes[0]
+    mean, runs = (line.get_ydata() for line in left.get_lines())
+    np.testing.assert_allclose(mean, [0.02])
+    np.testing.assert_allclose(runs, [0.01, 0.03])
+    assert left.get_yscale() == "log"
 
 
 def test_every_column_holds_what_it_says() -> None:
@@ -253,16 +274,17 @@ def test_a_csv_gives_every_bit_back(tmp_path: Path) -> None:
     assert read_csv(tmp_path / "table.csv")["x"].tolist() == values.tolist()
 
 
-def test_fig04_draws_mean_and_standard_deviation_and_no_depth_with_an_unresolved_run() -> None:
+def test_fig04_draws_geometric_mean_and_spread_and_no_depth_with_an_unresolved_run() -> None:
     rows = [("xavier", 2, run, 10.0, 2.0, value, 1e-14, True) for run, value in enumerate((1.0, 2.0, 6.0))]
     rows += [("xavier", 4, run, 10.0, 2.0, 77.0, 1e-14, run == 0) for run in range(3)]
     columns = ["network", "depth", "run", "lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved"]
     figure = fig04.plot(pd.DataFrame(rows, columns=columns))
-    assert 3.0 in drawn_values(figure)
+    mean, factor = np.exp(np.log([1, 2, 6]).mean()), np.exp(np.log([1, 2, 6]).std(ddof=1))
+    assert np.isclose(drawn_values(figure), mean).any()
     assert 77.0 not in drawn_values(figure)
     (bars,) = figure.axes[0].containers
     (segment,) = bars.lines[2][0].get_segments()
-    np.testing.assert_allclose(segment[:, 1], [3 - 7**0.5, 3 + 7**0.5])
+    np.testing.assert_allclose(segment[:, 1], [mean / factor, mean * factor])
 
 
 def band(axes: Axes) -> tuple[float, float]:
@@ -272,23 +294,42 @@ def band(axes: Axes) -> tuple[float, float]:
 
 
 def test_fig03_draws_mean_and_standard_deviation() -> None:
-    rows = {"network": "2-shortcut", "depth": 4, "run": [0, 1, 2], "epoch": 0, "mean_frobenius_norm": [1.0, 2.0, 6.0]}
+    rows = {"network": "2-shortcut", "depth": 4, "run": [0, 1, 2], "epoch": 7, "mean_frobenius_norm": [1.0, 2.0, 6.0]}
     other_rate = pd.DataFrame(rows | {"mean_frobenius_norm": 99.0, "shown": False})
     axes = fig03.plot(pd.concat([pd.DataFrame(rows | {"shown": True}), other_rate])).axes[0]
     assert axes.get_lines()[0].get_ydata().tolist() == [3.0]
     assert band(axes) == pytest.approx((3 - 7**0.5, 3 + 7**0.5))
 
 
-def test_fig07_draws_mean_and_percentiles_at_the_shown_rate_and_that_rate_with_those_tied() -> None:
-    losses = {0.2: (1.0, 2.0, 6.0), 0.1: (1.0, 2.0, 6.0), 0.01: (97.0, 98.0, 102.0), 0.3: (np.inf, np.inf, np.inf)}
-    rows = [("a", 4, rate, run, loss) for rate, runs in losses.items() for run, loss in enumerate(runs)]
+def final_losses(losses: dict[float, tuple[float, ...]]) -> pd.DataFrame:
+    rows = [("xavier", 4, rate, run, loss) for rate, runs in losses.items() for run, loss in enumerate(runs)]
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    left, right = fig07.plot(table.assign(excess_loss=table["final_loss"])).axes
-    assert left.get_lines()[0].get_ydata()[0] == pytest.approx(np.log10(3))
-    shown, tied = right.get_lines()
+    return table.assign(excess_loss=table["final_loss"])
+
+
+def test_fig07_draws_the_shown_rate_with_those_tied() -> None:
+    worse, diverged = (97.0, 98.0, 102.0), (np.inf,) * 3
+    left, right = fig07.plot(
+        final_losses({0.2: (1.0, 2.0, 6.0), 0.1: (1.0, 2.0, 6.0), 0.01: worse, 0.3: diverged})
+    ).axes
+    assert left.get_lines()[0].get_ydata()[0] == pytest.approx(3)
+    tied, shown = right.get_lines()
     assert shown.get_ydata().tolist() == [0.1], "of equal rates the lower one"
-    assert tied.get_ydata().tolist() == [0.1, 0.2]
-    assert band(left) == pytest.approx(tuple(np.log10(np.percentile([1, 2, 6], [10, 90]))))
+    assert list(tied.get_ydata()) == [0.1, 0.2]
+
+
+@pytest.mark.parametrize(
+    ("tied", "others", "drawn"), [((0.1, 0.3), (0.01, 1.0), "solid"), ((0.01, 0.3), (0.001, 1.0), "open"),
+                                  ((0.01, 0.1), (), "any")]
+)  # fmt: skip
+def test_a_rate_that_the_sweep_does_not_determine_is_open_and_one_among_all_is_any(
+    tied: tuple[float, ...], others: tuple[float, ...], drawn: str
+) -> None:
+    losses = dict.fromkeys(tied, (1.0, 2.0, 6.0)) | dict.fromkeys(others, (97.0, 98.0, 102.0))
+    rates = fig07.plot(final_losses(losses)).axes[1]
+    _, *markers = [line for line in rates.get_lines() if len(line.get_xdata())]
+    found = {"open" if line.get_markerfacecolor() == "white" else "solid" for line in markers}
+    assert found | {text.get_text() for text in rates.texts} == {drawn}
 
 
 def test_fig05_and_fig06_draw_means_over_runs() -> None:
@@ -296,9 +337,8 @@ def test_fig05_and_fig06_draw_means_over_runs() -> None:
         [along_training([True] * 3).assign(run=run, lambda_max=10.0**run, index=index)
          for run, index in enumerate((0.1, 0.2, 0.6))]
     )  # fmt: skip
-    lines = {line.get_label(): line for line in fig05.plot(runs).axes[0].get_lines()}
-    np.testing.assert_allclose(lines["2-Shortcut"].get_ydata(), 10.0)
-    assert lines["2-Shortcut"].get_linestyle() == "-"
+    largest = fig05.plot(runs).axes[0].get_lines()[0]
+    np.testing.assert_allclose(largest.get_ydata(), 10.0)
     left = fig06.plot(runs).axes[0]
     np.testing.assert_allclose(left.get_lines()[0].get_ydata(), 0.3)
     assert band(left)[1] == pytest.approx(0.3 + np.std([0.1, 0.2, 0.6]))
@@ -307,6 +347,14 @@ def test_fig05_and_fig06_draw_means_over_runs() -> None:
 def test_fig05_marks_the_noise_floor_where_it_hides_the_percentile() -> None:
     axes = fig05.plot(along_training([True, True, False])).axes[0]
     assert axes.collections[-1].get_offsets().tolist() == [[1.0, 1e-13]]
+
+
+def test_fig05_shades_the_losses_at_which_the_first_network_is_the_worse() -> None:
+    better = along_training([True] * 3).assign(network="xavier", condition_number=[0.5, 0.5, 4.0])
+    shaded = fig05.plot(pd.concat([along_training([True] * 3), better])).axes[1].collections[-1]
+    edges = shaded.get_paths()[0].vertices[:, 0]
+    assert edges.max() == 4.0
+    assert edges.min() == pytest.approx(2 - 0.5 / 3.5, abs=0.01)
 
 
 def test_fig07_marks_a_best_rate_at_the_edge_of_the_grid() -> None:
@@ -324,13 +372,11 @@ def test_fig08_knows_no_optimal_loss() -> None:
     assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
 
 
-def test_fig08_draws_the_logarithm_of_the_mean_final_loss() -> None:
+def test_fig08_draws_the_mean_final_loss_and_that_of_the_output_zero() -> None:
     rows = [("xavier-relu", 4, 0.1, run, loss) for run, loss in enumerate((0.01, 0.03))]
-    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    drawn = fig08.plot(table)
-    np.testing.assert_allclose(drawn_values(drawn)[:2], [np.log10(0.02), 0.1])
-    assert drawn.axes[0].get_ylabel() == r"$\log_{10}$(final loss)"
-    assert [text.get_text() for text in drawn.axes[1].get_legend().get_texts()] == ["Xavier-ReLU"]
+    drawn = fig08.plot(pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"]))
+    np.testing.assert_allclose(drawn_values(drawn)[:5], [0.02, 0.01, 0.03, 0.5, 0.5])
+    assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["Xavier-ReLU"]
 
 
 def test_fig03_draws_a_panel_for_each_network_and_one_colour_a_depth() -> None:
@@ -338,12 +384,26 @@ def test_fig03_draws_a_panel_for_each_network_and_one_colour_a_depth() -> None:
         (network, depth, 0, epoch, depth + epoch)
         for network, depths in {"2-shortcut": (4, 8, 16), "2-shortcut-relu": (4, 16)}.items()
         for depth in depths
-        for epoch in (0, 1)
+        for epoch in (0, 1, 2)
     ]
     columns = ["network", "depth", "run", "epoch", "mean_frobenius_norm"]
     left, right = fig03.plot(pd.DataFrame(rows, columns=columns).assign(shown=True)).axes
     assert [left.get_title(), right.get_title()] == ["2-Shortcut, linear", "2-Shortcut-ReLU"]
     colours = {curve.get_label(): curve.get_color() for curve in left.get_lines()}
-    assert len(colours) == 3
-    assert {curve.get_label(): curve.get_color() for curve in right.get_lines()} == {d: colours[d] for d in ("4", "16")}
-    assert [text.get_text() for text in right.get_legend().get_texts()] == ["4", "8", "16"]
+    drawn = {curve.get_label(): curve.get_color() for curve in right.get_lines()[:2]}
+    assert drawn == {depth: colours[depth] for depth in ("4", "16")}
+    assert [text.get_text() for text in right.texts] == ["depth 4", "depth 16"]
+
+
+def test_shortcut_depths_draws_curves_of_the_greatest_depth_and_final_losses_of_all() -> None:
+    rows = [
+        (network, depth, 0.1, run, epoch, depth * (4.0 - epoch))
+        for network in ("2-shortcut", "3-shortcut")
+        for depth in (12, 24)
+        for run in (0, 1)
+        for epoch in (0, 1, 2)
+    ]
+    columns = ["network", "depth", "learning_rate", "run", "epoch", "excess_loss"]
+    along, losses, _ = shortcut_depths.plot(pd.DataFrame(rows, columns=columns)).axes
+    assert [line.get_ydata().tolist() for line in along.get_lines()[:2]] == [[72, 48]] * 2
+    assert losses.get_lines()[0].get_ydata().tolist() == [24, 48]

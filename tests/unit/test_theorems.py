@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.figure import Figure
 
 from resaudit.config.composition import load
 from resaudit.config.models import Config
@@ -54,18 +55,14 @@ def test_a_table_has_a_row_for_each_measurement() -> None:
     pd.testing.assert_frame_equal(table, theorem2.table(as_columns(rows)))
 
 
-def test_errors_are_drawn_as_shares_of_their_tolerance_and_too_large_ones_apart() -> None:
+def test_statements_are_printed_with_their_cases_and_largest_error() -> None:
     rows = [*made(Finding("good of order 1", 0, 0, 0.0, 1.0), Finding("good of order 2", 0, 0, 0.05, 0.1)),
+            *made(Finding("exact", 0, 0, 0.0, 1.0)),
             *made(Finding("bad", 0, 0, 3.0, 1.0), Finding("not stated", 1, np.nan, 9.0, 1.0))]  # fmt: skip
-    _, left, _ = theorems.two_panels(3.0)
-    theorems.error_panel(left, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
-    assert [text.get_text() for text in left.get_yticklabels()] == ["bad  (1)", "good of order k  (2)"]
-    inside, outside, limit = left.get_lines()
-    assert (inside.get_xdata().tolist(), inside.get_ydata().tolist()) == ([0.5], [1])
-    assert (outside.get_xdata().tolist(), outside.get_ydata().tolist()) == ([3.0], [0])
-    assert limit.get_xdata() == [1.0, 1.0]
-    (segments,) = (collection.get_segments() for collection in left.collections)
-    assert segments[1][:, 0].tolist() == [theorems.LEAST_DRAWN, 0.5]
+    axes = Figure().add_subplot()
+    theorems.statements_panel(axes, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
+    said = [text.get_text() for text in axes.texts]
+    assert said[3:] == ["good of order k", "2", "0.5", "exact", "1", "0", "bad", "1", "3 (!)"]
 
 
 def test_theorem1_draws_the_norms_of_real_data_by_units() -> None:
@@ -76,12 +73,12 @@ def test_theorem1_draws_the_norms_of_real_data_by_units() -> None:
                      Finding(theorem1.BOUND, share * value, 9 * value, 0.0, 1.0))  # fmt: skip
             rows += made(*found, units=units, draw=draw) + made(*found, units=units, draw=draw, data="random", width=5)
     axes = theorem1.plot(pd.DataFrame(dataclasses.asdict(as_columns(rows)))).axes[1]
-    lines = {line.get_label(): line for line in axes.get_lines()}
-    assert lines["3, 3"].get_xdata().tolist() == [3, 30]
-    assert lines["3, 3"].get_ydata().tolist() == [8.0, 2.0]
-    assert "5, 3" not in lines
-    assert [72.0, 18.0] in [np.asarray(line.get_ydata()).tolist() for line in axes.get_lines()]
-    slope = lines[r"$\propto R^{-1/2}$"]
+    assert axes.get_title() == "d = 3"
+    norms, bound, slope = axes.get_lines()
+    assert norms.get_label() == "3 samples"
+    assert norms.get_xdata().tolist() == [3, 30]
+    assert norms.get_ydata().tolist() == [8.0, 2.0]
+    assert bound.get_ydata().tolist() == [72.0, 18.0]
     assert np.prod(slope.get_xdata()) > 0
     assert np.ptp(np.square(slope.get_ydata()) * slope.get_xdata()) < 1e-12
 
@@ -95,7 +92,7 @@ def test_theorem2_draws_resolved_condition_numbers_of_all_data_by_depth() -> Non
             rows += made(finding, shortcut_depth=n, units=units * 32, samples=10)
     axes = theorem2.plot(pd.DataFrame(dataclasses.asdict(as_columns(rows)))).axes[1]
     drawn = [(line.get_xdata().tolist(), line.get_ydata().tolist()) for line in axes.get_lines()]
-    assert drawn == [([], []), ([2, 4], [20.0, 40.0]), ([], []), ([2], [10.0])]
+    assert drawn == [([], []), ([], []), ([2, 4], [20.0, 40.0]), ([2], [10.0])]
 
 
 def test_fig10_says_how_near_every_point_is() -> None:
@@ -119,16 +116,18 @@ def test_fig10_looks_from_above_the_middle_with_the_end_to_the_right() -> None:
     assert (view @ [0, 1.0, 0])[0] > (view @ [1.0, 0, 0])[0]
 
 
-def test_fig11_draws_every_entry_in_its_place() -> None:
+def test_fig11_names_equal_blocks_and_draws_the_first() -> None:
     hessians = ZeroHessians(
-        shortcut_depth=np.array([2, 2, 1]), units=np.array([1, 1, 2]), width=np.array([1, 1, 1]),
-        row=np.array([1, 0, 0]), column=np.array([0, 1, 1]), value=np.array([-3.0, 3.0, 2.0]),
+        shortcut_depth=np.array([2, 2, 1, 1, 1, 1]), units=np.array([1, 1, 2, 2, 2, 2]), width=np.ones(6, dtype=int),
+        row=np.array([1, 0, 0, 1, 1, 0]), column=np.array([0, 1, 0, 1, 0, 1]), value=np.array([-3, 3, 5, 5, 2, 2.0]),
     )  # fmt: skip
     table = fig11.table(hessians)
-    assert table["network"].tolist() == ["2-shortcut", "2-shortcut", "1-shortcut"]
-    two, one, _ = fig11.plot(table).axes
-    assert two.images[0].get_array().filled(0).tolist() == [[0, 3], [-3, 0]]
-    assert one.images[0].get_array().filled(0).tolist() == [[0, 2], [0, 0]]
+    assert table["network"].tolist() == ["2-shortcut"] * 2 + ["1-shortcut"] * 4
+    two, block_of_two, one, block_of_one, _ = fig11.plot(table).axes
+    assert block_of_two.images[0].get_array().tolist() == [[-3]]
+    assert block_of_one.images[0].get_array().tolist() == [[2]]
+    assert {text.xy: text.get_text() for text in two.texts} == {(0, 1): "$A$", (1, 0): "$?$"}, "3 is not -3"
+    assert [text.get_text() for text in one.texts] == ["$B$", "$A^T$", "$A$", "$B$"]
     assert [text.get_text() for text in two.get_xticklabels()] == ["$W^{1,1}$", "$W^{1,2}$"]
     assert [text.get_text() for text in one.get_xticklabels()] == ["$W^{1,1}$", "$W^{2,1}$"]
 
@@ -154,15 +153,15 @@ def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> Non
     assert table[table["shown"]]["learning_rate"].unique().tolist() == [0.1]
 
 
-def test_shortcut1_draws_mean_curves_final_losses_and_rates() -> None:
-    results = TrainingResults({(n, d): sweep() for n in ("1-shortcut", "orthogonal") for d in (2, 4, 8)}, {}, {})
-    curves, losses, rates = shortcut1.plot(shortcut1.table(results)).axes
-    assert [line.get_ydata().tolist() for line in curves.get_lines()[:4]] == [[8.5, 4.5, 2.5, 1.5]] * 4
-    assert [text.get_text() for text in curves.get_legend().get_texts()] == ["depth 4", "depth 8"]
-    assert losses.get_lines()[0].get_xdata().tolist() == [2, 4, 8]
-    assert losses.get_lines()[0].get_ydata().tolist() == [1.5] * 3
-    shown = {line.get_label(): line.get_ydata().tolist() for line in rates.get_lines()}
-    assert shown["1-Shortcut"] == shown["Orthogonal"] == [0.1] * 3
+def test_shortcut1_draws_ratios_of_means_and_of_rates_to_the_orthogonal_network() -> None:
+    ours = dataclasses.replace(sweep(), excess_loss=sweep().excess_loss * 3, learning_rate=2 * sweep().learning_rate)
+    sweeps = {(n, d): s for n, s in (("1-shortcut", ours), ("orthogonal", sweep())) for d in (2, 4, 8)}
+    curves, losses, rates = shortcut1.plot(shortcut1.table(TrainingResults(sweeps, {}, {}))).axes
+    assert [line.get_ydata().tolist() for line in curves.get_lines()[:3]] == [[3, 3, 3]] * 3
+    assert [text.get_text() for text in curves.get_legend().get_texts()] == ["2", "4", "8"]
+    for axes, ratio in ((losses, 3), (rates, 2)):
+        (line, _) = axes.get_lines()
+        assert (list(line.get_xdata()), list(line.get_ydata())) == ([2, 4, 8], [ratio] * 3)
 
 
 # Plan

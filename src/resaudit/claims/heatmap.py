@@ -9,6 +9,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch, Rectangle
 
 from resaudit.claims.verdicts import Verdict
+from resaudit.papers.style import TWO_COLUMNS
 
 _LOOKS = {
     Verdict.supported.value: ("#009E73", "holds"),
@@ -25,14 +26,14 @@ def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
     """
     claims, variants = list(table["claim"].unique()), list(table["variant"].unique())
     cells = table.drop_duplicates(["claim", "variant"]).set_index(["claim", "variant"])
-    figure = Drawing(figsize=(2.6 + 0.78 * len(variants), 1.5 + 0.26 * len(claims)), layout="constrained")
+    figure = Drawing(figsize=(TWO_COLUMNS, 1.5 + 0.18 * len(claims)), layout="constrained")
     axes = figure.add_subplot()
     for row, claim in enumerate(claims):
         for column, variant in enumerate(variants):
             _cell(axes, column, row, cells.loc[(claim, variant)])
     axes.set_xlim(0, len(variants))
     axes.set_ylim(len(claims), 0)
-    axes.set_xticks(np.arange(len(variants)) + 0.5, [titles[v] for v in variants], rotation=35, ha="left", fontsize=6.5)
+    axes.set_xticks(np.arange(len(variants)) + 0.5, [titles[v] for v in variants], rotation=45, ha="left", fontsize=7)
     axes.set_yticks(np.arange(len(claims)) + 0.5, [c.replace("-", " ") for c in claims], fontsize=7)
     axes.tick_params(length=0, top=False, bottom=False, labeltop=True, labelbottom=False)
     axes.grid(visible=False)
@@ -41,8 +42,8 @@ def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
     axes.axvline(1, color="0.25", linewidth=1.2)
     seen = [verdict for verdict in _LOOKS if verdict in set(table["verdict"])]
     handles = [Patch(facecolor=_LOOKS[verdict][0], label=f"{_LOOKS[verdict][1]}: {verdict}") for verdict in seen]
-    handles.append(Patch(facecolor="white", edgecolor="0.7", label="pale, with a dot: does not depend on it"))
-    axes.legend(handles=handles, loc="upper left", bbox_to_anchor=(0, -0.01), ncols=len(handles), frameon=False)
+    handles.append(Patch(facecolor="white", edgecolor="0.7", label="·: does not depend on it"))
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), fontsize=6.5, handlelength=1.2)
     return figure
 
 

@@ -94,7 +94,9 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
     write_csv(csv, table)
     apply_style()
     drawing = plot(table, _titles(plans, paper))
-    drawings = save_drawing(drawing, layout.figures, name, _footer(plans, paper, deviations[CONTROL]))
+    title = f"Claims of {paper} under other readings"
+    words, note = _description(plans, paper, deviations[CONTROL]), "Control and variants: reduced protocol."
+    drawings = save_drawing(drawing, layout.figures, name, title, words, note if deviations[CONTROL] else "")
     made = {"sha256": sha256_of(csv), "drawings": drawings}
     write_json(record, _record(plans, paper, table, deviations).model_dump() | made)
 
@@ -186,7 +188,7 @@ def _titles(plans: Plans, paper: str) -> dict[str, str]:
     return {CONFIGURED: "as configured", CONTROL: "control"} | variants
 
 
-def _footer(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
+def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
     variants = plans.variants(paper).items()
     summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in variants)
     return (

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 from resaudit.config.models import Figure, Run
 from resaudit.plan.job import Cost, Execution, Job, Work
 from resaudit.plan.plan import plan_figure
-from resaudit.plan.words import assumed, deviations
+from resaudit.plan.words import assumed, deviations, note
 
 
 @dataclass(frozen=True)
@@ -20,6 +20,7 @@ class Draw(Job):
         variant: id, or None.
         deviations: from the paper's protocol, in words.
         assumptions: of the paper's protocol, in words.
+        note: the line under the drawing.
         data: folder of all data sets' raw files.
         figures: output folder.
     """
@@ -32,6 +33,7 @@ class Draw(Job):
     variant: str | None
     deviations: tuple[str, ...]
     assumptions: tuple[str, ...]
+    note: str
     data: str = field(metadata={"identity": False})
     figures: str = field(metadata={"identity": False})
 
@@ -57,7 +59,7 @@ class Draw(Job):
         """
         from resaudit.papers.drawing import Setting, draw
 
-        setting = Setting(self.scale, self.variant, self.deviations, self.assumptions)
+        setting = Setting(self.scale, self.variant, self.deviations, self.assumptions, self.note)
         draw(plan_figure(self.figure, self.data), setting, work.results, Path(self.figures))
         return {}
 
@@ -76,6 +78,7 @@ def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
         run.variant,
         tuple(deviations(figure, of_paper)),
         tuple(assumed(of_paper)),
+        note(figure, of_paper, run.scale.name),
         run.paths.data,
         run.paths.figures,
     )

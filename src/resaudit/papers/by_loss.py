@@ -1,6 +1,7 @@
 """Quantities as functions of the loss, run by run, interpolated linearly."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -9,6 +10,8 @@ if TYPE_CHECKING:  # checks import this module and need no plots
     from matplotlib.axes import Axes
 
 POINTS = 200
+LEAST_EXCESS = 1e-8
+"""Distances to the optimum that the axis begins at; few runs come nearer."""
 
 
 def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
@@ -52,11 +55,31 @@ def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.
     return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
 
 
+def above_optimum(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows whose loss is the distance to the optimal loss, without those too near it to be drawn.
+
+    Interpolation is linear in the loss, so it is the same in this distance.
+    """
+    return rows.assign(loss=rows["excess_loss"])[rows["excess_loss"] > LEAST_EXCESS]
+
+
+def plot_against_loss(axes: "Axes", rows: pd.DataFrame, column: str, style: Mapping[str, Any], logs: bool) -> None:
+    """Plot mean and standard deviation over runs, of the logarithm if ``logs``, against the distance to the optimum.
+
+    Only until the first run ends: there the mean would jump although no run does.
+    """
+    losses, values = interpolate_by_loss(above_optimum(rows), column)
+    runs = np.isfinite(values).sum(axis=0)
+    before = np.cumsum(np.diff(runs, prepend=runs[:1]) < 0) == 0
+    values = np.log(values[:, before]) if logs else values[:, before]
+    centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
+    low, middle, high = (np.exp(v) if logs else v for v in (centre - spread, centre, centre + spread))
+    axes.plot(losses[before], middle, **style)
+    axes.fill_between(losses[before], low, high, color=style["color"], alpha=0.2, linewidth=0)
+
+
 def loss_axis(axes: "Axes") -> None:
-    """Loss on a logarithmic axis, with ticks where curves are; training goes from right to left."""
+    """Distance to the optimal loss on a logarithmic axis; training goes from right to left."""
     axes.set_xscale("log")
-    lowest, highest = axes.get_xlim()
-    ticks = [tick for tick in (0.2, 0.35, 0.5, 1, 2, 5, 10, 20, 50, 100) if lowest <= tick <= highest]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("loss")
+    axes.tick_params(axis="x", which="minor", labelbottom=False)
+    axes.set_xlabel(r"$\leftarrow$ training      loss $-$ optimal loss")

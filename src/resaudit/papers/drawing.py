@@ -1,4 +1,4 @@
-"""Drawing a figure: its table as CSV, and the plot of that table with a footer that states its settings."""
+"""Drawing a figure: its table as CSV, and the plot of that table, whose metadata state its settings."""
 
 import importlib
 import textwrap
@@ -16,15 +16,13 @@ from resaudit.errors import ResauditError
 from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.formats import FORMATS
-from resaudit.papers.style import apply_style
+from resaudit.papers.style import SMALLEST_POINTS, apply_style
 from resaudit.plan.plan import FigurePlan
 from resaudit.plan.words import settings_in_words, settings_of
 from resaudit.store.files import read_json, sha256_of, write_json, written_whole
 from resaudit.store.provenance import provenance
 from resaudit.store.results import machine_classes
 from resaudit.training.rates import BestRate
-
-_FOOTER_POINTS = 5.0
 
 
 @dataclass(frozen=True)
@@ -36,12 +34,14 @@ class Setting:
         variant: id of the variant, or None.
         deviations: from the paper's protocol, in words.
         assumptions: of the paper's protocol, in words.
+        note: the line under the drawing that says what differs from the protocol; possibly empty.
     """
 
     scale: str
     variant: str | None
     deviations: tuple[str, ...]
     assumptions: tuple[str, ...]
+    note: str = ""
 
 
 EXPECTED: dict[str, type | tuple[type, ...]] = {
@@ -67,8 +67,8 @@ def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> No
     found = part.figure.protocol.read(part.jobs, results)
     write_csv(csv, module.table(found))
     apply_style()
-    words = " ".join(text for text in (footer(part.figure, setting), at_edges(found)) if text)
-    drawings = save_drawing(module.plot(read_csv(csv)), figures, name, words)
+    words = " ".join(text for text in (description(part.figure, setting), at_edges(found)) if text)
+    drawings = save_drawing(module.plot(read_csv(csv)), figures, name, part.figure.title, words, setting.note)
     made = {
         "sha256": sha256_of(csv),
         "drawings": drawings,
@@ -87,20 +87,37 @@ def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
         "settings": settings_in_words(part.figure),
         "values": settings_of(part.figure),
         "differs from the protocol in": list(setting.deviations),
+        "assumptions": list(setting.assumptions),
+        "note": setting.note,
         "evidence": part.evidence,
     }
 
 
-def save_drawing(drawing: Drawing, figures: Path, name: str, footer: str) -> dict[str, str]:
-    """Write ``<name>.{pdf,svg,png}`` with a footer into a folder; the same drawing gives the same bytes.
+def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: str, note: str) -> dict[str, str]:
+    """Write ``<name>.{pdf,svg,png}`` into a folder; the same drawing gives the same bytes.
+
+    Args:
+        drawing: at its size in print.
+        figures: the folder.
+        name: ``paper/figure``.
+        title: for the files' metadata.
+        words: the description in the metadata.
+        note: a line under the drawing; possibly empty.
 
     Returns:
         The SHA-256 of each, by suffix.
     """
-    _add_footer(drawing, footer)
+    if note:
+        lines = textwrap.wrap(note, int(drawing.get_figwidth() * 72 / (0.45 * SMALLEST_POINTS)))
+        drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST_POINTS, color="0.35")
+    metadata: dict[str, dict[str, str | None]] = {
+        "pdf": {"Title": title, "Subject": words, "CreationDate": None, "ModDate": None},
+        "svg": {"Title": title, "Description": words, "Date": None},
+        "png": {"Title": title, "Description": words, "Software": None},
+    }
     for suffix in FORMATS:
         with written_whole(figures / f"{name}.{suffix}") as temporary:
-            drawing.savefig(temporary, format=suffix, dpi=200, metadata=_METADATA[suffix])
+            drawing.savefig(temporary, format=suffix, dpi=300, metadata=metadata[suffix])
     return {suffix: sha256_of(figures / f"{name}.{suffix}") for suffix in FORMATS}
 
 
@@ -156,11 +173,11 @@ def read_about(csv: Path) -> dict[str, Any]:
     return about
 
 
-def footer(figure: Figure, setting: Setting) -> str:
-    """The text under a figure: legend, scale with its reductions, and the assumptions at scale ``paper``."""
-    scale = f"Scale {setting.scale}: {'; '.join(setting.deviations) or 'nothing reduced'}."
-    protocol = f"Assumed in the protocol: {'; '.join(setting.assumptions)}."
-    return " ".join(part for part in (figure.legend, figure.omitted, scale, protocol) if part)
+def description(figure: Figure, setting: Setting) -> str:
+    """The files' description: caption, scale with what differs from the protocol, assumptions at scale ``paper``."""
+    scale = f"Scale {setting.scale}, differs from the protocol in: {'; '.join(setting.deviations) or 'nothing'}."
+    assumed = f" Assumed: {'; '.join(setting.assumptions)}." if setting.assumptions else ""
+    return f"{figure.full_caption} {scale}{assumed}"
 
 
 def best_rates_of(found: Any) -> Mapping[Key, BestRate]:
@@ -172,17 +189,3 @@ def at_edges(found: Any) -> str:
     """A sentence that names the networks whose best rate may lie outside the grid; empty without any."""
     edges = [f"{network} at depth {depth}" for (network, depth), best in best_rates_of(found).items() if best.at_edge]
     return f"A best rate may lie beyond the grid's edge for {', '.join(edges)}." if edges else ""
-
-
-def _add_footer(drawing: Drawing, text: str) -> None:
-    characters = int(drawing.get_figwidth() * 72 / (_FOOTER_POINTS * 0.53))
-    drawing.supxlabel(
-        "\n".join(textwrap.wrap(text, characters)), x=0.01, ha="left", fontsize=_FOOTER_POINTS, color="0.35"
-    )
-
-
-_METADATA: dict[str, dict[str, str | None]] = {
-    "pdf": {"CreationDate": None, "ModDate": None},
-    "svg": {"Date": None},
-    "png": {"Software": None},
-}

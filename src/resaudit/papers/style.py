@@ -1,6 +1,6 @@
-"""One look for every figure: colour-blind-safe, readable in print, the same bytes on every run."""
+"""One look for every figure: print sizes, told apart without colour, the same bytes on every run."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import matplotlib as mpl
@@ -8,24 +8,33 @@ import numpy as np
 import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
 
 from resaudit.networks.network import base_name
 
-INCHES_PER_PANEL = (3.6, 2.9)
-# Okabe and Ito's palette; lightness and markers differ too.
-_LOOKS = {
-    "2-shortcut": ("#0072B2", "o"),
-    "orthogonal": ("#009E73", "s"),
-    "xavier": ("#D55E00", "^"),
-    "1-shortcut": ("#CC79A7", "D"),
-    "3-shortcut": ("#E69F00", "v"),
+ONE_COLUMN, TWO_COLUMNS = 3.35, 6.9
+"""Widths of print in inches: a figure of one panel, of several."""
+SMALLEST_POINTS = 6.5
+# Okabe and Ito's palette. Its lightness is much the same throughout: line styles and markers tell networks apart in
+# grey.
+_LOOKS: dict[str, tuple[str, str, Any]] = {
+    "2-shortcut": ("#0072B2", "o", "-"),
+    "orthogonal": ("#009E73", "s", (0, (4, 1.5))),
+    "xavier": ("#D55E00", "^", (0, (4, 1.2, 1, 1.2))),
+    "1-shortcut": ("#CC79A7", "D", (0, (1, 1))),
+    "3-shortcut": ("#E69F00", "v", (0, (6, 1, 1, 1, 1, 1))),
 }
-_SPARE = [("#56B4E9", "P"), ("#000000", "X"), ("#7F7F7F", "*")]
+_SPARE = [("#56B4E9", "P", (0, (2, 1))), ("#000000", "X", (0, (8, 2))), ("#7F7F7F", "*", (0, (1, 2)))]
 _LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
 
 
 def apply_style() -> None:
-    """Set matplotlib's defaults."""
+    """Set matplotlib's defaults.
+
+    The typeface is STIX: it comes with matplotlib, so no figure depends on a machine's fonts, and it matches papers set
+    in Times; matplotlib's other faces are made for screens.
+    """
     mpl.use("agg")
     sns.set_theme(
         context="paper",
@@ -35,31 +44,46 @@ def apply_style() -> None:
             "axes.spines.right": False,
             "axes.spines.top": False,
             "axes.titlesize": 8,
+            "axes.linewidth": 0.7,
             "figure.dpi": 150,
             "axes.labelsize": 8,
-            "font.family": "DejaVu Sans",
+            "font.family": "STIXGeneral",
+            "mathtext.fontset": "stix",
             "font.size": 8,
             "grid.color": "#e4e4e4",
-            "grid.linewidth": 0.6,
-            "legend.edgecolor": "none",
-            "legend.fontsize": 7,
-            "legend.framealpha": 0.85,
-            "legend.title_fontsize": 7,
-            "lines.linewidth": 1.4,
-            "lines.markersize": 4.5,
+            "grid.linewidth": 0.5,
+            "legend.fontsize": 7.5,
+            "legend.frameon": False,
+            "legend.handlelength": 2.6,
+            "legend.title_fontsize": 7.5,
+            "lines.linewidth": 1.2,
+            "lines.markersize": 4,
             "pdf.fonttype": 42,
-            "xtick.labelsize": 7,
-            "ytick.labelsize": 7,
+            "xtick.labelsize": 7.5,
+            "ytick.labelsize": 7.5,
+            "xtick.major.size": 3,
+            "ytick.major.size": 3,
+            "xtick.major.width": 0.7,
+            "ytick.major.width": 0.7,
+            "xtick.minor.size": 1.5,
+            "ytick.minor.size": 1.5,
+            "xtick.minor.width": 0.5,
+            "ytick.minor.width": 0.5,
             "svg.hashsalt": "resaudit",
         },
     )
 
 
 def look(network: str) -> dict[str, Any]:
-    """Colour, marker and legend label of a network, the same in every figure."""
+    """Colour, marker, line style and legend label of a network, the same in every figure."""
     spare = _SPARE[sum(network.encode()) % len(_SPARE)]
-    colour, marker = _LOOKS.get(base_name(network), spare)
-    return {"color": colour, "marker": marker, "label": label(network)}
+    colour, marker, line = _LOOKS.get(base_name(network), spare)
+    return {"color": colour, "marker": marker, "linestyle": line, "label": label(network)}
+
+
+def line_look(network: str) -> dict[str, Any]:
+    """:func:`look` without the marker, for curves of many points."""
+    return look(network) | {"marker": ""}
 
 
 def label(network: str) -> str:
@@ -69,11 +93,56 @@ def label(network: str) -> str:
     return _LABELS.get(base, base.replace("-shortcut", "-Shortcut")) + activations
 
 
-def panels(count: int = 1) -> tuple[Figure, list[Axes]]:
-    """A figure of panels side by side."""
-    width, height = INCHES_PER_PANEL
-    figure = Figure(figsize=(width * count + 0.4, height), layout="constrained")
-    return figure, [figure.add_subplot(1, count, i + 1) for i in range(count)]
+def panels(layout: str = "a", height: float = 2.5, **grid: Any) -> tuple[Figure, list[Axes]]:
+    """A figure of lettered panels at its width in print.
+
+    Args:
+        layout: a letter for each panel, as in matplotlib's ``subplot_mosaic``: ``ab`` is two side by side.
+        height: in inches.
+        grid: further arguments of ``subplot_mosaic``, as width_ratios.
+
+    Returns:
+        The figure and its panels by letter; several show their letters.
+    """
+    several = len(set(layout) - {";"}) > 1
+    layout_engine = ConstrainedLayoutEngine(w_pad=0.05)
+    figure = Figure(figsize=(TWO_COLUMNS if several else ONE_COLUMN, height), layout=layout_engine)
+    mosaic = figure.subplot_mosaic(layout, **grid)
+    for letter, axes in mosaic.items() if several else ():
+        axes.set_title(letter, loc="left", fontweight="bold", fontsize=9)
+    return figure, [mosaic[letter] for letter in sorted(mosaic)]
+
+
+def network_legend(figure: Figure, networks: Iterable[str], markers: bool = True) -> None:
+    """One legend of all panels, above them."""
+    looks = look if markers else line_look
+    handles = [Line2D([], [], **looks(network)) for network in networks]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.4)
+
+
+def annotate(axes: Axes, text: str, at: tuple[Any, Any], shift: tuple[float, float] = (0, 0), **how: Any) -> None:
+    """Small text, shifted by points from a place."""
+    axes.annotate(text, at, xytext=shift, textcoords="offset points", **{"fontsize": 7} | how)
+
+
+def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
+    """Names at the right ends of curves, moved apart where they would overlap; after the limits are set.
+
+    Args:
+        axes: with its final y limits.
+        ends: the curve's last y, its name and its colour.
+    """
+    to_share = axes.transData + axes.transAxes.inverted()
+    heights = [float(to_share.transform((axes.get_xlim()[1], y))[1]) for y, _, _ in ends]
+    place = -np.inf
+    for k in np.argsort(heights):
+        place = max(heights[k], place + 0.075)
+        annotate(axes, ends[k][1], (1.0, place), (3, 0), xycoords="axes fraction", color=ends[k][2], va="center")
+
+
+def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
+    """A paper's published values, as large open marks over the measured ones."""
+    axes.plot(x, y, "o", markersize=9, markerfacecolor="none", color=colour, zorder=5, label="published")
 
 
 def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
@@ -84,6 +153,14 @@ def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
     axes.set_xlabel("depth")
 
 
+def plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
+    """Ticks as plain numbers on a logarithmic y axis of less than two decades, where they are on it."""
+    low, high = axes.get_ylim()
+    ticks = [tick for tick in ticks if low <= tick <= high]
+    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    axes.set_yticks([], minor=True)
+
+
 def colours_of(values: Sequence[int]) -> list[Any]:
     """A palette for ordered values, such as depths; the largest is darkest."""
-    return [mpl.colormaps["viridis_r"](x) for x in np.linspace(0.12, 0.95, len(values))]
+    return [mpl.colormaps["viridis_r"](x) for x in np.linspace(0.3, 1.0, len(values))]

@@ -25,6 +25,26 @@ def deviations(figure: Figure, of_paper: Figure) -> list[str]:
     ]
 
 
+def note(figure: Figure, of_paper: Figure, scale: str) -> str:
+    """The line under a drawing that says what differs from the paper's protocol, as "5 of 10 runs"; possibly empty."""
+    here, there, words = settings_of(figure), settings_of(of_paper), settings_in_words(figure)
+    changed = [key for key in here if here[key] != there[key]]
+    sizes = {key: (_size(here[key]), _size(there[key])) for key in changed}
+    parts = [
+        f"{size} of {whole} {key}" if 0 < size < whole else f"{key} {words.get(key, 'none')}"
+        for key, (size, whole) in sizes.items()
+    ]
+    if scale == "smoke":
+        return "Test run: no evidence."
+    return f"Differs from the protocol: {', '.join(parts)}." if parts else ""
+
+
+def _size(value: Any) -> int:
+    """A number of runs, epochs or listed values; 0 for others."""
+    value = value["everywhere"] if isinstance(value, dict) else value
+    return len(value) if isinstance(value, list) else value if isinstance(value, int) else 0
+
+
 def settings_of(figure: Figure) -> dict[str, Any]:
     """Every setting that a figure depends on, as exact JSON values by name, for comparison."""
     values: dict[str, Any] = {"data": figure.dataset.title} if figure.dataset else {}

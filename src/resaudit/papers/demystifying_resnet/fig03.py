@@ -1,6 +1,6 @@
 """Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth; linear and with ReLUs."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -12,7 +12,7 @@ from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.networks.network import base_name
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
-from resaudit.papers.style import colours_of, label, panels
+from resaudit.papers.style import colours_of, label, label_ends, panels
 from resaudit.training.trajectory import Trajectory
 
 
@@ -30,6 +30,8 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 COLUMNS = ["learning_rate", "shown", "run", "epoch", "mean_frobenius_norm"]
+JUDGED = (0.01, 0.1, 1.0)
+"""Shares of the training after which depths are compared."""
 
 
 def _norms(trajectory: Trajectory, rate: float) -> pd.DataFrame:
@@ -39,36 +41,32 @@ def _norms(trajectory: Trajectory, rate: float) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """One panel per network, one curve per depth: mean over runs, one standard deviation shaded."""
-    table = table[table["shown"]]
+    """One panel per network, one curve per depth: mean over runs, one standard deviation shaded; from epoch 1 on."""
+    table = table[table["shown"] & (table["epoch"] > 0)]
     networks = table["network"].unique()
-    figure, every_axes = panels(len(networks))
+    figure, every_axes = panels("abcdefgh"[: len(networks)], 2.6)
     depths = sorted(table["depth"].unique())
     colours = dict(zip(depths, colours_of(depths), strict=True))
     for network, axes in zip(networks, every_axes, strict=True):
         _plot_network(table[table["network"] == network], axes, colours)
         axes.set_title(label(network) + (", linear" if base_name(network) == network else ""))
-    handles, depth_labels = _every_depth(every_axes)
-    every_axes[-1].legend(handles, depth_labels, title="depth", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    every_axes[0].set_ylabel("average Frobenius norm")
     return figure
 
 
-def _every_depth(every_axes: Sequence[Axes]) -> tuple[list[Any], list[str]]:
-    """Each depth's curve and label once, in order, from all panels."""
-    curves = {name: curve for axes in every_axes for curve, name in zip(*axes.get_legend_handles_labels(), strict=True)}
-    names = sorted(curves, key=int)
-    return [curves[name] for name in names], names
-
-
 def _plot_network(rows: pd.DataFrame, axes: Axes, colours: Mapping[int, Any]) -> None:
+    ends, last = [], int(rows["epoch"].max())
     for depth in sorted(rows["depth"].unique()):
         colour = colours[depth]
         by_epoch = rows[rows["depth"] == depth].groupby("epoch")["mean_frobenius_norm"]
         mean, deviation = by_epoch.mean(), by_epoch.std(ddof=1).fillna(0.0)
         axes.plot(mean.index, mean, color=colour, label=f"{depth}")
         axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=0.25, linewidth=0)
-    axes.set_xscale("symlog", linthresh=1)
-    axes.set_xlim(left=0)
+        ends.append((float(mean.iloc[-1]), f"depth {depth}", colour))
+    for share in JUDGED:
+        axes.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+    axes.set_xscale("log")
+    axes.set_xlim(1, last)
     axes.set_xlabel("epoch")
-    axes.set_ylabel("average Frobenius norm")
     axes.set_ylim(bottom=0)
+    label_ends(axes, ends)

@@ -1,5 +1,7 @@
 """A figure of our own: Figure 4 to depth 1000, with the theoretical value."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -7,6 +9,10 @@ from matplotlib.figure import Figure
 from resaudit.datasets.moments import Moments
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet import fig04
+from resaudit.papers.style import annotate
+
+ABOVE = 2.0
+"""The line in proportion to depth runs this factor above the orthogonal network's first value, clear of the curve."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -26,17 +32,25 @@ def condition_number_at_zero(moments: Moments) -> float:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Figure 4, with Theorem 2's constant and growth in proportion to depth."""
-    figure = fig04.plot(table)
+    """Figure 4, with Theorem 2's constant and, above the orthogonal network's curve, growth in proportion to depth.
+
+    Depths with fewer runs say how many.
+    """
+    figure = fig04.plot_by_depth(table)
     axes = figure.axes[0]
     depths = np.array(sorted(table["depth"].unique()))
     known = table["theory"].dropna()
+    line: dict[str, Any] = {"color": "0.3", "linewidth": 0.9, "zorder": 1}
     if len(known):
-        axes.axhline(known.iloc[0], color="0.3", linestyle="--", linewidth=1, zorder=1, label="Theorem 2")
+        axes.axhline(known.iloc[0], linestyle="--", **line)
+        annotate(axes, "Theorem 2 (zero weights)", (depths[0], known.iloc[0]), (-3, 5))
     orthogonal = table[(table["network"] == "orthogonal") & table["resolved"]]
     if len(orthogonal):
         first = orthogonal["depth"].min()
-        start = orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
-        axes.plot(depths, start * depths / first, color="0.3", linestyle=":", linewidth=1, zorder=1, label="∝ depth")
-    axes.legend()
+        start = ABOVE * orthogonal.loc[orthogonal["depth"] == first, "condition_number"].mean()
+        axes.plot(depths, start * depths / first, linestyle=":", **line)
+        annotate(axes, "∝ depth", (depths[-1], start * depths[-1] / first), (-14, 0), ha="right")
+    runs = table.groupby("depth")["run"].nunique()
+    for depth in runs.index[runs < runs.max()]:
+        annotate(axes, f"n = {runs[depth]}", (depth, 0.13), xycoords=axes.get_xaxis_transform(), ha="center")
     return figure

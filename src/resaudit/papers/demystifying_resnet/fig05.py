@@ -2,13 +2,14 @@
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.experiments.results import TrainingResults
-from resaudit.papers.by_loss import interpolate_by_loss, loss_axis
+from resaudit.papers.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
-from resaudit.papers.style import look, panels
+from resaudit.papers.style import annotate, line_look, network_legend, panels
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -17,34 +18,50 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Mean and standard deviation of log10 over runs, each interpolated linearly in the loss.
+    """a: eigenvalues, b: condition number; mean and standard deviation of the logarithm over runs, against the loss.
 
     Unresolved percentiles are replaced by their noise floor.
     """
-    figure, (axes,) = panels(1)
+    figure, (left, right) = panels("ab", 2.8)
     table = table[table["shown"]]
     for network, rows in table.groupby("network", sort=False):
-        style = look(str(network))
-        for column, line in (("lambda_max", "-"), ("lambda_p10", "--")):
-            usable = rows if column == "lambda_max" else rows[rows["resolved"]]
-            losses, values = interpolate_by_loss(usable, column)
-            if not len(losses):
-                continue
-            centre, spread = np.nanmean(np.log10(values), axis=0), np.nanstd(np.log10(values), axis=0)
-            axes.plot(losses, 10**centre, line, color=style["color"], label=style["label"] if line == "-" else None)
-            axes.fill_between(
-                losses, 10 ** (centre - spread), 10 ** (centre + spread), color=style["color"], alpha=0.2, linewidth=0
-            )
-        unknown = rows[~rows["resolved"] & np.isfinite(rows["noise_floor"])]
-        axes.scatter(unknown["loss"], unknown["noise_floor"], marker="_", color=style["color"], alpha=0.4)
-    axes.set_yscale("log")
-    loss_axis(axes)
-    axes.set_ylabel(r"absolute eigenvalue $|\lambda|$")
-    handles, labels = axes.get_legend_handles_labels()
-    handles += [Line2D([], [], color="0.3", linestyle=line) for line in ("-", "--")]
-    labels += ["maximum", "10th percentile"]
-    if not table["resolved"].all():
-        handles.append(Line2D([], [], color="0.3", linestyle="none", marker="_", alpha=0.5))
-        labels.append("noise floor, where\nit hides that")
-    axes.legend(handles, labels, loc="center left", bbox_to_anchor=(1.0, 0.5))
+        style, resolved = line_look(str(network)), rows[rows["resolved"]]
+        plot_against_loss(left, rows, "lambda_max", style, logs=True)
+        plot_against_loss(left, resolved, "lambda_p10", style, logs=True)
+        plot_against_loss(right, resolved, "condition_number", style, logs=True)
+        unknown = above_optimum(rows[~rows["resolved"] & np.isfinite(rows["noise_floor"])])
+        left.scatter(unknown["loss"], unknown["noise_floor"], marker="_", color=style["color"], alpha=0.4)
+    for axes in (left, right):
+        axes.set_yscale("log")
+        loss_axis(axes)
+    left.set_ylabel(r"absolute eigenvalue $|\lambda|$")
+    right.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
+    _name_ends(left)
+    _shade_larger(right)
+    network_legend(figure, table["network"].unique(), markers=False)
     return figure
+
+
+def _name_ends(axes: Axes) -> None:
+    """Name the eigenvalues at the last points of the first network's curves."""
+    for (x, y), name in zip(
+        map(_points, axes.get_lines()), (r"$|\lambda|_{\max}$", r"$|\lambda|_{(0.1)}$"), strict=False
+    ):
+        if len(x):
+            annotate(axes, name, (x[-1], y[-1]), (0, 9), fontsize=8)
+
+
+def _shade_larger(axes: Axes) -> None:
+    """Shade the losses at which the first network's mean is above another's."""
+    (losses, own), *others = map(_points, axes.get_lines())
+    larger = np.any([own > interpolate(losses, *other) for other in others], axis=0) if others else own < 0
+    if larger.any():
+        across = axes.get_xaxis_transform()
+        axes.fill_between(losses, 0, 1, where=larger, transform=across, color="0.88", linewidth=0, zorder=0)
+        name = f"{axes.get_lines()[0].get_label()} larger"
+        annotate(axes, name, (losses[larger].min(), 0.03), (-3, 0), xycoords=across, ha="right")
+
+
+def _points(line: Line2D) -> np.ndarray:
+    """Shape (2, points)."""
+    return np.asarray(line.get_xydata()).T

@@ -13,5 +13,5 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: log10 of the mean distance to the optimum, and its runs' 10th to 90th percentile. Right: the best rates."""
-    return plot_by_depth(table, "excess_loss", r"final loss $-$ optimal loss")
+    """a: mean distance to the optimum, with the runs. b: the best rates."""
+    return plot_by_depth(table, "excess_loss", "final loss − optimal loss")

@@ -5,6 +5,10 @@ from matplotlib.figure import Figure
 
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.final_losses import final_losses, plot_by_depth
+from resaudit.papers.style import annotate, plain_ticks
+
+ZERO_OUTPUT = 0.5
+"""The loss |y - 0|^2 / 2 for one-hot labels y."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -13,5 +17,10 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: log10 of the mean final loss, and its runs' 10th to 90th percentile. Right: the best rates."""
-    return plot_by_depth(table, "final_loss", "final loss")
+    """a: mean final loss, with the runs, and the loss of a network whose output is zero. b: the best rates."""
+    figure = plot_by_depth(table, "final_loss", "final loss")
+    axes = figure.axes[0]
+    axes.axhline(ZERO_OUTPUT, color="0.3", linestyle=":", linewidth=0.9, zorder=0)
+    annotate(axes, "output zero", (0, ZERO_OUTPUT), (3, -3), xycoords=axes.get_yaxis_transform(), va="top")
+    plain_ticks(axes, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
+    return figure

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.style import panels
+from resaudit.papers.style import annotate, panels
 from resaudit.theory.records import SpherePath
 
 COLOURS = {"path": "#0072B2", "direct": "#D55E00", "obstacle": "0.35"}
@@ -24,18 +24,18 @@ def table(found: SpherePath) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: the path on the sphere, seen from above its middle. Right: its distance to the nearest other column."""
-    figure, (left, right) = panels(2)
+    """a: the path on the sphere, seen from above its middle. b: its distance to the nearest other data point."""
+    figure, (left, right) = panels("ab", 3.0)
     _plot_sphere(left, table)
     rho = float(table["rho"].iloc[0])
     for kind, line in (("direct", "--"), ("path", "-")):
         rows = table[table["kind"] == kind]
         right.plot(rows["step"] / rows["step"].max(), rows["nearest"], line, color=COLOURS[kind])
     right.axhline(rho / 2, color="0.25", linewidth=1.0)
-    right.annotate(r"$\rho/2$", (1.0, rho / 2), xytext=(-2, 3), textcoords="offset points", ha="right", fontsize=7)
+    annotate(right, rf"$\rho/2$,  $\rho$ = {rho:.2f}", (0.0, rho / 2), (0, 3))
     right.set_ylim(bottom=0)
     right.set_xlabel("share of the path")
-    right.set_ylabel("distance to the nearest other column")
+    right.set_ylabel("distance to nearest data point")
     return figure
 
 
@@ -55,8 +55,10 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
     for end, name, marker in ((0, "x", "s"), (-1, "y", "*")):
         x, y, _ = view @ points["path"][end]
         axes.plot(x, y, marker, color="black", markersize=8 if marker == "*" else 5, zorder=4)
-        axes.annotate(name, (x, y), xytext=(5, 5), textcoords="offset points", fontsize=8, zorder=4)
-    axes.plot([], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other columns, with $\rho/2$ round them")
+        annotate(axes, name, (x, y), (5, 5), fontsize=8, zorder=4)
+    axes.plot(
+        [], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other data points; shaded: within $\rho/2$"
+    )
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02))

@@ -2,18 +2,20 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.style import depth_axis, look, panels
-from resaudit.papers.sweeps import at_shown_rate, best_rates, plot_rates
+from resaudit.papers.style import colours_of, depth_axis, label, look, network_legend, panels
+from resaudit.papers.sweeps import at_shown_rate, best_rates
 from resaudit.training.rates import choice_of
 from resaudit.training.snapshots import snapshot_epochs
 from resaudit.training.trajectory import Trajectory
 
+OURS, BESIDE = "1-shortcut", "orthogonal"
+JUDGED = (0.01, 0.1, 1.0)
+"""Shares of the training after which losses are compared."""
 CURVE_EPOCHS = 40
 """Epochs of a training curve that are kept, evenly on a logarithmic scale."""
 
@@ -55,40 +57,39 @@ def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.Data
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: training curves at a middle and at the largest depth. Then final losses and best rates, as Figure 7."""
-    figure, (curves, losses, rates) = panels(3)
-    best = best_rates(table[table["epoch"] == table["epoch"].max()], "excess_loss")
-    at_best, depths = at_shown_rate(table, best), sorted(table["depth"].unique())
-    shown = dict(zip(("-", ":"), dict.fromkeys([depths[(len(depths) - 1) // 2], depths[-1]]), strict=False))
-    final = at_best[at_best["epoch"] == at_best["epoch"].max()]
-    for network in table["network"].unique():
-        for line, depth in shown.items():
-            _plot_curve(curves, at_best[(at_best["network"] == network) & (at_best["depth"] == depth)], network, line)
-        by_depth, style = final[final["network"] == network].groupby("depth"), look(network)
-        losses.plot(by_depth["excess_loss"].mean(), **style)
-        low, high = (by_depth["excess_loss"].quantile(share) for share in (0.1, 0.9))
-        losses.fill_between(low.index, low, high, color=style["color"], alpha=0.2, linewidth=0)
-        plot_rates(rates, network, best, style)
-    for axes in (curves, losses, rates):
+    """Ratios to the orthogonal network. a: mean distance to the optimum along training; b: at its end; c: best rates.
+
+    The shaded zones are those of the claim: a factor of ten, half a decade.
+    """
+    figure, (along, ends, rates) = panels("abc", 2.7, width_ratios=[1.15, 1, 1])
+    last, depths = table["epoch"].max(), sorted(table["depth"].unique())
+    best = best_rates(table[table["epoch"] == last], "excess_loss")
+    shown = at_shown_rate(table, best)
+    means = shown.pivot_table(index=["depth", "epoch"], columns="network", values="excess_loss")
+    ratios = means.div(means[BESIDE], axis="index")
+    others = [network for network in table["network"].unique() if network != BESIDE]
+    for depth, colour in zip(depths, colours_of(depths), strict=True):
+        ratio = ratios.loc[depth, OURS].loc[1:].dropna()
+        along.plot(ratio.index, ratio, color=colour, label=f"{depth}")
+    for network in others:
+        ends.plot(ratios.xs(last, level="epoch")[network], **look(network))
+        chosen = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
+        known = {d: own / other for d, (own, other) in chosen.items() if own and other}
+        rates.plot(list(known), list(known.values()), **look(network))
+    for axes, zone in ((along, 10), (ends, 10), (rates, 10**0.5)):
+        axes.axhspan(1 / zone, zone, color="0.92", zorder=0)
+        axes.axhline(1, color="0.3", linewidth=0.7, zorder=1)
         axes.set_yscale("log")
-    curves.set_xscale("symlog", linthresh=1)
-    curves.set_xlim(0, table["epoch"].max())
-    curves.set_xlabel("epoch")
-    curves.set_ylabel(r"loss $-$ optimal loss")
-    for line, depth in shown.items():
-        curves.plot([], [], line, color="0.3", label=f"depth {depth}")
-    curves.legend()
-    for axes in (losses, rates):
+    for share in JUDGED:
+        along.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+    along.set_xscale("log")
+    along.set_xlabel("epoch")
+    along.set_title(f"{label(OURS)} / {label(BESIDE)}")
+    along.set_ylabel("ratio of losses above optimum")
+    along.legend(title="depth", ncols=3, loc="upper center")
+    for axes in (ends, rates):
         depth_axis(axes, depths)
-    losses.set_ylabel(r"final loss $-$ optimal loss")
-    rates.set_ylabel("best learning rate")
-    rates.legend(loc="lower left")
+    ends.set_ylabel("ratio of final losses above optimum")
+    rates.set_ylabel("ratio of best learning rates")
+    network_legend(figure, others)
     return figure
-
-
-def _plot_curve(axes: Axes, rows: pd.DataFrame, network: str, line: str) -> None:
-    """Mean over runs; 10th to 90th percentile shaded."""
-    by_epoch, colour = rows.groupby("epoch")["excess_loss"], look(network)["color"]
-    mean = by_epoch.mean()
-    axes.plot(mean.index, mean, line, color=colour)
-    axes.fill_between(mean.index, by_epoch.quantile(0.1), by_epoch.quantile(0.9), color=colour, alpha=0.2, linewidth=0)

@@ -40,8 +40,8 @@ def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> p
 def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
     """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
 
-    Columns: network, learning_rate, shown, run, epoch, loss, gradient_norm, lambda_max, lambda_p10, condition_number,
-    index, eigenvalues, noise_floor, resolved. A network has rows for each rate tied for its best; the
+    Columns: network, learning_rate, shown, run, epoch, loss, excess_loss, gradient_norm, lambda_max, lambda_p10,
+    condition_number, index, eigenvalues, noise_floor, resolved. A network has rows for each rate tied for its best; the
     drawn one has ``shown``. Epochs after a run diverged have an infinite loss and no spectrum.
     """
     counted = _INDEX[results.negative_eigenvalues]
@@ -57,6 +57,7 @@ def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
                 "run": runs_in_rates(rates)[position].ravel(),
                 "epoch": epoch.ravel(),
                 "loss": trajectory.loss[epochs].ravel(),
+                "excess_loss": trajectory.excess_loss[epochs].ravel(),
                 "gradient_norm": trajectory.gradient_norm[epochs].ravel(),
                 "lambda_max": spectra.lambda_max.ravel(),
                 "lambda_p10": spectra.lambda_p10.ravel(),

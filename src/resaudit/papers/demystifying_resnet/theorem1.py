@@ -5,8 +5,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.demystifying_resnet.theorems import error_panel, measurements_table, two_panels
-from resaudit.papers.style import colours_of
+from resaudit.papers.demystifying_resnet.theorems import measurements_table, statements_panel
+from resaudit.papers.style import annotate, panels
 from resaudit.theory.records import Measurements
 
 NORMS = "theorem 1, eq. 7: largest Frobenius norm by units"
@@ -19,33 +19,39 @@ def table(measured: Measurements) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: the error of each statement. Right: the largest norm by the number of units, on real data."""
-    figure, left, right = two_panels(3.4)
-    error_panel(left, table)
+    """a: the error of each statement. Then, for each width d, the largest norm by the number of units, on real data."""
     real = table[table["data"] != "random"]
-    sizes = sorted({(int(w), int(m)) for w, m in zip(real["width"], real["samples"], strict=True)})
-    for size, colour in zip(sizes, colours_of(range(len(sizes))), strict=True):
-        rows = real[(real["width"] == size[0]) & (real["samples"] == size[1])]
-        _plot_norms(right, rows, colour, f"{size[0]}, {size[1]}")
-    right.set_xscale("log")
-    right.set_yscale("log")
-    right.set_xlabel("residual units R")
-    right.set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
-    _guide(right, real[real["property"] == NORMS])
-    right.legend(title="width, samples", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    widths = sorted(real["width"].unique())
+    letters = "bcdefgh"[: len(widths)]
+    figure, (statements, *facets) = panels(f"{'a' * len(letters)};{letters}", 4.3, height_ratios=[1, 1.3])
+    statements_panel(statements, table)
+    for width, axes in zip(widths, facets, strict=True):
+        rows = real[real["width"] == width]
+        axes.sharey(facets[0])
+        for samples, marker in zip(sorted(rows["samples"].unique()), "os^Dv", strict=False):
+            _plot_norms(axes, rows[rows["samples"] == samples], marker, samples)
+        _guide(axes, rows[rows["property"] == NORMS])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("residual units R")
+        axes.set_title(f"d = {width}")
+        axes.legend(loc="upper right")
+    facets[0].set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
     return figure
 
 
-def _plot_norms(axes: Axes, rows: pd.DataFrame, colour: str, name: str) -> None:
+def _plot_norms(axes: Axes, rows: pd.DataFrame, marker: str, samples: int) -> None:
     by_units = rows[rows["property"] == NORMS].groupby("units")["value"]
     bound = rows[rows["property"] == BOUND].groupby("units")["expected"].mean()
-    axes.plot(by_units.mean().index, by_units.mean(), "o-", color=colour, label=name)
+    colour = {"o": "#0072B2"}.get(marker, "#D55E00")
+    axes.plot(by_units.mean(), f"{marker}-", color=colour, label=f"{samples} samples")
     axes.fill_between(by_units.min().index, by_units.min(), by_units.max(), color=colour, alpha=0.25, linewidth=0)
-    axes.plot(bound.index, bound, ":", color=colour, linewidth=1.0)
+    axes.plot(bound, f"{marker}:", color=colour, markersize=2, linewidth=0.9)
 
 
 def _guide(axes: Axes, rows: pd.DataFrame) -> None:
     """A line of slope -1/2 below all norms."""
     lowest = 0.75 * float((rows["value"] * np.sqrt(rows["units"])).min())
     units = np.array([rows["units"].min(), rows["units"].max()])
-    axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=1.0, label=r"$\propto R^{-1/2}$")
+    axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=0.9)
+    annotate(axes, r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")

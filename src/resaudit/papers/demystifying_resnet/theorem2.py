@@ -1,15 +1,18 @@
 """Theorem 2: derivatives at zero against the stated values, and condition numbers at zero against depth."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.papers.demystifying_resnet.theorems import error_panel, measurements_table, two_panels, with_depth
-from resaudit.papers.style import depth_axis, look
+from resaudit.papers.demystifying_resnet.theorems import measurements_table, statements_panel, with_depth
+from resaudit.papers.style import annotate, depth_axis, label_ends, look, panels
 from resaudit.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
+LEAST = (("min", ":", r"$|\lambda|_{\min}$"), ("(0.1)", "-", r"$|\lambda|_{(0.1)}$"))
+"""What the condition number divides by: its name in the table, its line, its label."""
 
 
 def table(measured: Measurements) -> pd.DataFrame:
@@ -22,27 +25,30 @@ def table(measured: Measurements) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """Left: the error of each statement. Right: condition numbers by depth, on all real data."""
-    figure, left, right = two_panels(4.6)
-    error_panel(left, table)
+    """a: the error of each statement. b: condition numbers by depth, on all real data."""
+    figure, (statements, axes) = panels("ab", 3.7, width_ratios=[1.75, 1])
+    statements_panel(statements, table)
     real = with_depth(table[table["samples"] == table["samples"].max()])
-    for n in sorted(real["shortcut_depth"].unique()):
-        for least, line in (("min", ":"), ("(0.1)", "-")):
-            _plot_condition(right, real[real["shortcut_depth"] == n], CONDITION.format(least), f"{n}-shortcut", line)
-    depth_axis(right, sorted(real.loc[real["expected"].isna(), "depth"].unique()))
-    right.set_yscale("log")
-    right.set_ylabel("condition number of the Hessian at zero")
-    handles = [Line2D([], [], **look(f"{n}-shortcut")) for n in sorted(real["shortcut_depth"].unique())]
-    handles += [
-        Line2D([], [], color="0.3", linestyle="-", label=r"$|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$"),
-        Line2D([], [], color="0.3", linestyle=":", label=r"$|\lambda|_{\max}\,/\,|\lambda|_{\min}$"),
-    ]
-    right.legend(handles=handles, loc="upper left")
+    networks = [f"{n}-shortcut" for n in sorted(real["shortcut_depth"].unique())]
+    ends = []
+    for least, line, name in LEAST:
+        for network in networks:
+            rows = real[real["shortcut_depth"] == int(network[0])]
+            known = _plot_condition(axes, rows, CONDITION.format(least), network, line)
+            ends += [(float(known.iloc[-1]), name, "0.2")] if network == "1-shortcut" and len(known) else []
+    depth_axis(axes, sorted(real.loc[real["expected"].isna(), "depth"].unique()))
+    axes.set_yscale("log")
+    axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,\ldots$ of the Hessian at zero")
+    label_ends(axes, ends)
+    if len(ends) == len(LEAST):
+        (above, _, _), (below, _, _) = ends
+        annotate(axes, f"× {above / below:.0f}", (axes.get_xlim()[1], np.sqrt(above * below)), ha="right")
+    axes.legend(handles=[Line2D([], [], **look(network) | {"linestyle": "none"}) for network in networks])
     return figure
 
 
-def _plot_condition(axes: Axes, rows: pd.DataFrame, name: str, network: str, line: str) -> None:
-    """A line over the depths whose value double precision resolves."""
+def _plot_condition(axes: Axes, rows: pd.DataFrame, name: str, network: str, line: str) -> pd.Series:
+    """A line over the depths whose value double precision resolves; returns the values."""
     known = rows[(rows["property"] == name) & (rows["error"] < rows["tolerance"])].sort_values("depth")
-    style = look(network)
-    axes.plot(known["depth"], known["value"], line, color=style["color"], marker=style["marker"])
+    axes.plot(known["depth"], known["value"], **look(network) | {"linestyle": line})
+    return known["value"]

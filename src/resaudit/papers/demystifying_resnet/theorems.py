@@ -1,17 +1,12 @@
-"""Shared by the figures of the theorems: a tidy table of measurements, and a panel of their errors."""
+"""Shared by the figures of the theorems: a tidy table of measurements, and a panel that prints their errors."""
 
 import dataclasses
 import re
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.figure import Figure
 
 from resaudit.theory.records import Measurements
-
-LEAST_DRAWN = 1e-6
-"""Errors below this share of the tolerance, including exact zeros, are drawn at it."""
 
 
 def measurements_table(measured: Measurements) -> pd.DataFrame:
@@ -30,30 +25,27 @@ def with_depth(table: pd.DataFrame) -> pd.DataFrame:
     return table.assign(depth=table["units"] * table["shortcut_depth"])
 
 
-def two_panels(height: float) -> tuple[Figure, Axes, Axes]:
-    """A wide panel whose rows have long names, and a panel of the usual size beside it."""
-    figure = Figure(figsize=(9.6, height), layout="constrained")
-    left, right = figure.subplots(1, 2, width_ratios=[1.0, 1.15])
-    return figure, left, right
-
-
-def error_panel(axes: Axes, table: pd.DataFrame) -> None:
-    """Plot the range of each property's errors over all cases, relative to the tolerance."""
+def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
+    """Print each statement, its number of cases, and its largest error relative to the bound on its round-off."""
     stated = table[table["expected"].notna()]
-    names = stated["property"].map(lambda name: re.sub(r"order \d", "order k", name))
-    shares = (stated["error"] / stated["tolerance"]).clip(lower=LEAST_DRAWN).groupby(names, sort=False)
-    rows = pd.DataFrame({"least": shares.min(), "largest": shares.max(), "count": shares.count()}).iloc[::-1]
-    places = np.arange(len(rows))
-    inside = rows["largest"] <= 1
-    axes.hlines(places, rows["least"], rows["largest"], color="#0072B2", alpha=0.5, linewidth=2.2)
-    axes.plot(rows["largest"][inside], places[inside], "o", color="#0072B2", linestyle="none")
-    axes.plot(rows["largest"][~inside], places[~inside], "X", color="#D55E00", linestyle="none")
-    axes.axvline(1.0, color="0.25", linewidth=1.0)
-    axes.set_xscale("log")
-    axes.set_xlim(LEAST_DRAWN / 2, max(10.0, 3 * float(rows["largest"].max())))
-    ticks = [LEAST_DRAWN, 1e-4, 1e-2, 1.0]
-    axes.set_xticks(ticks, ["0", "$10^{-4}$", "$10^{-2}$", "1"])
-    axes.set_xticks([], minor=True)
-    axes.set_yticks(places, [f"{name}  ({count})" for name, count in zip(rows.index, rows["count"], strict=True)])
-    axes.set_ylim(-0.6, len(rows) - 0.4)
-    axes.set_xlabel("discrepancy ÷ what rounding allows")
+    names = stated["property"].map(_in_print)
+    shares = (stated["error"] / stated["tolerance"]).groupby(names, sort=False)
+    rows = [("statement", "cases", "error / bound")]
+    rows += [(str(name), f"{len(errors)}", _share(errors.max())) for name, errors in shares]
+    axes.set_axis_off()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    for place, row in enumerate(rows):
+        for x, text, align in zip((0.0, 0.82, 1.0), row, ("left", "right", "right"), strict=True):
+            axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center", fontsize=7,
+                          fontweight="normal" if place else "bold").set_in_layout(False)  # fmt: skip
+        axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6)
+
+
+def _in_print(name: str) -> str:
+    return (
+        re.sub(r"order \d", "order k", name).replace("sqrt(8d)/rho", "√(8d)/ρ").replace("rho", "ρ").replace(">=", "≥")
+    )
+
+
+def _share(share: float) -> str:
+    return "0" if share == 0 else f"{share:.1g}" if share <= 1 else f"{share:.2g} (!)"

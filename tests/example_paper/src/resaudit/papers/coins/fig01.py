@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 from resaudit.jobs.toss import Tosses
 
 from resaudit.experiments.experiment import Coordinates
-from resaudit.papers.style import panels
+from resaudit.papers.style import panels, plot_published
 
 
 def table(results: Mapping[Coordinates, Tosses]) -> pd.DataFrame:
@@ -17,10 +17,11 @@ def table(results: Mapping[Coordinates, Tosses]) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """The share against the bias."""
-    figure, (axes,) = panels(1)
+    """The share against the bias; the paper says that they are equal."""
+    figure, (axes,) = panels()
     shares = table.groupby("bias")["heads"].mean()
     axes.plot(shares.index, shares, "o")
+    plot_published(axes, shares.index, shares.index, "black")
     axes.set_xlabel("probability of heads")
     axes.set_ylabel("share of heads")
     return figure

@@ -1,0 +1,113 @@
+"""Oracle: what journals print. Sees text too small or cut off, panels without letters, networks alike in grey.
+
+Every figure is drawn from its committed table and from that of scale smoke.
+"""
+
+import warnings
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.text import Text
+
+from resaudit.claims.heatmap import plot as plot_matrix
+from resaudit.papers.drawing import figure_module, read_csv, save_drawing
+from resaudit.papers.style import apply_style, look
+
+ROOT = Path(__file__).parents[2]
+TABLES = [
+    *sorted((ROOT / "figures" / "reference").glob("*/*.csv")),
+    *sorted((ROOT / "tests" / "workflow" / "expected").glob("*.csv")),
+]
+NETWORKS = ("2-shortcut", "orthogonal", "xavier", "1-shortcut", "3-shortcut")
+LEAST_POINTS = 6.0
+
+
+@pytest.fixture(scope="module", params=TABLES, ids=lambda file: f"{file.parent.name}/{file.stem}")
+def drawn(request: pytest.FixtureRequest) -> Figure:
+    """A figure, laid out."""
+    table: Path = request.param
+    apply_style()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # a glyph that the typeface lacks, or a layout that does not fit
+        figure: Figure = figure_module(f"demystifying_resnet/{table.stem}").plot(read_csv(table))
+        figure.draw_without_rendering()
+    return figure
+
+
+def test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(drawn: Figure) -> None:
+    panels = [axes for axes in drawn.axes if axes.get_label() != "<colorbar>"]
+    assert drawn.get_figwidth() == (3.35 if len(panels) == 1 else 6.9)
+    letters = [axes.get_title(loc="left") for axes in panels]
+    assert letters == ([""] if len(panels) == 1 else list("abcdefgh"[: len(panels)]))
+    small = [text.get_text() for text in texts(drawn) if text.get_fontsize() < LEAST_POINTS]
+    assert not small
+    canvas = FigureCanvasAgg(drawn)
+    canvas.draw()
+    pixels = np.asarray(canvas.buffer_rgba())
+    edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
+    assert all((edge == 255).all() for edge in edges), "something is cut off"
+
+
+def texts(figure: Figure) -> list[Text]:
+    """All texts that are seen."""
+    return [text for text in figure.findobj(Text) if text.get_visible() and text.get_text()]
+
+
+def test_networks_differ_in_more_than_colour(drawn: Figure) -> None:
+    insets = [inset for axes in drawn.axes for inset in axes.child_axes]
+    for axes in (*drawn.axes, *insets):
+        for one, other in combinations(curves(axes).values(), 2):
+            assert not one & other
+
+
+def curves(axes: Axes) -> dict[str, set[tuple[str, str]]]:
+    """Line style and marker of every network's curves, by colour."""
+    found: dict[str, set[tuple[str, str]]] = {}
+    for line in axes.get_lines():
+        if line.get_color() in {look(network)["color"] for network in NETWORKS} and is_curve(line):
+            dashes = str(line._unscaled_dash_pattern)  # type: ignore[attr-defined]
+            found.setdefault(str(line.get_color()), set()).add((dashes, str(line.get_marker())))
+    return found
+
+
+def is_curve(line: Line2D) -> bool:
+    """Not the dots of single runs, nor a bar."""
+    return line.get_marker() not in (".", "_") and len(np.unique(line.get_xdata())) > 1
+
+
+def test_no_legend_hides_data(drawn: Figure) -> None:
+    for axes in drawn.axes:
+        legend = axes.get_legend()
+        for line in axes.get_lines() if legend else ():
+            points = line.get_transform().transform(line.get_xydata())
+            assert not legend.get_window_extent().count_contains(points[np.isfinite(points).all(axis=1)])
+
+
+def test_the_looks_of_networks_differ_in_marker_and_line() -> None:
+    for key in ("marker", "linestyle", "color"):
+        assert len({str(look(network)[key]) for network in NETWORKS}) == len(NETWORKS)
+
+
+def test_the_matrix_is_as_wide_as_a_page() -> None:
+    cell = {"claim": "a", "variant": "control", "verdict": "supported", "depends": True}
+    figure = plot_matrix(pd.DataFrame([cell]), {"control": "control"})
+    figure.draw_without_rendering()
+    assert figure.get_figwidth() == 6.9
+    assert min(text.get_fontsize() for text in texts(figure)) >= LEAST_POINTS
+
+
+def test_words_go_to_the_metadata_and_only_the_note_to_the_drawing(tmp_path: Path) -> None:
+    figure = Figure(figsize=(3.35, 1))
+    save_drawing(figure, tmp_path, "f", "A title", "All assumptions.", "Differs from the protocol: 5 of 10 runs.")
+    assert [text.get_text() for text in texts(figure)] == ["Differs from the protocol: 5 of 10 runs."]
+    for suffix in ("pdf", "svg", "png"):
+        content = (tmp_path / f"f.{suffix}").read_bytes()
+        assert b"A title" in content
+        assert b"All assumptions." in content
