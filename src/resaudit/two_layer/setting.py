@@ -47,8 +47,9 @@ class Setting:
 
 
 def largest_step(patches: int, squared_norm: float) -> float:
-    """The step size below which gradient descent is stable at the global optimum.
+    """The step size up to which 1.a approaches its limit from one side and the global optimum is stable.
 
-    There, 1.a shrinks by 1 - eta (k + pi - 1)/(2 pi) and the angle by 1 - eta ||a*||^2/2 in a step.
+    In a step, 1.a's distance to its limit shrinks by 1 - eta (k + pi - 1)/(2 pi), and at the global optimum the angle
+    by 1 - eta ||a*||^2/2.
     """
-    return min(4 * pi / (patches + pi - 1), 4 / squared_norm)
+    return min(2 * pi / (patches + pi - 1), 4 / squared_norm)

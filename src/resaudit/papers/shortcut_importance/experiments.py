@@ -77,17 +77,17 @@ class World(Model):
         norm, step = self.squared_norm.of(patches), self.step.of(patches)
         if abs(self.alignment) > sqrt(patches):
             raise ValueError(
-                f"has alignment {self.alignment:g} at k = {patches}; allowed: from -sqrt(k) to sqrt(k) = "
+                f"has world.alignment {self.alignment:g} at k = {patches}; allowed: from -sqrt(k) to sqrt(k) = "
                 f"{sqrt(patches):g}"
             )
         if step >= (largest := largest_step(patches, norm)):
             raise ValueError(
-                f"has step {step:.3g} at k = {patches}, which diverges; allowed: less than {largest:.3g} "
-                "(4 pi/(k + pi - 1) and 4/||a*||^2)"
+                f"has world.step {step:.3g} at k = {patches}, which is unstable; allowed: less than {largest:.3g}, the "
+                "lesser of 2 pi/(k + pi - 1) and 4/||a*||^2"
             )
         if self.cap / step > LARGEST_CAP:
             raise ValueError(
-                f"has cap {self.cap:g}, {self.cap / step:.3g} steps at k = {patches}; allowed: at most {LARGEST_CAP}"
+                f"has world.cap {self.cap:g}, {self.cap / step:.3g} steps at k = {patches}; allowed: at most {LARGEST_CAP}"
             )
         ratio, stage_one = 1.0, 0
         if network == WARM_UP:
@@ -116,10 +116,7 @@ class Simulations(Experiment):
         for world in self.worlds():
             for network in self.networks:
                 for patches in self.patches:
-                    try:
-                        world.setting(network, patches)
-                    except ValueError as error:
-                        raise ValueError(f"'s world {error}") from None
+                    world.setting(network, patches)
         return self
 
     def worlds(self) -> Iterable[World]:
