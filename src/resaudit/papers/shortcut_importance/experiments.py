@@ -179,6 +179,10 @@ class Trajectories(Simulations, name="trajectories"):
             at(network=name, patches=k): self.followed(name, k, seed) for name in self.networks for k in self.patches
         }
 
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+        """Each job with its result, by coordinates."""
+        return {where: (job, job.read(results)) for where, job in jobs.items()}
+
     def followed(self, network: str, patches: int, seed: int) -> Simulate:
         """The job that follows the runs."""
         setting = self.world.setting(network, patches)
