@@ -25,26 +25,25 @@ def kernel(angle: np.ndarray) -> np.ndarray:
 
 
 def population_loss(
-    squared: np.ndarray, total: np.ndarray, projection: np.ndarray, angle: np.ndarray, teacher: tuple[float, float]
+    apart: np.ndarray, sums_apart: np.ndarray, projection: np.ndarray, angle: np.ndarray
 ) -> np.ndarray:
-    """L = E[(student - teacher)^2]/2 from what it depends on.
+    """L = E[(student - teacher)^2]/2 from what it depends on, without cancellation near the global optimum.
 
     Args:
-        squared: ||a||^2.
-        total: 1.a.
+        apart: ||a - a*||^2.
+        sums_apart: 1.(a - a*).
         projection: a.a*.
         angle: between v and v*.
-        teacher: ||a*||^2 and 1.a*.
     """
-    norm, sum_ = teacher
-    each = (np.pi - 1) * (norm + squared) - 2 * (kernel(angle) - 1) * projection
-    return np.asarray((each + (total - sum_) ** 2) / (4 * np.pi))
+    # pi - g, whose terms cancel for small angles.
+    lost = 2 * np.pi * np.sin(angle / 2) ** 2 + angle * np.cos(angle) - np.sin(angle)
+    return np.asarray(((np.pi - 1) * apart + 2 * lost * projection + sums_apart**2) / (4 * np.pi))
 
 
 def loss(v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -> float:
     """The population loss at a unit filter v, shape (p,), and output weights a, shape (k,)."""
-    teacher = float(a_star @ a_star), float(a_star.sum())
-    return float(population_loss(a @ a, a.sum(), a @ a_star, np.asarray(angle_between(v, v_star)), teacher))
+    apart = a - a_star
+    return float(population_loss(apart @ apart, apart.sum(), a @ a_star, np.asarray(angle_between(v, v_star))))
 
 
 def gradients(

@@ -21,16 +21,19 @@ def projection(state: np.ndarray, setting: Setting) -> np.ndarray:
 
 def distance(state: np.ndarray, setting: Setting) -> np.ndarray:
     """||a - a*||/||a*|| of each run."""
-    along = (state[1] - setting.total) ** 2 / setting.patches
-    squared = along + (state[2] - setting.across) ** 2 + state[3] ** 2
-    return np.asarray(np.sqrt(squared / setting.squared_norm))
+    return np.asarray(np.sqrt(_apart(state, setting) / setting.squared_norm))
 
 
 def loss(state: np.ndarray, setting: Setting) -> np.ndarray:
     """The population loss of each run."""
-    squared = state[1] ** 2 / setting.patches + state[2] ** 2 + state[3] ** 2
-    teacher = setting.squared_norm, setting.total
-    return population_loss(squared, state[1], projection(state, setting), state[0], teacher)
+    along = projection(state, setting)
+    return population_loss(_apart(state, setting), state[1] - setting.total, along, state[0])
+
+
+def _apart(state: np.ndarray, setting: Setting) -> np.ndarray:
+    """||a - a*||^2 of each run."""
+    sums = (state[1] - setting.total) ** 2 / setting.patches
+    return np.asarray(sums + (state[2] - setting.across) ** 2 + state[3] ** 2)
 
 
 def advance(state: np.ndarray, setting: Setting, step_filter: float) -> np.ndarray:

@@ -1,6 +1,6 @@
 """Experiments of "Importance of Shortcut Connections": success rates, trajectories, and planes of unknown settings."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from math import ceil, radians, sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -21,6 +21,8 @@ LARGEST_PATCHES = 100_000
 LARGEST_CAP = 10_000_000
 """Steps; a run of one setting takes 20 s then."""
 LARGEST_SIDE = 1000
+SHARE_OF_LARGEST_STEP = 0.4
+"""In planes of worlds, where steps are as long as is stable."""
 
 Name = Literal["resnet-warm-up", "resnet", "cnn"]
 Patches = Annotated[int, Field(ge=2, le=LARGEST_PATCHES)]
@@ -98,6 +100,12 @@ class World(Model):
         )  # fmt: skip
 
 
+    def steadied(self, patches: int) -> Self:
+        """This world, with a smaller step where it would be unstable or near it."""
+        largest = SHARE_OF_LARGEST_STEP * largest_step(patches, self.squared_norm.of(patches))
+        return self.model_copy(update={"step": PowerOfK(factor=min(self.step.of(patches), largest))})
+
+
 class Simulations(Experiment):
     """Simulations of networks in one world.
 
@@ -113,15 +121,10 @@ class Simulations(Experiment):
 
     @model_validator(mode="after")
     def _exist(self) -> Self:
-        for world in self.worlds():
-            for network in self.networks:
-                for patches in self.patches:
-                    world.setting(network, patches)
+        for network in self.networks:
+            for patches in self.patches:
+                self.world.setting(network, patches)
         return self
-
-    def worlds(self) -> Iterable[World]:
-        """Every world that is simulated."""
-        return [self.world]
 
     def in_words(self) -> dict[str, Any]:
         """The world, without braces."""
@@ -165,12 +168,12 @@ class Trajectories(Simulations, name="trajectories"):
     Attributes:
         runs: of each network and k.
         last: step.
-        kept: number of steps that are kept, evenly spaced in their logarithm, besides the start and the last of stage
-            I.
+        kept: number of steps of each stage whose states are kept, evenly spaced in the logarithm of the steps since
+            its start.
     """
 
     runs: Annotated[int, Field(ge=1, le=LARGEST_SIDE)]
-    last: Annotated[int, Field(ge=1, le=LARGEST_CAP)]
+    last: Annotated[int, Field(ge=2, le=LARGEST_CAP)]
     kept: Annotated[int, Field(ge=2, le=LARGEST_SIDE)]
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
@@ -186,9 +189,10 @@ class Trajectories(Simulations, name="trajectories"):
     def followed(self, network: str, patches: int, seed: int) -> Simulate:
         """The job that follows the runs."""
         setting = self.world.setting(network, patches)
-        spaced = np.geomspace(1, self.last, self.kept).round().astype(int).tolist()
-        switch = [setting.stage_one] if 0 < setting.stage_one < self.last else []
-        steps = tuple(sorted({0, *spaced, *switch}))
+        switch = min(setting.stage_one, self.last - 1)
+        stages = [np.geomspace(1, switch, self.kept)] if switch else []
+        stages.append(switch + np.geomspace(1, self.last - switch, self.kept))
+        steps = tuple(sorted({0, *np.concatenate(stages).round().astype(int).tolist()}))
         return Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
 
 
@@ -218,6 +222,7 @@ class Worlds(Simulations, name="worlds"):
         norms: factors of ||a*||^2, without warm-up.
         alignments: without warm-up.
         stages: factors of the length of stage I, with warm-up.
+        published: the paper's rates without warm-up, by k.
     """
 
     of_table = ("published",)
@@ -249,16 +254,18 @@ class Worlds(Simulations, name="worlds"):
         before = getattr(self.world, plane)
         return PowerOfK(factor=value, power=before.power) if isinstance(before, PowerOfK) else value
 
-    def worlds(self) -> Iterable[World]:
-        """Those of all planes."""
-        return [world for plane in self.planes() for _, _, world in self.in_plane(plane)]
+    @model_validator(mode="after")
+    def _aligned(self) -> Self:
+        for alignment in self.alignments:
+            self.world.model_copy(update={"alignment": alignment}).setting(RESNET, min(self.patches))
+        return self
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
         """One job a plane and k."""
         return {
             at(plane=plane, patches=k): Simulate(
                 network,
-                tuple(world.setting(network, k) for _, _, world in self.in_plane(plane)),
+                tuple(world.steadied(k).setting(network, k) for _, _, world in self.in_plane(plane)),
                 self.world.start,
                 self.runs,
                 seed,
@@ -277,7 +284,8 @@ class Worlds(Simulations, name="worlds"):
             for (angle, value, _), outcomes in points:
                 rows.append(shared | {"angle": angle, "value": value, "runs": self.runs, **counted(outcomes)})
         table = pd.DataFrame(rows)
-        return table.assign(published=table["patches"].map(self.published).astype(float))
+        without = table["network"] == RESNET
+        return table.assign(published=table["patches"].map(self.published).astype(float).where(without))
 
 
 def counted(outcomes: np.ndarray) -> dict[str, int]:

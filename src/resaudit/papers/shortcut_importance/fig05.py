@@ -27,22 +27,21 @@ def table(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFra
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """a: the angle; b: the distance of a; c: the loss; against the step, from step 1 on."""
+    """a: the angle; b: the distance of a; c: the loss; against the step."""
     figure, every_axes = panels("abc", 2.4)
-    table = table[table["step"] > 0]
     for axes, (column, label) in zip(every_axes, QUANTITIES.items(), strict=True):
         for (network, _), rows in table.groupby(["network", "run"], sort=False):
             axes.plot(rows["step"], rows[column], **LOOKS[str(network)] | {"marker": ""})
-        axes.set_xscale("log")
         axes.set_xlabel("step")
         axes.set_ylabel(label)
         if column != "angle":
             axes.set_yscale("log")
+        axes.set_xlim(0, table["step"].max())
         _mark_switch(axes, table)
     every_axes[0].set_yticks([0, np.pi / 2, np.pi], ["0", r"$\pi/2$", r"$\pi$"])
     last_of_one = table.loc[table["stage"] == 1, "step"].max()
     if np.isfinite(last_of_one):
-        annotate(every_axes[0], "stage II", (last_of_one, 0.02), (3, 0), xycoords=("data", "axes fraction"))
+        annotate(every_axes[0], "stage II", (last_of_one, 0.9), (3, 0), xycoords=("data", "axes fraction"))
     handles = [Line2D([], [], **LOOKS[str(name)] | {"marker": ""}) for name in table["network"].unique()]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     return figure

@@ -23,7 +23,7 @@ def plot(table: pd.DataFrame) -> Figure:
     axes.set_axis_off()
     axes.set_ylim(len(lines) - 0.5, -0.5)
     for place, line in enumerate(lines):
-        _print_line(axes, place, line, "bold" if place == 0 else "normal", "0.4" if place and not line[0] else "black")
+        _print_line(axes, place, line, "bold" if place == 0 else "normal", "0.4" if line[0] == "paper" else "black")
         if place % 2 == 0:
             axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6, xmin=0, xmax=1)
     return figure
@@ -37,7 +37,7 @@ def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
     for patches in sorted(table["patches"].unique()):
         here = [rows.loc[(patches, name)] for name in networks]
         lines.append((str(patches), *(_cell(row, "rate", "low", "high") for row in here)))
-        lines.append(("", *(_cell(row, "published", "published_low", "published_high") for row in here)))
+        lines.append(("paper", *(_cell(row, "published", "published_low", "published_high") for row in here)))
     return lines
 
 
