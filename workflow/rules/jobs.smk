@@ -104,3 +104,24 @@ rule simulate:
         job=key_of("simulate"),
     shell:
         RUN
+
+
+rule proposition:
+    input:
+        inputs_of("proposition"),
+    output:
+        outputs_of("proposition"),
+    log:
+        LOGS / "proposition" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "proposition" / "{id}.tsv"
+    threads: threads_of("proposition")
+    resources:
+        mem_mb=mem_mb_of("proposition"),
+        runtime=runtime_of("proposition"),
+        gpu=gpus_of("proposition"),
+    params:
+        code=code("jobs.proposition"),
+        job=key_of("proposition"),
+    shell:
+        RUN

@@ -11,10 +11,12 @@ from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Experiment, at
 from resaudit.experiments.networks import Runs
+from resaudit.jobs.proposition import Proposition
 from resaudit.jobs.simulate import Simulate
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
 from resaudit.schema import Model, different
+from resaudit.two_layer.measured import Sizes
 from resaudit.two_layer.setting import RESNET, SUCCESS, TRAPPED, UNDECIDED, WARM_UP, Setting, largest_step
 
 LARGEST_PATCHES = 100_000
@@ -194,6 +196,29 @@ class Trajectories(Simulations, name="trajectories"):
         stages.append(switch + np.geomspace(1, self.last - switch, self.kept))
         steps = tuple(sorted({0, *np.concatenate(stages).round().astype(int).tolist()}))
         return Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
+
+
+class Theory(Trajectories, name="theory"):
+    """Proposition 16 at many sizes, and trajectories in which Theorem 2's two stages show.
+
+    Attributes:
+        checked_patches: every k at which Proposition 16 is checked.
+        filter_sizes: every p there; the angle of a filter of one weight has no derivative.
+        draws: of teacher and student at each size.
+        samples: of the inputs, for the Monte Carlo.
+        steps: of gradient descent with full vectors.
+    """
+
+    checked_patches: Annotated[list[Patches], Field(min_length=1), AfterValidator(different)]
+    filter_sizes: Annotated[list[Annotated[int, Field(ge=2, le=LARGEST_SIDE)]], Field(min_length=1)]
+    draws: Runs
+    samples: Annotated[int, Field(ge=6400, le=LARGEST_CAP)]
+    steps: Annotated[int, Field(ge=1, le=LARGEST_CAP)]
+
+    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+        """The checks, and the trajectories."""
+        sizes = Sizes(tuple(self.checked_patches), tuple(self.filter_sizes), self.draws, self.samples, self.steps)
+        return {at(statement="proposition 16"): Proposition(sizes, seed), **super().jobs(data, seed)}
 
 
 class PhasePortrait(Trajectories, name="phase_portrait"):

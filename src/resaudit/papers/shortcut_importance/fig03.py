@@ -63,7 +63,8 @@ def _plot_runs(axes: Axes, rows: pd.DataFrame, network: str) -> None:
     for _, run in rows.groupby("run"):
         axes.plot(run["angle"], run["projection"], color=look["color"], linewidth=0.5, alpha=0.7)
     first = rows[rows["step"] == 0]
+    axes.set_ylim(-0.6, 1.0)
     axes.plot(first["angle"], first["projection"], ".", color="black", markersize=2.5)
     last = rows[rows["step"] == rows["step"].max()]
-    axes.plot(last["angle"], last["projection"], "*", color=look["color"], markersize=7, markeredgecolor="black",
+    axes.plot(last["angle"], last["projection"], "*", color=look["color"], markersize=7, markeredgecolor="black", clip_on=False,
               markeredgewidth=0.4)  # fmt: skip

@@ -46,5 +46,5 @@ def _plot_plane(axes: Axes, rows: pd.DataFrame, plane: str) -> None:
     axes.set_xlim(rates.columns.min(), rates.columns.max())
     axes.set_xlabel(LABELS[plane])
     axes.axhline(60, color="0.5", linewidth=0.8, linestyle=":")
-    annotate(axes, "Assumption 1", (1, 60), (-2, 2), xycoords=("axes fraction", "data"), ha="right")
+    annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
     axes.set_title("warm-up" if rows["network"].iloc[0] == WARM_UP else "no warm-up")
