@@ -17,7 +17,7 @@ import pytest
 from resaudit.two_layer.population import angle_between, descend, loss, spurious_output
 from resaudit.two_layer.reduced import SUCCESS, TRAPPED, UNDECIDED, advance, decided, distance, follow, outcomes
 from resaudit.two_layer.reduced import loss as reduced_loss
-from resaudit.two_layer.setting import CNN, RESNET, Setting
+from resaudit.two_layer.setting import CNN, RESNET, Setting, by_run
 from resaudit.two_layer.starts import starts
 
 SETTING = Setting(16, 8, radians(86.76), 4.23 * 16, 0.413 * sqrt(4.23 * 16), 0.3 / 16, 1.0, 0, 11_000)
@@ -71,7 +71,7 @@ def test_outcomes_are_those_of_runs_that_settle(alignment: float, network: str) 
         state = advance(state, setting, setting.step)
     along = state[1] * setting.total / setting.patches + setting.across * state[2]
     settled = np.where((state[0] < 0.05) & (along > 0), SUCCESS, np.where(state[0] > pi - 0.05, TRAPPED, UNDECIDED))
-    assert np.array_equal(outcomes(start, setting), settled)
+    assert np.array_equal(outcomes(start, by_run([setting], start.shape[1])), settled)
     assert (settled != UNDECIDED).all()
 
 
@@ -111,12 +111,22 @@ def test_a_filter_of_one_weight_stays_where_it_starts() -> None:
     setting = replace(SETTING, filter_size=1)
     start = starts(CNN, "ball", setting, 1, 200)
     assert set(start[0]) == {0.0, pi}
-    assert np.array_equal(outcomes(start, setting), np.where(start[0] == 0, SUCCESS, TRAPPED))
+    assert np.array_equal(outcomes(start, by_run([setting], start.shape[1])), np.where(start[0] == 0, SUCCESS, TRAPPED))
 
 
 def test_the_first_runs_are_the_same_among_more() -> None:
-    few, many = (outcomes(starts(CNN, "ball", SETTING, 1, runs), SETTING) for runs in (37, 200))
+    few, many = (outcomes(starts(CNN, "ball", SETTING, 1, runs), by_run([SETTING], runs)) for runs in (37, 200))
     assert np.array_equal(few, many[:37])
+
+
+def test_settings_side_by_side_are_as_each_alone() -> None:
+    others = [SETTING, replace(SETTING, patches=100, step=0.003, cap=50_000), replace(SETTING, cap=40)]
+    each = [starts(CNN, "ball", setting, 1, 200) for setting in others]
+    together = outcomes(np.hstack(each), by_run(others, 200)).reshape(3, 200)
+    alone = [outcomes(start, by_run([setting], 200)) for start, setting in zip(each, others, strict=True)]
+    assert np.array_equal(together, alone)
+    assert (together[2] == UNDECIDED).any()
+    assert not (together[:2] == UNDECIDED).any()
 
 
 def test_the_global_optimum_is_a_success_and_the_spurious_one_a_trap() -> None:
@@ -131,7 +141,7 @@ def test_same_bits_with_one_and_two_threads() -> None:
     program = (
         "import hashlib; from tests.oracle.test_two_layer import *; "
         "s = starts(CNN, 'ball', SETTING, 1, 1000); "
-        "print(hashlib.sha256(outcomes(s, SETTING).tobytes() + follow(s, SETTING, (500,)).tobytes()).hexdigest())"
+        "print(hashlib.sha256(outcomes(s, by_run([SETTING], 1000)).tobytes() + follow(s, SETTING, (500,)).tobytes()).hexdigest())"
     )
     digests = [
         subprocess.run(

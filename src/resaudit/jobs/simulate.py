@@ -8,12 +8,13 @@ import numpy as np
 
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
-from resaudit.two_layer.setting import Setting
+from resaudit.two_layer.setting import Setting, by_run
 
 # Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_RUN = 1e-5
+SECONDS_PER_RUN = 2e-6
 SECONDS_PER_STEP = 1e-4
-MEGABYTES_TO_SIMULATE = 250.0
+MEGABYTES_TO_SIMULATE = 350.0
+RUNS_AT_ONCE = 100_000
 
 
 @dataclass(frozen=True)
@@ -63,7 +64,7 @@ class Simulate(Job):
         """In proportion to runs, and to the steps that are followed."""
         settings = len(self.settings_of_runs)
         seconds = settings * (SECONDS_PER_RUN * self.runs + SECONDS_PER_STEP * max(self.steps, default=0))
-        kept = 8e-6 * 4 * settings * self.runs * len(self.steps)
+        kept = 8e-6 * 4 * settings * self.runs * (1 + len(self.steps))
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_SIMULATE + 2 * kept)
 
     def run(self, work: Work) -> dict[str, Any]:
@@ -71,12 +72,16 @@ class Simulate(Job):
         from resaudit.two_layer.reduced import follow, outcomes
         from resaudit.two_layer.starts import starts
 
-        found, states = [], []
-        for setting in self.settings_of_runs:
-            start = starts(self.network, self.start, setting, self.seed, self.runs)
-            found.append(outcomes(start, setting))
-            states.append(follow(start, setting, self.steps) if self.steps else np.empty((0, *start.shape)))
-        return {"simulated.npz": Simulated(np.stack(found), np.stack(states))}
+        each = [starts(self.network, self.start, setting, self.seed, self.runs) for setting in self.settings_of_runs]
+        found, at_once = [], max(1, RUNS_AT_ONCE // self.runs)
+        for first in range(0, len(each), at_once):
+            part = slice(first, first + at_once)
+            found.append(outcomes(np.hstack(each[part]), by_run(self.settings_of_runs[part], self.runs)))
+        states = np.empty((len(each), 0, 4, self.runs))
+        if self.steps:
+            pairs = zip(each, self.settings_of_runs, strict=True)
+            states = np.stack([follow(start, setting, self.steps) for start, setting in pairs])
+        return {"simulated.npz": Simulated(np.concatenate(found).reshape(len(each), self.runs), states)}
 
     def read(self, results: Path) -> Simulated:
         """The outcomes and states; raises ResauditError as :func:`resaudit.store.results.read_result`."""

@@ -6,10 +6,12 @@ rest of a shrinks by one factor. A state is an array of four rows, one column a 
 length of the rest, which changes nothing else. Degenerate teachers, parallel or orthogonal to 1, need no special case.
 """
 
+from typing import Any
+
 import numpy as np
 
 from resaudit.two_layer.population import kernel, population_loss
-from resaudit.two_layer.setting import SUCCESS, TRAPPED, UNDECIDED, Setting
+from resaudit.two_layer.setting import SUCCESS, TRAPPED, UNDECIDED, Setting, of_runs
 
 STEPS_BETWEEN_DECISIONS = 16
 
@@ -36,7 +38,7 @@ def _apart(state: np.ndarray, setting: Setting) -> np.ndarray:
     return np.asarray(sums + (state[2] - setting.across) ** 2 + state[3] ** 2)
 
 
-def advance(state: np.ndarray, setting: Setting, step_filter: float) -> np.ndarray:
+def advance(state: np.ndarray, setting: Setting, step_filter: Any) -> np.ndarray:
     """The state after one simultaneous step of both layers."""
     phi, total, across, rest = state
     k, rate = setting.patches, setting.step / (2 * np.pi)
@@ -77,17 +79,17 @@ def outcomes(start: np.ndarray, setting: Setting) -> np.ndarray:
 
     Args:
         start: shape (4, runs).
-        setting: with stable step sizes.
+        setting: of each run (:func:`~resaudit.two_layer.setting.by_run`), with stable step sizes.
     """
     found = np.zeros(start.shape[1], np.int8)
-    state, left = start, np.arange(start.shape[1])
-    for step in range(setting.cap + 1):
-        if step % STEPS_BETWEEN_DECISIONS == 0 or step == setting.cap:
-            found[left] = outcome = decided(state, setting)
-            state, left = state[:, outcome == UNDECIDED], left[outcome == UNDECIDED]
-            if not len(left):
-                break
-        state = advance(state, setting, step_of_filter(setting, step))
+    state, left, done = start, np.arange(start.shape[1]), 0
+    while len(left):
+        found[left] = outcome = decided(state, setting)
+        going = (outcome == UNDECIDED) & (done < setting.cap)
+        state, left, setting = state[:, going], left[going], of_runs(setting, going)
+        for step in range(done, done + STEPS_BETWEEN_DECISIONS):
+            state = advance(state, setting, setting.step_of_filter(step))
+        done += STEPS_BETWEEN_DECISIONS
     return found
 
 
@@ -96,12 +98,7 @@ def follow(start: np.ndarray, setting: Setting, steps: tuple[int, ...]) -> np.nd
     states, state, done = [], start, 0
     for wanted in steps:
         for step in range(done, wanted):
-            state = advance(state, setting, step_of_filter(setting, step))
+            state = advance(state, setting, setting.step_of_filter(step))
         states.append(state)
         done = wanted
     return np.stack(states)
-
-
-def step_of_filter(setting: Setting, step: int) -> float:
-    """The filter's step size at this step, counted from 0."""
-    return setting.step * (setting.filter_ratio if step < setting.stage_one else 1.0)

@@ -1,7 +1,11 @@
-"""One setting of a simulation. Imports nothing heavy, so that the plan can."""
+"""The setting of a simulation, and of many at once."""
 
-from dataclasses import dataclass
-from math import pi, sqrt
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from math import pi
+from typing import Any
+
+import numpy as np
 
 WARM_UP, RESNET, CNN = "resnet-warm-up", "resnet", "cnn"
 NETWORKS = (WARM_UP, RESNET, CNN)
@@ -11,7 +15,7 @@ UNDECIDED, SUCCESS, TRAPPED = 0, 1, 2
 
 @dataclass(frozen=True)
 class Setting:
-    """Teacher, step sizes and length of one simulation.
+    """Teacher, step sizes and length of one simulation; or arrays of them, one of each run.
 
     Attributes:
         patches: k, outputs of the convolution.
@@ -36,14 +40,28 @@ class Setting:
     cap: int
 
     @property
-    def across(self) -> float:
+    def across(self) -> Any:
         """Length of the part of a* orthogonal to 1."""
-        return sqrt(max(self.squared_norm - self.total**2 / self.patches, 0.0))
+        return np.sqrt(np.maximum(self.squared_norm - self.total**2 / self.patches, 0.0))
 
     @property
-    def radius(self) -> float:
+    def radius(self) -> Any:
         """|S|/sqrt(k), the radius of the ball that the student's output weights start in (section 2)."""
-        return abs(self.total) / sqrt(self.patches)
+        return abs(self.total) / self.patches**0.5
+
+    def step_of_filter(self, done: int) -> Any:
+        """The filter's step size after so many steps."""
+        return self.step * np.where(done < self.stage_one, self.filter_ratio, 1.0)
+
+
+def by_run(settings: Sequence[Setting], runs: int) -> Setting:
+    """The settings of so many runs of each, one after another, as arrays of shape (settings * runs,)."""
+    return Setting(*(np.repeat([getattr(each, f.name) for each in settings], runs) for f in fields(Setting)))
+
+
+def of_runs(setting: Setting, chosen: np.ndarray) -> Setting:
+    """The settings of the chosen runs."""
+    return Setting(*(getattr(setting, f.name)[chosen] for f in fields(Setting)))
 
 
 def largest_step(patches: int, squared_norm: float) -> float:

@@ -29,6 +29,7 @@ SHARE_OF_LARGEST_STEP = 0.4
 Name = Literal["resnet-warm-up", "resnet", "cnn"]
 Patches = Annotated[int, Field(ge=2, le=LARGEST_PATCHES)]
 Degrees = Annotated[float, Field(ge=0, le=180)]
+Rate = Annotated[float, Field(ge=0, le=1)]
 Positive = Annotated[float, Field(gt=0, le=1e9)]
 Several = Annotated[list[Positive], Field(min_length=2), AfterValidator(different)]
 
@@ -138,14 +139,16 @@ class SuccessRates(Simulations, name="success_rates"):
 
     Attributes:
         runs: of each network and k.
-        published: the paper's rates by k and network.
+        published: the paper's rates by network, at ``published_patches``.
+        published_patches: k.
         published_runs: the number of runs behind each.
     """
 
-    of_table = ("published", "published_runs")
+    of_table = ("published", "published_patches", "published_runs")
 
     runs: Runs
-    published: dict[Patches, dict[Name, Annotated[float, Field(ge=0, le=1)]]] = {}
+    published: dict[Name, list[Rate]] = {}
+    published_patches: list[Patches] = []
     published_runs: Annotated[int, Field(ge=1)] = 1
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
@@ -160,7 +163,7 @@ class SuccessRates(Simulations, name="success_rates"):
             network = dict(where)["network"]
             for k, outcomes in zip(self.patches, job.read(results).outcomes, strict=True):
                 rows.append({"network": network, "patches": k, "runs": self.runs, **counted(outcomes)})
-                rows[-1]["published"] = self.published.get(k, {}).get(network, np.nan)
+                rows[-1]["published"] = published(self, network).get(k, np.nan)
         return pd.DataFrame(rows).assign(published_runs=self.published_runs)
 
 
@@ -247,17 +250,19 @@ class Worlds(Simulations, name="worlds"):
         norms: factors of ||a*||^2, without warm-up.
         alignments: without warm-up.
         stages: factors of the length of stage I, with warm-up.
-        published: the paper's rates without warm-up, by k.
+        published: the paper's rates by network, at ``published_patches``.
+        published_patches: k.
     """
 
-    of_table = ("published",)
+    of_table = ("published", "published_patches")
 
     runs: Runs
     angles: Annotated[list[Degrees], Field(min_length=2), AfterValidator(different)]
     norms: Several
     alignments: Several
     stages: Several
-    published: dict[Patches, Annotated[float, Field(ge=0, le=1)]] = {}
+    published: dict[Name, list[Rate]] = {}
+    published_patches: list[Patches] = []
 
     def planes(self) -> dict[str, tuple[str, list[float]]]:
         """The network of each plane, and the values of its other setting."""
@@ -286,31 +291,39 @@ class Worlds(Simulations, name="worlds"):
         return self
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
-        """One job a plane and k."""
+        """One job a plane."""
         return {
-            at(plane=plane, patches=k): Simulate(
+            at(plane=plane): Simulate(
                 network,
-                tuple(world.steadied(k).setting(network, k) for _, _, world in self.in_plane(plane)),
+                tuple(world.steadied(k).setting(network, k) for k in self.patches for _, _, world in self.in_plane(plane)),
                 self.world.start,
                 self.runs,
                 seed,
             )
             for plane, (network, _) in self.planes().items()
-            for k in self.patches
         }
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
-        """A table of counts; columns: plane, network, patches, angle, value, runs, successes, trapped, undecided."""
+        """A table of counts.
+
+        Columns: plane, network, patches, angle, value, runs, successes, trapped, undecided, published (a rate).
+        """
         rows = []
         for where, job in jobs.items():
-            plane, k = dict(where)["plane"], dict(where)["patches"]
-            points = zip(self.in_plane(plane), job.read(results).outcomes, strict=True)
-            shared = {"plane": plane, "network": self.planes()[plane][0], "patches": k}
-            for (angle, value, _), outcomes in points:
-                rows.append(shared | {"angle": angle, "value": value, "runs": self.runs, **counted(outcomes)})
-        table = pd.DataFrame(rows)
-        without = table["network"] == RESNET
-        return table.assign(published=table["patches"].map(self.published).astype(float).where(without))
+            plane = dict(where)["plane"]
+            network = self.planes()[plane][0]
+            points = [(k, angle, value) for k in self.patches for angle, value, _ in self.in_plane(plane)]
+            for (k, angle, value), outcomes in zip(points, job.read(results).outcomes, strict=True):
+                rows.append({"plane": plane, "network": network, "patches": k, "angle": angle, "value": value})
+                rows[-1] |= {"runs": self.runs, **counted(outcomes)}
+                rows[-1]["published"] = published(self, network).get(k, np.nan)
+        return pd.DataFrame(rows)
+
+
+def published(experiment: SuccessRates | Worlds, network: str) -> dict[int, float]:
+    """The paper's rates of a network by k."""
+    rates: dict[str, list[float]] = dict(experiment.published)
+    return dict(zip(experiment.published_patches, rates.get(network, []), strict=False))
 
 
 def counted(outcomes: np.ndarray) -> dict[str, int]:
