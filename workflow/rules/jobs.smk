@@ -83,3 +83,45 @@ rule theorem:
         job=key_of("theorem"),
     shell:
         RUN
+
+
+rule simulate:
+    input:
+        inputs_of("simulate"),
+    output:
+        outputs_of("simulate"),
+    log:
+        LOGS / "simulate" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "simulate" / "{id}.tsv"
+    threads: threads_of("simulate")
+    resources:
+        mem_mb=mem_mb_of("simulate"),
+        runtime=runtime_of("simulate"),
+        gpu=gpus_of("simulate"),
+    params:
+        code=code("jobs.simulate"),
+        job=key_of("simulate"),
+    shell:
+        RUN
+
+
+rule proposition:
+    input:
+        inputs_of("proposition"),
+    output:
+        outputs_of("proposition"),
+    log:
+        LOGS / "proposition" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "proposition" / "{id}.tsv"
+    threads: threads_of("proposition")
+    resources:
+        mem_mb=mem_mb_of("proposition"),
+        runtime=runtime_of("proposition"),
+        gpu=gpus_of("proposition"),
+    params:
+        code=code("jobs.proposition"),
+        job=key_of("proposition"),
+    shell:
+        RUN

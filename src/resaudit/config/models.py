@@ -100,7 +100,7 @@ class Figure(Model):
         seed: of all its random draws.
         paper, title, caption: what it shows.
         legend: what lines, markers and colours mean.
-        omitted: what of the paper's figure is left out.
+        remark: what must stand under the drawing, such as that its settings are reconstructed.
         experiment: name of the experiment.
         protocol: the settings of the experiment.
         scales: by scale, the reduced settings.
@@ -118,7 +118,7 @@ class Figure(Model):
     title: str
     caption: str
     legend: str = ""
-    omitted: str | None = None
+    remark: str = ""
     experiment: str
     protocol: SerializeAsAny[Experiment]
     scales: dict[str, dict[str, Any]] = {}
@@ -129,8 +129,8 @@ class Figure(Model):
 
     @property
     def full_caption(self) -> str:
-        """The caption, the legend, and what of the paper's figure is left out."""
-        return " ".join(part for part in (self.caption, self.legend, self.omitted) if part)
+        """The caption and the legend."""
+        return " ".join(part for part in (self.caption, self.legend) if part)
 
     @property
     def variants(self) -> dict[str, Variant]:

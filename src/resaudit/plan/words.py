@@ -23,7 +23,7 @@ def deviations(figure: Figure, of_paper: Figure) -> list[str]:
 
 
 def note(figure: Figure, of_paper: Figure, scale: str) -> str:
-    """The line under a drawing that says what differs from the paper's protocol, as "5 of 10 runs"; possibly empty."""
+    """The line under a drawing: its remark, and what differs from the paper's protocol, as "5 of 10 runs"."""
     here, there, words = settings_of(figure), settings_of(of_paper), settings_in_words(figure)
     changed = [key for key in here if here[key] != there[key]]
     sizes = {key: (_size(here[key]), _size(there[key])) for key in changed}
@@ -33,7 +33,8 @@ def note(figure: Figure, of_paper: Figure, scale: str) -> str:
     ]
     if scale == "smoke":
         return "Test run: no evidence."
-    return f"Differs from the protocol: {', '.join(parts)}." if parts else ""
+    differs = f"Differs from the protocol: {', '.join(parts)}." if parts else ""
+    return f"{figure.remark} {differs}".strip()
 
 
 def _size(value: Any) -> int:

@@ -1,0 +1,1 @@
+"""Liu et al., "Towards Understanding the Importance of Shortcut Connections in Residual Networks"."""

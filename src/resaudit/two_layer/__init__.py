@@ -1,0 +1,1 @@
+"""Two-layer non-overlapping convolutional networks under gradient descent on their population loss."""
