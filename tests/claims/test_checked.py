@@ -21,13 +21,13 @@ FIG04, FIG11 = "demystifying_resnet/fig04", "demystifying_resnet/fig11"
 
 
 def test_a_comparison_counts_for_the_tables_it_was_made_of(tmp_path: Path) -> None:
-    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04,fig11,fig03]"]))
+    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04,fig11,demystifying_resnet/fig03]"]))
     layout = Layout(plan.config.paths)
     for name in (FIG04, FIG11):
         layout.figure(name, "csv").parent.mkdir(exist_ok=True)
         shutil.copy(reference_file(name), layout.figure(name, "csv"))
     assert checked(layout, {}) == {"oracle": None, "compare": None}
-    nothing = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig03]"]))
+    nothing = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig03]"]))
     assert write_comparison(nothing, ["demystifying_resnet/fig03"]) is None
     file = write_comparison(plan, [FIG11, "demystifying_resnet/fig03"])
     tables = {name: sha256_of(layout.figure(name, "csv")) for name in (FIG04, FIG11)}

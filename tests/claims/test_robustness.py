@@ -57,7 +57,7 @@ def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -
 def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    plan = make_plan(load([f"paths.figures={tmp_path / 'drawn'}", "figures=[fig04]"]))
+    plan = make_plan(load([f"paths.figures={tmp_path / 'drawn'}", "figures=[demystifying_resnet/fig04]"]))
     layout, kept = recorded(tmp_path / "drawn", PAPER), tmp_path / "reference" / "robustness.csv"
     layout.figure(f"{PAPER}/robustness", "csv").write_text("claim,variant\n")
     monkeypatch.setattr(robustness, "reference_file", lambda _: kept)

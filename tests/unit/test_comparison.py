@@ -102,7 +102,7 @@ def test_an_index_may_differ_by_whole_eigenvalues() -> None:
 
 def drawn_in(folder: Path, *overrides: str) -> tuple[Plan, Path]:
     """A plan of Figure 4, and its table as if it had been drawn: the reference's."""
-    plan = make_plan(load([f"paths.figures={folder}", "figures=[fig04]", *overrides]))
+    plan = make_plan(load([f"paths.figures={folder}", "figures=[demystifying_resnet/fig04]", *overrides]))
     shutil.copytree(reference_file(FIG04).parent, folder / FIG04.split("/")[0])
     return plan, Layout(plan.config.paths).figure(FIG04, "csv")
 
@@ -112,7 +112,7 @@ def change_record(csv: Path, **changes: object) -> None:
 
 
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
-    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04]"]))
+    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04]"]))
     said: list[str] = []
     assert compare_with_references(plan, said.append) == [FIG04]
     assert said == [f"{FIG04}: {FIG04} is not drawn in {tmp_path} yet (snakemake --cores all)"]
@@ -172,7 +172,7 @@ def test_disagreement_is_said_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     _, fresh = drawn_in(tmp_path)
-    monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path}"])
+    monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[demystifying_resnet/fig04]", f"paths.figures={tmp_path}"])
     assert cli.main() == 0
     assert capsys.readouterr().out == f"{FIG04}: agrees with the reference\n"
     table = read_csv(fresh)

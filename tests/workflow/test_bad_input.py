@@ -41,7 +41,7 @@ def test_snakemake_refuses_bad_overrides_before_any_job(
 
 
 def test_snakemake_refuses_a_second_config(snakemake: Command) -> None:
-    run = snakemake("--dry-run", "--config", "scale=smoke", "--config", "figures=[fig04]")
+    run = snakemake("--dry-run", "--config", "scale=smoke", "--config", "figures=[demystifying_resnet/fig04]")
     assert run.returncode != 0
     assert run.stderr.splitlines()[-1].startswith("resaudit: error: --config is given twice; give it once")
 

@@ -156,7 +156,7 @@ def _claim(
         "checks": [_result(result) for result in judgement.checks],
         "evidence": f"{paper}/{claim.evidence}",
         "variants": robustness.of_claim(name) if robustness else [],
-        "command": None if claim.not_yet else command_for(claim.evidence, overrides),
+        "command": None if claim.not_yet else command_for(f"{paper}/{claim.evidence}", overrides),
     }
 
 
@@ -232,7 +232,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "assumptions": _assumptions(part),
         "provenance": _provenance(figure, [layout.results / key for key in keys]),
         "jobs": keys,
-        "command": command_for(figure.name.split("/")[1], overrides),
+        "command": command_for(figure.name, overrides),
     }
 
 
