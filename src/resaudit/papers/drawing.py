@@ -55,7 +55,7 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 
 
 def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> None:
-    """Write ``<paper>/<figure>.{csv,pdf,svg,png,json}`` into a folder.
+    """Write ``<paper>/<figure>.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
 
     Raises:
         ResauditError: a result is missing, or the figure has no module.
@@ -66,6 +66,9 @@ def draw(part: FigurePlan, setting: Setting, results: Path, figures: Path) -> No
     record.unlink(missing_ok=True)
     found = part.figure.protocol.read(part.jobs, results)
     write_csv(csv, module.table(found))
+    if hasattr(module, "latex"):
+        with written_whole(csv.with_suffix(".tex")) as temporary:
+            temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
     apply_style()
     words = " ".join(text for text in (description(part.figure, setting), at_edges(found)) if text)
     drawings = save_drawing(module.plot(read_csv(csv)), figures, name, part.figure.title, words, setting.note)

@@ -24,9 +24,7 @@ def kernel(angle: np.ndarray) -> np.ndarray:
     return np.asarray((np.pi - angle) * np.cos(angle) + np.sin(angle))
 
 
-def population_loss(
-    apart: np.ndarray, sums_apart: np.ndarray, projection: np.ndarray, angle: np.ndarray
-) -> np.ndarray:
+def population_loss(apart: np.ndarray, sums_apart: np.ndarray, projection: np.ndarray, angle: np.ndarray) -> np.ndarray:
     """L = E[(student - teacher)^2]/2 from what it depends on, without cancellation near the global optimum.
 
     Args:
@@ -46,9 +44,7 @@ def loss(v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -
     return float(population_loss(apart @ apart, apart.sum(), a @ a_star, np.asarray(angle_between(v, v_star))))
 
 
-def gradients(
-    v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def gradients(v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Gradients with respect to v (that of the normalized network, orthogonal to v) and a; shapes (p,) and (k,)."""
     angle = angle_between(v, v_star)
     by_filter = -(a @ a_star) * (np.pi - angle) / (2 * np.pi) * (v_star - (v @ v_star) * v)

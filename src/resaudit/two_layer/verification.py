@@ -45,10 +45,12 @@ def _draw(k: int, p: int, rng: np.random.Generator) -> Point:
 
 
 def _checks(point: Point, sizes: Sizes, rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
-    v, a, v_star, a_star = point
+    _, a, v_star, a_star = point
     scale = float(a @ a + a_star @ a_star) * len(a)
     rounding = ROUNDINGS * float(np.finfo(float).eps)
-    for name, error in zip(("loss", "gradient by v", "gradient by a"), monte_carlo(point, sizes.samples, rng), strict=True):
+    for name, error in zip(
+        ("loss", "gradient by v", "gradient by a"), monte_carlo(point, sizes.samples, rng), strict=True
+    ):
         yield f"{name} = Monte Carlo", error, STANDARD_ERRORS
     for name, ours, theirs in zip(("v", "a"), gradients(*point), by_autograd(point), strict=True):
         yield f"gradient by {name} = autograd", float(np.abs(ours - theirs).max()) / scale, rounding

@@ -53,7 +53,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def _plot_basins(axes: Axes, grid: pd.DataFrame) -> None:
-    outcomes = grid.pivot(index="projection", columns="angle", values="outcome")
+    outcomes = grid.pivot_table("outcome", "projection", "angle")
     axes.pcolormesh(outcomes.columns, outcomes.index, outcomes, cmap=BASINS, vmin=0, vmax=2, rasterized=True)
     axes.contour(outcomes.columns, outcomes.index, outcomes, [1.5], colors="0.4", linewidths=0.7)
 
@@ -66,5 +66,5 @@ def _plot_runs(axes: Axes, rows: pd.DataFrame, network: str) -> None:
     axes.set_ylim(-0.6, 1.0)
     axes.plot(first["angle"], first["projection"], ".", color="black", markersize=2.5)
     last = rows[rows["step"] == rows["step"].max()]
-    axes.plot(last["angle"], last["projection"], "*", color=look["color"], markersize=7, markeredgecolor="black", clip_on=False,
-              markeredgewidth=0.4)  # fmt: skip
+    axes.plot(last["angle"], last["projection"], "*", color=look["color"], markersize=7, markeredgecolor="black",
+              markeredgewidth=0.4, clip_on=False)  # fmt: skip
