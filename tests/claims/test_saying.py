@@ -15,6 +15,6 @@ def test_figures_without_claims_have_no_verdicts() -> None:
     claims = [{"id": "paper/claim", "evidence": "demystifying_resnet/fig04"}]
     with pytest.raises(ResauditError, match=f"{without}figures with claims: fig04"):
         _chosen(claims, None, make_plan(load(["figures=[fig10]"])))
-    assert _chosen(claims, None, make_plan(load(["figures=[fig04]"]))) == claims
+    assert _chosen(claims, None, make_plan(load(["figures=[demystifying_resnet/fig04]"]))) == claims
     with pytest.raises(ResauditError, match=without):
         robustness.matrix(Plans.composed(["figures=[fig10]"]), "demystifying_resnet")

@@ -16,7 +16,7 @@ from resaudit.store.files import write_json
 from resaudit.store.provenance import provenance
 from tests.conftest import CHECKOUT
 
-OVERRIDES = ("scale=smoke", "figures=[fig04,fig07]")
+OVERRIDES = ("scale=smoke", "figures=[demystifying_resnet/fig04,fig07]")
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
 SETTING = Setting("smoke", None, (), ())

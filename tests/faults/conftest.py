@@ -16,7 +16,7 @@ from resaudit.config.models import Config
 from tests.conftest import CHECKOUT, Completed, made_once, run_command, snakemake_command
 
 PAPER = "demystifying_resnet"
-FIGURES = "figures=[fig05,theorem1]"
+FIGURES = "figures=[demystifying_resnet/fig05,theorem1]"
 ALONG_TRAINING = f"figure.{PAPER}.fig05.protocol"
 FEW_OVERRIDES = [
     f"paths.data={CHECKOUT / 'data'}", f"{ALONG_TRAINING}.networks=[2-shortcut]", f"{ALONG_TRAINING}.epochs=6000",

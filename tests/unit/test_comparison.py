@@ -97,7 +97,7 @@ def test_an_index_may_differ_by_whole_eigenvalues() -> None:
 
 
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
-    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[fig04]"]))
+    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04]"]))
     said: list[str] = []
     assert not compare_with_references(plan, said.append)
     assert "fig04.csv does not exist; draw the figure first" in said[0]
@@ -163,7 +163,11 @@ def test_disagreement_is_said_and_fails(
         write_csv(file, pd.DataFrame(one | {"lambda_max": [largest], "condition_number": [1.0]}))
         write_json(file.with_suffix(".json"), {"values": {"data": "MNIST"}})
     monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / "reference" / f"{wanted}.csv")
-    monkeypatch.setattr(sys, "argv", ["resaudit", "compare", "figures=[fig04]", f"paths.figures={tmp_path / 'drawn'}"])
+    monkeypatch.setattr(
+        sys,
+        "argv",
+        ["resaudit", "compare", "figures=[demystifying_resnet/fig04]", f"paths.figures={tmp_path / 'drawn'}"],
+    )
     assert cli.main() == 1
     said = capsys.readouterr()
     beyond = "lambda_max is beyond its tolerance in 1 of 1 rows"

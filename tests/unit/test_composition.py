@@ -256,12 +256,15 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: s
 
 def test_figures_are_found_by_short_and_full_name() -> None:
     config: Config = load()
-    assert config.resolve_figure("fig04") == config.resolve_figure("demystifying_resnet/fig04")
+    assert config.resolve_figure("fig07") == config.resolve_figure("demystifying_resnet/fig07")
+    with pytest.raises(ResauditError, match="ambiguous figure 'fig04'; known: demystifying_resnet/fig04, shortcut_"):
+        config.resolve_figure("fig04")
     assert list(load(["figures=fig04,fig07"]).chosen_figures()) == [
         "demystifying_resnet/fig04",
         "demystifying_resnet/fig07",
+        "shortcut_importance/fig04",
     ]
-    assert list(load(["figures=[fig04]"]).chosen_figures()) == ["demystifying_resnet/fig04"]
+    assert list(load(["figures=[fig11]"]).chosen_figures()) == ["demystifying_resnet/fig11"]
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]
 
 
@@ -269,7 +272,7 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
     """What a job composes; what is said of other figures and of claims does not concern it."""
     name = "demystifying_resnet/fig05"
     given = [
-        "scale=smoke", "figures=[fig04]", "seed=3", "figure.demystifying_resnet.fig05.protocol.runs=4",
+        "scale=smoke", "figures=[demystifying_resnet/fig04]", "seed=3", "figure.demystifying_resnet.fig05.protocol.runs=4",
         f"{FIG04}.protocol.runs=3", "claims.demystifying_resnet.depth-invariant-condition.needs.runs=2",
     ]  # fmt: skip
     for variant in ([], ["variant=tenth-of-best-rate"], ["variant=fashion-mnist"]):

@@ -41,7 +41,7 @@ def first_training(figure: str) -> Train:
 
 
 def first_hessians() -> Hessians:
-    return first_of(plan("figures=[fig04]", "scale=smoke"), Hessians)
+    return first_of(plan("figures=[demystifying_resnet/fig04]", "scale=smoke"), Hessians)
 
 
 def record(folder: Path) -> None:
@@ -166,7 +166,7 @@ def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
 
 
 def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
-    planned, empty = plan("figures=[fig05]", "scale=smoke"), np.empty(0)
+    planned, empty = plan("figures=[demystifying_resnet/fig05]", "scale=smoke"), np.empty(0)
     sweeps = [job for job in of_kind(planned, Train).values() if job.sweep is None]
     for best, sweep in enumerate(sweeps):
         losses = np.where(np.arange(3) == best, 1.0, 2.0)[None]

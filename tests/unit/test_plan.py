@@ -63,23 +63,28 @@ def trainings(figure: str, *overrides: str) -> dict[tuple[str, int], Train]:
 def test_figures_share_ensembles() -> None:
     fig07 = trained("figures=[fig07]")
     fig08 = trained("figures=[fig08]")
-    fig03 = trained("figures=[fig03]")
+    fig03 = trained("figures=[demystifying_resnet/fig03]")
     assert fig03 < fig07 | fig08
     assert fig03 & fig07
     assert fig03 & fig08
     for scale in ("laptop", "paper"):
-        figures = plan("figures=[fig03,fig08]", f"scale={scale}").figures
+        figures = plan("figures=[demystifying_resnet/fig03,fig08]", f"scale={scale}").figures
         left, right = (figures[f"demystifying_resnet/{name}"].jobs for name in ("fig03", "fig08"))
         assert {where: job.id for where, job in left.items() if ("network", "2-shortcut-relu") in where} == {
             where: job.id for where, job in right.items() if ("network", "2-shortcut-relu") in where
         }
-    everything = trained("figures=[fig03,fig05,fig06,fig07]")
+    everything = trained("figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,fig06,fig07]")
     assert len(everything) == 18 + 3 + 3
-    assert set(of_kind(plan("figures=[fig05]"), Hessians)) == set(of_kind(plan("figures=[fig06]"), Hessians))
+    assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
+        of_kind(plan("figures=[fig06]"), Hessians)
+    )
 
 
 def test_other_shortcut_depths_can_be_asked_for() -> None:
-    asked = plan("figures=[fig04]", "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]")
+    asked = plan(
+        "figures=[demystifying_resnet/fig04]",
+        "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]",
+    )
     starts = [job.ensemble for job in of_kind(asked, Hessians).values()]
     networks = {e.network.shortcut_depth: (e.initialization, e.scale) for e in starts}
     assert networks == {1: ("xavier", 0.01), 0: ("orthogonal", 1.0)}
@@ -150,18 +155,20 @@ def test_a_job_reads_what_its_inputs_write() -> None:
 
 def test_an_unknown_job_is_refused() -> None:
     with pytest.raises(ResauditError, match="no job 'train/nothing' in this configuration or its variants"):
-        Plans.composed(["figures=[fig04]"]).job("train/nothing")
+        Plans.composed(["figures=[demystifying_resnet/fig04]"]).job("train/nothing")
 
 
 def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> None:
-    single = plan("figures=[fig05]", "figure.demystifying_resnet.fig05.protocol.hessian_precision=float32")
-    double = plan("figures=[fig05]")
+    single = plan(
+        "figures=[demystifying_resnet/fig05]", "figure.demystifying_resnet.fig05.protocol.hessian_precision=float32"
+    )
+    double = plan("figures=[demystifying_resnet/fig05]")
     assert set(of_kind(single, Train)) == set(of_kind(double, Train))
     assert not set(of_kind(single, Hessians)) & set(of_kind(double, Hessians))
 
 
 def test_a_variant_trains_again_only_what_it_changes() -> None:
-    plans = Plans.composed(["figures=[fig04,fig05,fig06]"])
+    plans = Plans.composed(["figures=[demystifying_resnet/fig04,demystifying_resnet/fig05,fig06]"])
 
     def under(variant: str) -> set[str]:
         return set(of_kind(plans.under(variant), Train))
@@ -186,11 +193,11 @@ def test_what_a_variant_does_not_change_has_its_home_elsewhere() -> None:
 
 
 def test_jobs_of_variants_are_found() -> None:
-    plans = Plans.composed(["figures=[fig04]"])
+    plans = Plans.composed(["figures=[demystifying_resnet/fig04]"])
     wanted = next(iter(set(plans.under("not-centred").jobs) - set(plans.base.jobs)))
     found = plans.job(wanted)
     assert found.key == wanted
-    assert Plans.composed(["figures=[fig04]", "variant=not-centred"]).job(wanted) == found
+    assert Plans.composed(["figures=[demystifying_resnet/fig04]", "variant=not-centred"]).job(wanted) == found
 
 
 @pytest.mark.parametrize("count", [2, 3, 10, 60, 1000, 5000, None])
@@ -208,7 +215,7 @@ def test_what_each_network_starts_from() -> None:
 
 
 def test_each_ensemble_follows_the_sweep_of_its_own_network_as_long() -> None:
-    (part,) = plan("figures=[fig05]").figures.values()
+    (part,) = plan("figures=[demystifying_resnet/fig05]").figures.values()
     for network in ("2-shortcut", "orthogonal", "xavier"):
         sweep, followed, hessians = (
             part.jobs[at(part=name, network=network, depth=16)] for name in ("sweep", "followed", "hessians")
@@ -247,7 +254,9 @@ def test_what_is_set_for_one_network_holds_for_it_alone() -> None:
 
 def test_figures_of_a_run_may_be_of_different_data_or_of_none() -> None:
     prefix = "figure.demystifying_resnet"
-    own = plan("figures=[fig04,fig07]", f"{prefix}.fig04.dataset=fashion_mnist", f"{prefix}.fig07.seed=7")
+    own = plan(
+        "figures=[demystifying_resnet/fig04,fig07]", f"{prefix}.fig04.dataset=fashion_mnist", f"{prefix}.fig07.seed=7"
+    )
     by_figure = {name.split("/")[1]: with_inputs(part.jobs.values()).values() for name, part in own.figures.items()}
     data = {name: {job.stem for job in jobs if isinstance(job, Whiten)} for name, jobs in by_figure.items()}
     assert data == {"fig04": {"fashion_mnist-pca10-centered"}, "fig07": {"mnist-pca10-centered"}}

@@ -100,7 +100,7 @@ def test_one_claim_in_full(smoked: Path) -> None:
 
 
 def test_strict_fails_unless_every_claim_asked_for_is_supported(smoked: Path) -> None:
-    run = resaudit(smoked, "audit", "--strict", "figures=[fig04]", *SMOKE)
+    run = resaudit(smoked, "audit", "--strict", "figures=[demystifying_resnet/fig04]", *SMOKE)
     assert run.returncode == 1
     assert "3 of 3 claims are not supported: demystifying_resnet/depth-invariant-condition" in run.stderr
 
@@ -187,10 +187,10 @@ def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
 
 def test_one_figure_drawn_at_another_scale_does_not_spoil_the_others(copy: Path) -> None:
     with pytest.raises(ResauditError, match="is of other settings: seed is 1, not 2"):
-        reported(copy, "figures=[fig04]", "seed=2", *SMOKE)
+        reported(copy, "figures=[demystifying_resnet/fig04]", "seed=2", *SMOKE)
     (copy / "figures" / PAPER / "fig04.csv").unlink()
     (copy / "figures" / PAPER / "fig07.json").unlink()
-    (paper,) = reported(copy, "figures=[fig03]", *SMOKE)["papers"]
+    (paper,) = reported(copy, "figures=[demystifying_resnet/fig03]", *SMOKE)["papers"]
     claim = next(claim for claim in paper["claims"] if claim["id"] == f"{PAPER}/higher-learning-rates")
     assert claim["verdict"] == "not run"
     assert "which says what the table is of" in claim["why"]
@@ -204,7 +204,10 @@ def test_a_finished_run_packs_into_a_crate(smoked: Path, tmp_path: Path) -> None
 
 
 FIG04 = f"figure.{PAPER}.fig04.protocol"
-ONE_POINT = ("figures=[fig04]", f"overrides=[paths.data=data,{FIG04}.networks=[2-shortcut],{FIG04}.depths=[2]]")
+ONE_POINT = (
+    "figures=[demystifying_resnet/fig04]",
+    f"overrides=[paths.data=data,{FIG04}.networks=[2-shortcut],{FIG04}.depths=[2]]",
+)
 EVERY_FIGURE = ("overrides=[paths.data=data]",)
 SAMPLES = 1000
 
@@ -302,7 +305,7 @@ def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) ->
 
 
 def test_a_matrix_of_what_was_not_drawn_is_refused(tmp_path: Path) -> None:
-    job = vary_job(Plans.composed(["figures=[fig04]"]), PAPER, load(["scale=paper"]))
+    job = vary_job(Plans.composed(["figures=[demystifying_resnet/fig04]"]), PAPER, load(["scale=paper"]))
     with chdir(tmp_path), pytest.raises(ResauditError, match=r"fig04\.csv has not been drawn; run snakemake --cores"):
         run_planned(job, Path("results"))
 

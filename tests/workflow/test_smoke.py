@@ -90,7 +90,7 @@ def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> Non
 
 def test_nothing_is_left_to_do_and_another_scale_shares_what_it_can(smoked: Path) -> None:
     assert jobs(smoke(smoked, "--dry-run")) == 0
-    chosen = smoke(smoked, "--dry-run", config=("figures=[fig03]",))
+    chosen = smoke(smoked, "--dry-run", config=("figures=[demystifying_resnet/fig03]",))
     assert set(re.findall(r"\n(?:local)?rule (\w+):", chosen.stdout + chosen.stderr)) <= {"report", "all"}
 
 
