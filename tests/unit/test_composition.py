@@ -272,7 +272,8 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
     """What a job composes; what is said of other figures and of claims does not concern it."""
     name = "demystifying_resnet/fig05"
     given = [
-        "scale=smoke", "figures=[demystifying_resnet/fig04]", "seed=3", "figure.demystifying_resnet.fig05.protocol.runs=4",
+        "scale=smoke", "figures=[demystifying_resnet/fig04]", "seed=3",
+        "figure.demystifying_resnet.fig05.protocol.runs=4",
         f"{FIG04}.protocol.runs=3", "claims.demystifying_resnet.depth-invariant-condition.needs.runs=2",
     ]  # fmt: skip
     for variant in ([], ["variant=tenth-of-best-rate"], ["variant=fashion-mnist"]):

@@ -41,7 +41,7 @@ def test_snakemake_refuses_bad_overrides_before_any_job(
 
 @pytest.mark.parametrize(("override", "said"), BAD[:3])
 def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Command) -> None:
-    run = resaudit("explain", "fig04", override)
+    run = resaudit("explain", "demystifying_resnet/fig04", override)
     assert run.returncode == 1
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1
@@ -58,7 +58,11 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
         (["trian"], 2, "No such command 'trian'"),
         (["run", "train/x", "--threads", "0"], 2, "0 is not in the range x>=1"),
         (["run"], 2, "Missing argument 'KIND/ID'"),
-        (["explain", "fig04", "variant=nothing"], 1, "unknown variant 'nothing'; allowed: control, fashion-mnist"),
+        (
+            ["explain", "demystifying_resnet/fig04", "variant=nothing"],
+            1,
+            "unknown variant 'nothing'; allowed: control, fashion-mnist",
+        ),
         (["compare"], 1, "some tables do not agree with their reference"),
         (["--nonsense"], 2, "No such option"),
     ],
