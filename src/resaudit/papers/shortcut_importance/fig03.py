@@ -24,14 +24,15 @@ BASINS = ListedColormap(["#eeeeee", "#dcebf5", "#f9dfcc"])
 def table(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
     """Rows of kind ``run``, then of kind ``basin``: one of each point of the grid, with its ``outcome``.
 
-    Columns: kind, those of :func:`~resaudit.papers.shortcut_importance.trajectories.trajectories`, and outcome (0: undecided,
-    1: global, 2: spurious optimum).
+    Columns: kind, those of :func:`~resaudit.papers.shortcut_importance.trajectories.trajectories`, and
+    outcome (0: undecided, 1: global, 2: spurious optimum).
     """
     followed = {where: each for where, each in found.items() if each[0].steps}
     ((job, simulated),) = (each for each in found.values() if not each[0].steps)
     (setting,) = job.settings_of_runs
     start = starts(job.network, job.start, setting, job.seed, job.runs)
-    grid = pd.DataFrame({"kind": BASIN, "network": job.network, "patches": setting.patches, "run": range(job.runs), "step": 0,
+    grid = pd.DataFrame({"kind": BASIN, "network": job.network, "patches": setting.patches, "run": range(job.runs),
+                         "step": 0,
                          "angle": start[0], "projection": projection(start, setting) / setting.squared_norm,
                          "outcome": simulated.outcomes[0]})  # fmt: skip
     return pd.concat([trajectories(followed).assign(kind=RUN), grid], ignore_index=True)

@@ -21,8 +21,8 @@ FOLLOWED = "trajectory"
 def table(found: Mapping[Coordinates, Any]) -> pd.DataFrame:
     """Rows of checks, then one of each run and step, statement ``trajectory``.
 
-    Columns: statement, patches, filter_size, draw (the run of a trajectory), error, tolerance; step, time, stage, angle,
-    projection, distance, loss as in :func:`~resaudit.papers.shortcut_importance.trajectories.trajectories`.
+    Columns: statement, patches, filter_size, draw (the run of a trajectory), error, tolerance; step, time, stage,
+    angle, projection, distance, loss as in :func:`~resaudit.papers.shortcut_importance.trajectories.trajectories`.
     """
     ((_, checked),) = (each for each in found.values() if isinstance(each[0], Proposition))
     runs = trajectories({where: each for where, each in found.items() if not isinstance(each[0], Proposition)})
