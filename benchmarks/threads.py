@@ -1,6 +1,6 @@
 """To which digit results stay the same when the number of threads changes: short jobs of every kind, once with each.
 
-python benchmarks/threads.py [--threads 2]      # after `snakemake --cores all --config "figures=[demystifying_resnet/fig04,fig08]"`
+python benchmarks/threads.py [--threads 2]      # after demystifying_resnet/fig04 and fig08 have been drawn
 
 Prints, of each kind of job and column, the largest relative difference to one thread, infinities and NaN apart.
 """

@@ -21,7 +21,9 @@ FIG04, FIG11 = "demystifying_resnet/fig04", "demystifying_resnet/fig11"
 
 
 def test_a_comparison_counts_for_the_tables_it_was_made_of(tmp_path: Path) -> None:
-    plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04,fig11,demystifying_resnet/fig03]"]))
+    plan = make_plan(
+        load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04,fig11,demystifying_resnet/fig03]"])
+    )
     layout = Layout(plan.config.paths)
     for name in (FIG04, FIG11):
         layout.figure(name, "csv").parent.mkdir(exist_ok=True)

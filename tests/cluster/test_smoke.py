@@ -19,7 +19,10 @@ GROUPS = (
     "--group-components", "drawings=25", "trainings=10", "spectra=10",
 )  # fmt: skip
 # Trainings of one network, Hessians along them, and a theorem; all figures with -m slow.
-SOME = ("figures=[demystifying_resnet/fig05,theorem1]", "figure.demystifying_resnet.fig05.protocol.networks=[2-shortcut]")
+SOME = (
+    "figures=[demystifying_resnet/fig05,theorem1]",
+    "figure.demystifying_resnet.fig05.protocol.networks=[2-shortcut]",
+)
 
 
 def results(folder: Path) -> dict[str, bytes]:

@@ -20,7 +20,11 @@ from tests.conftest import CHECKOUT, Completed, run_command, smoke_command, snak
 from tests.faults.conftest import PAPER, drawn, nothing_half_written, started
 
 TARGETS = ("group", "snakemake", "job")
-LAPTOP = ("--config", "figures=[demystifying_resnet/fig03,fig07]", f"overrides=[paths.data={CHECKOUT / 'data'},checkpoint_seconds=5]")
+LAPTOP = (
+    "--config",
+    "figures=[demystifying_resnet/fig03,fig07]",
+    f"overrides=[paths.data={CHECKOUT / 'data'},checkpoint_seconds=5]",
+)
 FIG07 = f"figure.{PAPER}.fig07.protocol"
 ONE_FIGURE = snakemake_command(
     f"figures/{PAPER}/fig07.csv", "--config", "scale=smoke", "figures=[fig07]",

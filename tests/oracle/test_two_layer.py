@@ -36,7 +36,7 @@ def vectors(setting: Setting, state: np.ndarray, seed: int = 0) -> tuple[np.ndar
     return v, a, plane[:, 0], a_star
 
 
-def of_vectors(setting: Setting, v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -> list[float]:
+def of_vectors(v: np.ndarray, a: np.ndarray, v_star: np.ndarray, a_star: np.ndarray) -> list[float]:
     """What a state is measured by: phi, 1.a, a.a*, ||a||^2, the loss."""
     return [angle_between(v, v_star), a.sum(), a @ a_star, a @ a, loss(v, a, v_star, a_star)]
 
@@ -55,7 +55,7 @@ def test_the_map_of_three_numbers_is_gradient_descent_on_full_vectors(trapped: b
     run = descend(*at_start, repeat((SETTING.step, SETTING.step), 20_000))
     worst = 0.0
     for state, (v, a) in zip(states, run, strict=True):
-        full = of_vectors(SETTING, v, a, *at_start[2:])
+        full = of_vectors(v, a, *at_start[2:])
         worst = max(
             worst, *(abs(x - y) / max(1.0, abs(x)) for x, y in zip(full, of_state(SETTING, state), strict=True))
         )
@@ -143,7 +143,8 @@ def test_same_bits_with_one_and_two_threads() -> None:
     program = (
         "import hashlib; from tests.oracle.test_two_layer import *; "
         "s = starts(CNN, 'ball', SETTING, 1, 1000); "
-        "print(hashlib.sha256(outcomes(s, by_run([SETTING], 1000)).tobytes() + follow(s, SETTING, (500,)).tobytes()).hexdigest())"
+        "found = outcomes(s, by_run([SETTING], 1000)), follow(s, SETTING, (500,)); "
+        "print(hashlib.sha256(b''.join(each.tobytes() for each in found)).hexdigest())"
     )
     digests = [
         subprocess.run(

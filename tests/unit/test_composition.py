@@ -94,7 +94,13 @@ def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:
     full = f"{FIG04}.protocol.runs=4", f"{FIG04}.seed=7"
     assert composed("fig04", "fig04.runs=4", "fig04.seed=7") == composed("fig04", *full)
     assert composed("fig04", f"{FIG04}.runs=4") == composed("fig04", full[0])
-    asked = load(["protocol.hessian_epochs=7", "protocol.runs=2", "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05]"]).figure
+    asked = load(
+        [
+            "protocol.hessian_epochs=7",
+            "protocol.runs=2",
+            "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05]",
+        ]
+    ).figure
     values = {name.split("/")[1]: figure.protocol for name, figure in asked.items()}
     assert [getattr(values[name], "hessian_epochs", None) for name in ("fig03", "fig05", "fig06")] == [None, 7, 60]
     assert [values[name].runs for name in ("fig03", "fig05", "fig07")] == [2, 2, 10]
@@ -306,12 +312,15 @@ def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, said: 
 
 def test_figures_are_found_by_short_and_full_name() -> None:
     config: Config = load()
-    assert config.resolve_figure("fig04") == config.resolve_figure("demystifying_resnet/fig04")
+    assert config.resolve_figure("fig07") == config.resolve_figure("demystifying_resnet/fig07")
+    with pytest.raises(ResauditError, match="ambiguous figure 'fig04'; known: demystifying_resnet/fig04, shortcut_"):
+        config.resolve_figure("fig04")
     assert list(load(["figures=fig04,fig07"]).chosen_figures()) == [
         "demystifying_resnet/fig04",
         "demystifying_resnet/fig07",
+        "shortcut_importance/fig04",
     ]
-    assert list(load(["figures=[demystifying_resnet/fig04]"]).chosen_figures()) == ["demystifying_resnet/fig04"]
+    assert list(load(["figures=[fig11]"]).chosen_figures()) == ["demystifying_resnet/fig11"]
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]
 
 
@@ -319,7 +328,8 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
     """What a job composes; what is said of other figures and of claims does not concern it."""
     name = "demystifying_resnet/fig05"
     given = [
-        "scale=smoke", "figures=[demystifying_resnet/fig04]", "seed=3", "figure.demystifying_resnet.fig05.protocol.runs=4",
+        "scale=smoke", "figures=[demystifying_resnet/fig04]", "seed=3",
+        "figure.demystifying_resnet.fig05.protocol.runs=4",
         f"{FIG04}.protocol.runs=3", "claims.demystifying_resnet.depth-invariant-condition.needs.runs=2",
     ]  # fmt: skip
     for variant in ([], ["variant=tenth-of-best-rate"], ["variant=fashion-mnist"]):

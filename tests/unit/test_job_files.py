@@ -26,7 +26,9 @@ EXECUTION = Execution("cuda", "torch", 7.5)
 
 def few(*overrides: str) -> Plan:
     """A plan with jobs of every kind."""
-    return make_plan(load(["scale=smoke", "figures=[demystifying_resnet/fig04,demystifying_resnet/fig05,fig08,fig11]", *overrides]))
+    return make_plan(
+        load(["scale=smoke", "figures=[demystifying_resnet/fig04,demystifying_resnet/fig05,fig08,fig11]", *overrides])
+    )
 
 
 @pytest.fixture(scope="module")

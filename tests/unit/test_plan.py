@@ -75,11 +75,16 @@ def test_figures_share_ensembles() -> None:
         }
     everything = trained("figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,fig06,fig07]")
     assert len(everything) == 18 + 3 + 3
-    assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(of_kind(plan("figures=[fig06]"), Hessians))
+    assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
+        of_kind(plan("figures=[fig06]"), Hessians)
+    )
 
 
 def test_other_shortcut_depths_can_be_asked_for() -> None:
-    asked = plan("figures=[demystifying_resnet/fig04]", "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]")
+    asked = plan(
+        "figures=[demystifying_resnet/fig04]",
+        "figure.demystifying_resnet.fig04.protocol.networks=[1-shortcut,orthogonal]",
+    )
     starts = [job.ensemble for job in of_kind(asked, Hessians).values()]
     networks = {e.network.shortcut_depth: (e.initialization, e.scale) for e in starts}
     assert networks == {1: ("xavier", 0.01), 0: ("orthogonal", 1.0)}
@@ -154,7 +159,9 @@ def test_an_unknown_job_is_refused() -> None:
 
 
 def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> None:
-    single = plan("figures=[demystifying_resnet/fig05]", "figure.demystifying_resnet.fig05.protocol.hessian_precision=float32")
+    single = plan(
+        "figures=[demystifying_resnet/fig05]", "figure.demystifying_resnet.fig05.protocol.hessian_precision=float32"
+    )
     double = plan("figures=[demystifying_resnet/fig05]")
     assert set(of_kind(single, Train)) == set(of_kind(double, Train))
     assert not set(of_kind(single, Hessians)) & set(of_kind(double, Hessians))
@@ -247,7 +254,9 @@ def test_what_is_set_for_one_network_holds_for_it_alone() -> None:
 
 def test_figures_of_a_run_may_be_of_different_data_or_of_none() -> None:
     prefix = "figure.demystifying_resnet"
-    own = plan("figures=[demystifying_resnet/fig04,fig07]", f"{prefix}.fig04.dataset=fashion_mnist", f"{prefix}.fig07.seed=7")
+    own = plan(
+        "figures=[demystifying_resnet/fig04,fig07]", f"{prefix}.fig04.dataset=fashion_mnist", f"{prefix}.fig07.seed=7"
+    )
     by_figure = {name.split("/")[1]: with_inputs(part.jobs.values()).values() for name, part in own.figures.items()}
     data = {name: {job.stem for job in jobs if isinstance(job, Whiten)} for name, jobs in by_figure.items()}
     assert data == {"fig04": {"fashion_mnist-pca10-centered"}, "fig07": {"mnist-pca10-centered"}}

@@ -54,7 +54,7 @@ def test_a_figures_short_name_is_a_target(snakemake: Command) -> None:
 
 @pytest.mark.parametrize(("override", "said"), BAD[:3])
 def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Command) -> None:
-    run = resaudit("explain", "fig04", override)
+    run = resaudit("explain", "demystifying_resnet/fig04", override)
     assert run.returncode == 1
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1
@@ -74,7 +74,11 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, resaudit: Comm
         (["trian"], 2, "No such command 'trian'"),
         (["run", "train/x", "--threads", "0"], 2, "0 is not in the range x>=1"),
         (["run"], 2, "Missing argument 'KIND/ID'"),
-        (["explain", "fig04", "variant=nothing"], 1, "unknown variant 'nothing'; allowed: control, fashion-mnist"),
+        (
+            ["explain", "demystifying_resnet/fig04", "variant=nothing"],
+            1,
+            "unknown variant 'nothing'; allowed: control, fashion-mnist",
+        ),
         (["compare"], 1, "figures do not agree: demystifying_resnet/fig03, "),
         (["--nonsense"], 2, "No such option"),
     ],

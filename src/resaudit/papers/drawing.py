@@ -53,7 +53,7 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 
 
 def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> None:
-    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder.
+    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
 
     Raises:
         ResauditError: a result is missing, or the figure has no module.
@@ -61,6 +61,9 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
     module, csv = figure_module(part.figure.name), folder / "figure.csv"
     found = part.figure.protocol.read(part.jobs, results)
     write_csv(csv, module.table(found))
+    if hasattr(module, "latex"):
+        with written_whole(csv.with_suffix(".tex")) as temporary:
+            temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
     apply_style()
     words = " ".join(text for text in (description(part.figure, setting), at_edges(found)) if text)
     drawings = save_drawing(module.plot(read_csv(csv)), folder, "figure", part.figure.title, words, setting.note)

@@ -56,7 +56,8 @@ class Setting:
 
 def by_run(settings: Sequence[Setting], runs: int) -> Setting:
     """The settings of so many runs of each, one after another, as arrays of shape (settings * runs,)."""
-    return Setting(*(np.repeat([getattr(each, f.name) for each in settings], runs) for f in fields(Setting)))
+    columns: list[Any] = [np.repeat([getattr(each, f.name) for each in settings], runs) for f in fields(Setting)]
+    return Setting(*columns)
 
 
 def of_runs(setting: Setting, chosen: np.ndarray) -> Setting:

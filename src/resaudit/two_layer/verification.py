@@ -45,7 +45,7 @@ def _draw(k: int, p: int, rng: np.random.Generator) -> Point:
 
 
 def _checks(point: Point, sizes: Sizes, rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
-    v, a, v_star, a_star = point
+    _, a, v_star, a_star = point
     scale = float(a @ a + a_star @ a_star) * len(a)
     rounding = ROUNDINGS * float(np.finfo(float).eps)
     for name, error in zip(

@@ -85,14 +85,16 @@ class World(Model):
                 f"has world.alignment {self.alignment:g} at k = {patches}; allowed: from -sqrt(k) to sqrt(k) = "
                 f"{sqrt(patches):g}"
             )
-        if step >= (largest := largest_step(patches, norm)):
+        largest = largest_step(patches, norm)
+        if step >= largest:
             raise ValueError(
                 f"has world.step {step:.3g} at k = {patches}, which is unstable; allowed: less than {largest:.3g}, the "
                 "lesser of 2 pi/(k + pi - 1) and 4/||a*||^2"
             )
         if self.cap / step > LARGEST_CAP:
             raise ValueError(
-                f"has world.cap {self.cap:g}, {self.cap / step:.3g} steps at k = {patches}; allowed: at most {LARGEST_CAP}"
+                f"has world.cap {self.cap:g}, {self.cap / step:.3g} steps at k = {patches}; allowed: at most "
+                f"{LARGEST_CAP}"
             )
         ratio, stage_one = 1.0, 0
         if network == WARM_UP:
@@ -103,7 +105,7 @@ class World(Model):
         )  # fmt: skip
 
     def steadied(self, patches: int) -> Self:
-        """This world, with a smaller step where it would be unstable or near it."""
+        """The world with a smaller step where it would be unstable or near it."""
         largest = SHARE_OF_LARGEST_STEP * largest_step(patches, self.squared_norm.of(patches))
         return self.model_copy(update={"step": PowerOfK(factor=min(self.step.of(patches), largest))})
 
@@ -325,8 +327,8 @@ class Worlds(Simulations, name="worlds"):
 
 def published(experiment: SuccessRates | Worlds, network: str) -> dict[int, float]:
     """The paper's rates of a network by k."""
-    rates: dict[str, list[float]] = dict(experiment.published)
-    return dict(zip(experiment.published_patches, rates.get(network, []), strict=False))
+    rates = next((rates for name, rates in experiment.published.items() if name == network), [])
+    return dict(zip(experiment.published_patches, rates, strict=False))
 
 
 def counted(outcomes: np.ndarray) -> dict[str, int]:

@@ -42,7 +42,7 @@ def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
 
 
 def latex(table: pd.DataFrame) -> str:
-    """The same table as LaTeX, for ``\\usepackage{booktabs}``."""
+    r"""The same table as LaTeX, for ``\usepackage{booktabs}``."""
     heading, *lines = [" & ".join(line).replace("–", "--") + r" \\" for line in printed(table)]
     columns = "l" + "r" * (len(printed(table)[0]) - 1)
     return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", heading, r"\midrule", *lines, r"\bottomrule",

@@ -12,7 +12,11 @@ LABELS = {
     "alignment": r"$1\cdot a^*/\|a^*\|$",
     "stage_one": r"length of stage I (steps $\times\,\eta_a$)",
 }
-TICKS = {"squared_norm": [1, 10, 100], "alignment": [0.1, 0.2, 0.5, 1, 2], "stage_one": [0.1, 1, 10]}
+TICKS: dict[str, list[float]] = {
+    "squared_norm": [1, 10, 100],
+    "alignment": [0.1, 0.2, 0.5, 1, 2],
+    "stage_one": [0.1, 1, 10],
+}
 LEVELS = {"squared_norm": [0.55, 0.7, 0.85, 0.999], "alignment": [0.55, 0.7, 0.85, 0.999], "stage_one": [0.9, 0.999]}
 COMPATIBLE = 0.03
 """Mean distance to the printed rates up to which a world is shaded: 1.5 standard errors of 500 runs."""
@@ -34,16 +38,17 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def _plot_plane(axes: Axes, rows: pd.DataFrame, plane: str) -> None:
-    rates = rows.groupby(["angle", "value"])["rate"].mean().unstack()
-    far = (rows["rate"] - rows["published"]).abs().groupby([rows["angle"], rows["value"]]).mean().unstack()
+    rates = rows.pivot_table("rate", "angle", "value")
+    far = rows.assign(far=(rows["rate"] - rows["published"]).abs()).pivot_table("far", "angle", "value")
     if (far <= COMPATIBLE).to_numpy().any():
         axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=["#F0E442"])
     lines = axes.contour(rates.columns, rates.index, rates, LEVELS[plane], colors="0.35", linewidths=0.8)
     axes.clabel(lines, fontsize=6.5, fmt="%g")
     axes.set_xscale("log")
-    axes.set_xticks(TICKS[plane], [f"{tick:g}" for tick in TICKS[plane]])
+    ticks = TICKS[plane]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
     axes.set_xticks([], minor=True)
-    axes.set_xlim(rates.columns.min(), rates.columns.max())
+    axes.set_xlim(rows["value"].min(), rows["value"].max())
     axes.set_xlabel(LABELS[plane])
     axes.axhline(60, color="0.5", linewidth=0.8, linestyle=":")
     annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))

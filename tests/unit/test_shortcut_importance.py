@@ -1,0 +1,119 @@
+"""Oracle: SciPy's intervals, values by hand, and what impossible worlds must be answered with.
+
+It sees a world that cannot exist or whose steps are unstable, a table whose counts or printed values are another
+network's, and a plan file whose job is not the one that was planned.
+"""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.stats import binomtest
+
+from resaudit.config.composition import load
+from resaudit.config.models import Figure
+from resaudit.errors import ResauditError
+from resaudit.papers.drawing import figure_module
+from resaudit.papers.shortcut_importance.rates import exact_interval
+from resaudit.papers.shortcut_importance.table1 import latex, printed
+from resaudit.plan.files import read_job, write_job
+from resaudit.plan.job import Execution, Work
+
+PAPER = "shortcut_importance"
+
+
+def figure(name: str, *overrides: str) -> Figure:
+    asked = [f"figure.{PAPER}.{name}.{override}" for override in overrides]
+    return load(["scale=smoke", *asked], only=[f"{PAPER}/{name}"]).figure[f"{PAPER}/{name}"]
+
+
+def table_of(name: str, monkeypatch: pytest.MonkeyPatch, *overrides: str) -> Any:
+    """The table of a figure whose jobs run here."""
+    drawn = figure(name, *overrides)
+    jobs = drawn.protocol.jobs(None, 1)
+    work = Work(Path(), Execution(), "cpu", Path())
+    results = {job.id: next(iter(job.run(work).values())) for job in jobs.values()}
+    for kind in {type(job) for job in jobs.values()}:
+        monkeypatch.setattr(kind, "read", lambda job, _: results[job.id])
+    return figure_module(drawn.name).table(drawn.protocol.read(jobs, Path()))
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("protocol.patches=[1]", "protocol.patches[0] is 1; allowed: greater than or equal to 2"),
+        ("protocol.world.filter_size=0", "world.filter_size is 0; allowed: greater than or equal to 1"),
+        ("protocol.world.angle=181", "world.angle is 181; allowed: less than or equal to 180"),
+        ("protocol.world.angle=-1", "world.angle is -1; allowed: greater than or equal to 0"),
+        ("protocol.world.squared_norm.factor=0", "squared_norm.factor is 0; allowed: greater than 0"),
+        ("protocol.world.alignment=4.1", "world.alignment 4.1 at k = 16; allowed: from -sqrt(k) to sqrt(k) = 4"),
+        (
+            "protocol.world.step={factor:0.4,power:0}",
+            "world.step 0.4 at k = 16, which is unstable; allowed: less than 0.0591",
+        ),
+        ("protocol.world.squared_norm.factor=20", "world.step 0.0187 at k = 16, which is unstable"),
+        ("protocol.world.cap=1e9", "world.cap 1e+09, 5.33e+10 steps at k = 16; allowed: at most 10000000"),
+        ("protocol.networks=[vgg]", "protocol.networks[0] is 'vgg'; allowed: 'resnet-warm-up', 'resnet' or 'cnn'"),
+    ],
+)
+def test_an_impossible_world_is_refused_in_one_line(override: str, message: str) -> None:
+    with pytest.raises(ResauditError) as refused:
+        figure("table1", override)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize("name", ["table1", "fig03", "fig05", "theory", "worlds"])
+def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
+    for job in figure(name).protocol.jobs(None, 1).values():
+        write_job(job, Execution(), tmp_path)
+        assert read_job(tmp_path, job.key)[0] == job
+
+
+def test_table_1_has_the_outcomes_of_every_network(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of("table1", monkeypatch).set_index(["network", "patches"])
+    assert (table["successes"] + table["trapped"] + table["undecided"] == table["runs"]).all()
+    assert table.loc["resnet-warm-up", "rate"].tolist() == [1.0, 1.0]
+    assert table.loc[("resnet", 100), "published"] == 0.8426
+    assert table.loc[("cnn", 16), "rate"] == pytest.approx(0.54, abs=0.12)
+    lines = printed(table.reset_index())
+    assert [line[0] for line in lines] == ["k", "16", "paper", "100", "paper"]
+    assert lines[4][2].startswith("0.8426 (0.832–0.853)")
+    assert latex(table.reset_index()).count(r"\\") == len(lines)
+
+
+def test_worlds_beside_each_other_keep_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of("worlds", monkeypatch, "protocol.patches=[16,25]", "protocol.norms=[1,4.23]")
+    (found,) = table.query("plane == 'squared_norm' and patches == 25 and angle == 85 and value == 4.23").to_dict(
+        "records"
+    )
+    world = ["protocol.world.angle=85", "protocol.patches=[25]", "protocol.world.step={factor:0.1,power:-1}"]
+    alone = table_of("table1", monkeypatch, "protocol.runs=50", *world).set_index("network")
+    assert found["successes"] == alone.loc["resnet", "successes"]
+    assert found["published"] == 0.7354
+    assert table.query("network == 'resnet-warm-up'")["published"].isna().all()
+
+
+def test_trajectories_start_together_and_keep_both_sides_of_the_switch(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of("fig05", monkeypatch)
+    first = table[table["step"] == 0].drop(columns=["network", "stage"]).drop_duplicates()
+    assert len(first) == 1
+    warm = table[table["network"] == "resnet-warm-up"].set_index("step")
+    assert warm.loc[4999:5001, "stage"].tolist() == [2, 2]
+    ends = table[table["step"] == table["step"].max()].set_index("network")
+    assert ends.loc["resnet-warm-up", "distance"] < 1e-5
+    assert ends.loc["resnet", "angle"] == pytest.approx(np.pi, abs=0.05)
+
+
+def test_every_check_of_the_theory_is_within_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    checks = table_of("theory", monkeypatch).query("statement != 'trajectory'")
+    assert checks["statement"].nunique() == 8
+    assert (checks["error"] < checks["tolerance"]).all()
+
+
+def test_intervals_are_scipys() -> None:
+    for successes, runs in ((0, 7), (7, 7), (3, 7), (3521, 5000)):
+        low, high = exact_interval([successes], runs)
+        expected = binomtest(successes, runs).proportion_ci(0.95, "exact")
+        assert [low[0], high[0]] == pytest.approx([expected.low, expected.high], abs=1e-12)
