@@ -41,9 +41,8 @@ def run_by_run(setting: Setting, start: np.ndarray) -> list[int]:
 def main() -> None:
     few = int(sys.argv[1]) if len(sys.argv) > 1 else 50
     protocol = load(["scale=paper"], only=["shortcut_importance/table1"]).figure["shortcut_importance/table1"].protocol
-    print(
-        "| network | k | full vectors, ms a run | reduced, ms a run | ratio | same outcomes |\n|---|---|---|---|---|---|"
-    )
+    print("| network | k | full vectors, ms a run | reduced, ms a run | ratio | same outcomes |")
+    print("|---|---|---|---|---|---|")
     for network in (RESNET, CNN):
         for k in (16, 100):
             setting = protocol.world.setting(network, k)
