@@ -56,7 +56,7 @@ def change_audit(plan: Plan, **changes: Any) -> None:
 def _draw(name: str, layout: Layout) -> None:
     module, csv = figure_module(name), layout.figure(name, "csv")
     csv.parent.mkdir(parents=True, exist_ok=True)
-    shutil.copy(CHECKOUT / "tests" / "workflow" / "expected" / csv.name, csv)
+    shutil.copy(CHECKOUT / "tests" / "workflow" / "expected" / "demystifying_resnet" / csv.name, csv)
     apply_style()
     drawing = module.plot(read_csv(csv))
     for suffix in FORMATS:

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from resaudit.papers.drawing import read_csv
 from resaudit.papers.style import apply_style, panels
 
-TABLES = Path(__file__).parents[1] / "workflow" / "expected"
+TABLES = Path(__file__).parents[1] / "workflow" / "expected" / "demystifying_resnet"
 DRAWN = {
     "fig04": "Initial condition numbers against depth",
     "fig05": "Eigenvalues against loss",

@@ -23,7 +23,7 @@ from resaudit.papers.style import apply_style, look
 ROOT = Path(__file__).parents[2]
 TABLES = [
     *sorted((ROOT / "figures" / "reference").glob("*/*.csv")),
-    *sorted((ROOT / "tests" / "workflow" / "expected").glob("*.csv")),
+    *sorted((ROOT / "tests" / "workflow" / "expected").glob("*/*.csv")),
 ]
 NETWORKS = ("2-shortcut", "orthogonal", "xavier", "1-shortcut", "3-shortcut")
 LEAST_POINTS = 6.0
@@ -33,11 +33,10 @@ LEAST_POINTS = 6.0
 def drawn(request: pytest.FixtureRequest) -> Figure:
     """A figure, laid out."""
     table: Path = request.param
-    paper = "demystifying_resnet" if table.parent.name == "expected" else table.parent.name
     apply_style()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that the typeface lacks, or a layout that does not fit
-        figure: Figure = figure_module(f"{paper}/{table.stem}").plot(read_csv(table))
+        figure: Figure = figure_module(f"{table.parent.name}/{table.stem}").plot(read_csv(table))
         figure.draw_without_rendering()
     return figure
 
