@@ -39,7 +39,7 @@ def note(figure: Figure, of_paper: Figure, scale: str) -> str:
 
 def _size(value: Any) -> int:
     """A number of runs, epochs or listed values; 0 for others."""
-    value = value["everywhere"] if isinstance(value, dict) else value
+    value = value.get("everywhere", 0) if isinstance(value, dict) else value
     return len(value) if isinstance(value, list) else value if isinstance(value, int) else 0
 
 
