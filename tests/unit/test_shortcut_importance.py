@@ -107,8 +107,8 @@ def test_trajectories_start_together_and_keep_both_sides_of_the_switch(monkeypat
 
 
 def test_every_check_of_the_theory_is_within_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
-    checks = table_of("theory", monkeypatch).query("statement != 'trajectory'")
-    assert checks["statement"].nunique() == 8
+    checks = table_of("theory", monkeypatch).query("property != 'trajectory'")
+    assert checks["property"].nunique() == 8
     assert (checks["error"] < checks["tolerance"]).all()
 
 

@@ -175,13 +175,13 @@ class Trajectories(Simulations, name="trajectories"):
 
     Attributes:
         runs: of each network and k.
-        last: step.
+        until: time (steps * eta_a) at which they end.
         kept: number of steps of each stage whose states are kept, evenly spaced in the logarithm of the steps since
             its start.
     """
 
     runs: Annotated[int, Field(ge=1, le=LARGEST_SIDE)]
-    last: Annotated[int, Field(ge=2, le=LARGEST_CAP)]
+    until: Positive
     kept: Annotated[int, Field(ge=2, le=LARGEST_SIDE)]
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
@@ -196,12 +196,22 @@ class Trajectories(Simulations, name="trajectories"):
 
     def followed(self, network: str, patches: int, seed: int) -> Simulate:
         """The job that follows the runs."""
-        setting = self.world.setting(network, patches)
-        switch = min(setting.stage_one, self.last - 1)
+        setting, last = self.world.setting(network, patches), self._last(patches)
+        switch = min(setting.stage_one, last - 1)
         stages = [np.geomspace(1, switch, self.kept)] if switch else []
-        stages.append(switch + np.geomspace(1, self.last - switch, self.kept))
+        stages.append(switch + np.geomspace(1, last - switch, self.kept))
         steps = tuple(sorted({0, *np.concatenate(stages).round().astype(int).tolist()}))
         return Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
+
+    def _last(self, patches: int) -> int:
+        return max(2, round(self.until / self.world.step.of(patches)))
+
+    @model_validator(mode="after")
+    def _not_too_long(self) -> Self:
+        steps = max(map(self._last, self.patches))
+        if steps > LARGEST_CAP:
+            raise ValueError(f"has until {self.until:g}, {steps:.3g} steps; allowed: at most {LARGEST_CAP} steps")
+        return self
 
 
 class Theory(Trajectories, name="theory"):

@@ -19,24 +19,22 @@ FOLLOWED = "trajectory"
 
 
 def table(found: Mapping[Coordinates, Any]) -> pd.DataFrame:
-    """Rows of checks, then one of each run and step, statement ``trajectory``.
+    """Rows of checks, then one of each run and step, property ``trajectory``.
 
-    Columns: statement, patches, filter_size, draw (the run of a trajectory), error, tolerance; step, time, stage,
+    Columns: property, patches, filter_size, draw (the run of a trajectory), error, tolerance; step, time, stage,
     angle, projection, distance, loss as in :func:`~resaudit.papers.shortcut_importance.trajectories.trajectories`.
     """
     ((_, checked),) = (each for each in found.values() if isinstance(each[0], Proposition))
     runs = trajectories({where: each for where, each in found.items() if not isinstance(each[0], Proposition)})
-    runs = runs.rename(columns={"run": "draw"}).drop(columns="network").assign(statement=FOLLOWED, filter_size=-1)
-    return pd.concat(
-        [pd.DataFrame(dataclasses.asdict(checked)).rename(columns={"property": "statement"}), runs], ignore_index=True
-    )
+    runs = runs.rename(columns={"run": "draw"}).drop(columns="network").assign(property=FOLLOWED, filter_size=-1)
+    return pd.concat([pd.DataFrame(dataclasses.asdict(checked)), runs], ignore_index=True)
 
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: the largest error of each statement. b: angle and projection in stage I. c: errors in stage II."""
     figure, (statements, first, second) = panels("abc", 2.6, width_ratios=[1.5, 1, 1])
-    _print_statements(statements, table[table["statement"] != FOLLOWED])
-    runs = table[table["statement"] == FOLLOWED]
+    _print_statements(statements, table[table["property"] != FOLLOWED])
+    runs = table[table["property"] == FOLLOWED]
     colour = LOOKS["resnet-warm-up"]["color"]
     start = runs.loc[runs["stage"] == 2, "time"].min()
     for _, run in runs.groupby("draw"):
@@ -58,7 +56,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def _print_statements(axes: Axes, checks: pd.DataFrame) -> None:
-    shares = (checks["error"] / checks["tolerance"]).groupby(checks["statement"], sort=False).agg(["count", "max"])
+    shares = (checks["error"] / checks["tolerance"]).groupby(checks["property"], sort=False).agg(["count", "max"])
     rows = [("statement", "cases", "error / bound")]
     rows += [(str(name), f"{row['count']:.0f}", f"{row['max']:.1g}") for name, row in shares.iterrows()]
     axes.set_axis_off()
