@@ -97,19 +97,28 @@ def _numbers(check: Json) -> tuple[str, str]:
 
 
 def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts as a Markdown table, for the README; ids link to docs/findings.md where it explains them."""
-    yield "| claim | verdict | comparisons that meet our threshold |"
-    yield "|---|---|---|"
-    for claim in claims:
-        name = claim["id"].split("/")[1]
-        link = f"[`{name}`](docs/findings.md#{name})" if claim["finding"] else f"`{name}`"
-        if claim["verdict"] == Verdict.not_run.value:
-            grounds = claim["why"]
-        else:
-            grounds = "; ".join(f"{check['name'].replace('-', ' ')}: {_numbers(check)[0]}" for check in claim["checks"])
-        yield f"| {claim['statement']} {link} | **{claim['verdict']}** | {grounds} |"
-    yield ""
-    yield f"At scale {audit['scale']}: {_counts(claims)}."
+    """The verdicts as a Markdown table for each paper, for the README."""
+    for paper in audit["papers"]:
+        of_paper = [claim for claim in claims if claim["id"].split("/")[0] == paper["id"]]
+        if of_paper:
+            yield f"**{paper['title']}**"
+            yield f"({paper['short']}; arXiv {paper['arxiv']}), at scale {audit['scale']}: {_counts(of_paper)}."
+            yield ""
+            yield "| claim | verdict | comparisons that meet our threshold |"
+            yield "|---|---|---|"
+            yield from map(_row_of_markdown, of_paper)
+            yield ""
+
+
+def _row_of_markdown(claim: Json) -> str:
+    """One claim; its id links to docs/findings.md where that explains it."""
+    name = claim["id"].split("/")[1]
+    link = f"[`{name}`](docs/findings.md#{name})" if claim["finding"] else f"`{name}`"
+    if claim["verdict"] == Verdict.not_run.value:
+        grounds = claim["why"]
+    else:
+        grounds = "; ".join(f"{check['name'].replace('-', ' ')}: {_numbers(check)[0]}" for check in claim["checks"])
+    return f"| {claim['statement']} {link} | **{claim['verdict']}** | {grounds} |"
 
 
 def _counts(claims: Sequence[Json]) -> str:

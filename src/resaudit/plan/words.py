@@ -79,6 +79,10 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
 
 
 def claims_sha256(config: Config, paper: str) -> str:
-    """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON."""
-    claims = {name: claim.model_dump(mode="json") for name, claim in config.claims_of(paper).items()}
+    """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON.
+
+    What is written after a verdict, findings and responses, is no part of it.
+    """
+    after = {"finding", "response"}
+    claims = {name: claim.model_dump(mode="json", exclude=after) for name, claim in config.claims_of(paper).items()}
     return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()
