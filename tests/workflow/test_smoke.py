@@ -39,7 +39,7 @@ def test_every_figure_is_drawn_with_its_table(name: str, smoked: Path) -> None:
     assert not table.duplicated(EVERY[name].keys).any()
     if "network" in table:
         assert set(table["network"]) == set(SMOKE[name].protocol.networks)
-    if "property" in table:
+    if "width" in table:
         assert set(table["width"]) >= set(SMOKE[name].protocol.widths)
 
 
