@@ -102,7 +102,8 @@ def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
         of_paper = [claim for claim in claims if claim["id"].split("/")[0] == paper["id"]]
         if of_paper:
             yield f"**{paper['title']}**"
-            yield f"({paper['short']}; arXiv {paper['arxiv']}), at scale {audit['scale']}: {_counts(of_paper)}."
+            yield f"({paper['short']}; arXiv {paper['arxiv']})."
+            yield f"At scale {audit['scale']}: {_counts(of_paper)}."
             yield ""
             yield "| claim | verdict | comparisons that meet our threshold |"
             yield "|---|---|---|"

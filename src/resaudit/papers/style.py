@@ -140,6 +140,24 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
         annotate(axes, ends[k][1], (1.0, place), (3, 0), xycoords="axes fraction", color=ends[k][2], va="center")
 
 
+def print_rows(axes: Axes, rows: Sequence[tuple[str, ...]], places: Sequence[float]) -> None:
+    """Print a table of texts, the first row a heading.
+
+    Args:
+        axes: the panel.
+        rows: texts of the columns.
+        places: of the columns as shares of the width: the left end of the first, the right ends of the others.
+    """
+    axes.set_axis_off()
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    for place, row in enumerate(rows):
+        for column, (x, text) in enumerate(zip(places, row, strict=True)):
+            weight, align = "normal" if place else "bold", "right" if column else "left"
+            printed = axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center")
+            printed.set(fontsize=7, fontweight=weight, in_layout=False)
+        axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6)
+
+
 def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
     """A paper's published values, as large open marks over the measured ones."""
     axes.plot(x, y, "o", markersize=9, markerfacecolor="none", color=colour, zorder=5, label="published")

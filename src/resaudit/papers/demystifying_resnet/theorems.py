@@ -6,6 +6,7 @@ import re
 import pandas as pd
 from matplotlib.axes import Axes
 
+from resaudit.papers.style import print_rows
 from resaudit.theory.records import Measurements
 
 
@@ -32,13 +33,7 @@ def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
     shares = (stated["error"] / stated["tolerance"]).groupby(names, sort=False)
     rows = [("statement", "cases", "error / bound")]
     rows += [(str(name), f"{len(errors)}", _share(errors.max())) for name, errors in shares]
-    axes.set_axis_off()
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    for place, row in enumerate(rows):
-        for x, text, align in zip((0.0, 0.82, 1.0), row, ("left", "right", "right"), strict=True):
-            axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center", fontsize=7,
-                          fontweight="normal" if place else "bold").set_in_layout(False)  # fmt: skip
-        axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6)
+    print_rows(axes, rows, (0.0, 0.82, 1.0))
 
 
 def _in_print(name: str) -> str:

@@ -13,7 +13,7 @@ from resaudit.experiments.experiment import Coordinates
 from resaudit.jobs.proposition import Proposition
 from resaudit.papers.shortcut_importance.rates import LOOKS
 from resaudit.papers.shortcut_importance.trajectories import trajectories
-from resaudit.papers.style import panels
+from resaudit.papers.style import panels, print_rows
 
 FOLLOWED = "trajectory"
 
@@ -59,10 +59,4 @@ def _print_statements(axes: Axes, checks: pd.DataFrame) -> None:
     shares = (checks["error"] / checks["tolerance"]).groupby(checks["property"], sort=False).agg(["count", "max"])
     rows = [("statement", "cases", "error / bound")]
     rows += [(str(name), f"{row['count']:.0f}", f"{row['max']:.1g}") for name, row in shares.iterrows()]
-    axes.set_axis_off()
-    axes.set_ylim(len(rows) - 0.5, -0.5)
-    for place, row in enumerate(rows):
-        for x, text, align in zip((0.0, 0.74, 1.0), row, ("left", "right", "right"), strict=True):
-            axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center", fontsize=7,
-                          fontweight="normal" if place else "bold").set_in_layout(False)  # fmt: skip
-        axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6)
+    print_rows(axes, rows, (0.0, 0.74, 1.0))
