@@ -114,7 +114,7 @@ def explain_claim(config: Config, paper: str, key: str) -> Iterator[str]:
             yield from _wrapped(f"{field.replace('_', ' ')}: {value}")
     yield "\nchecks, all of which must hold (resaudit checks; overrides: KEY=VALUE)"
     for name, check in claim.checks.items():
-        yield from _wrapped(f"{name}: {check.name}: {(check.__doc__ or '').splitlines()[0]}")
+        yield from _wrapped(f"{name}: {check.name}: {_first_line(check)}")
         for field, value in check:
             if value not in (None, []):
                 yield f"    {where}.checks.{name}.{field}={_in_hydra(value)}"
@@ -139,13 +139,17 @@ def explain_checks(config: Config) -> Iterator[str]:
         doc = (kind.__doc__ or "").replace("``", "")
         meanings = dict(re.findall(r"^ +(\w+): (.+)$", doc, re.MULTILINE))
         yield ""
-        yield from _wrapped(f"{name}: {doc.splitlines()[0]}", 0)
+        yield from _wrapped(f"{name}: {_first_line(kind)}", 0)
         for field, info in kind.model_fields.items():
             if field not in Check.model_fields:
                 default = "" if info.is_required() else f" = {_in_hydra(info.default)}"
                 words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
                 yield from _wrapped(words.rstrip("; "))
         yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")
+
+
+def _first_line(documented: Any) -> str:
+    return (documented.__doc__ or "").replace("``", "").partition("\n")[0]
 
 
 def _type_in_words(annotation: Any) -> str:

@@ -102,7 +102,7 @@ def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: s
 
 
 def test_networks_that_a_user_leaves_out_are_no_error() -> None:
-    load(["fig04.networks=[xavier]"])
+    load(["fig07.networks=[xavier]"])
 
 
 def test_the_claims_side_may_be_a_single_number(config: Path) -> None:

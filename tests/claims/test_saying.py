@@ -17,4 +17,4 @@ def test_figures_without_claims_have_no_verdicts() -> None:
         _chosen(claims, None, make_plan(load(["figures=[fig10]"])))
     assert _chosen(claims, None, make_plan(load(["figures=[demystifying_resnet/fig04]"]))) == claims
     with pytest.raises(ResauditError, match=without):
-        robustness.matrix(Plans.composed(["figures=[fig10]"]), "demystifying_resnet")
+        robustness.matrix(Plans.composed(["figures=[fig10]"]), "demystifying_resnet", {})

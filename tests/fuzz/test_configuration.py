@@ -46,6 +46,9 @@ def folder_with(figure: str, root: Path) -> Path:
     """``config/`` with one figure, and the claims about it and about none that is here."""
     root = root / figure
     shutil.copytree(config_folder(), root)
+    for paper in (root / "paper").iterdir():
+        if paper.name != PAPER:
+            shutil.rmtree(paper)
     for other in set(FIGURES) - {figure}:
         (root / "paper" / PAPER / f"{other}.yaml").unlink()
     kept = {name: claim for name, claim in CLAIMS.items() if claim["evidence"] == figure}

@@ -27,7 +27,7 @@ from resaudit.papers.drawing import read_about, read_csv, write_csv
 from resaudit.papers.tables import Drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.store.files import write_json
+from resaudit.store.files import sha256_of, write_json
 
 FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG04 = "demystifying_resnet/fig04"
@@ -171,17 +171,17 @@ def test_a_value_agrees_within_absolute_plus_relative_of_the_reference() -> None
 def test_disagreement_is_said_and_fails(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    name, one = "demystifying_resnet/fig04", {"network": ["xavier"], "depth": [2], "run": [0], "lambda_p10": [1.0]}
-    for folder, largest in (("drawn", 1.0), ("reference", 2.0)):
-        file = tmp_path / folder / f"{name}.csv"
-        write_csv(file, pd.DataFrame(one | {"lambda_max": [largest], "condition_number": [1.0]}))
-        write_json(file.with_suffix(".json"), {"values": {"data": "MNIST"}})
-    monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / "reference" / f"{wanted}.csv")
-    monkeypatch.setattr(
-        sys,
-        "argv",
-        ["resaudit", "compare", "figures=[demystifying_resnet/fig04]", f"paths.figures={tmp_path / 'drawn'}"],
-    )
+    _, fresh = drawn_in(tmp_path)
+    words = ["resaudit", "compare", "figures=[demystifying_resnet/fig04]", f"paths.figures={tmp_path}"]
+    monkeypatch.setattr(sys, "argv", words)
+    assert cli.main() == 0
+    assert capsys.readouterr().out == f"{FIG04}: agrees with the reference\n"
+    table = read_csv(fresh)
+    table.loc[table["network"] == "xavier", "lambda_max"] *= 2
+    write_csv(fresh, table)
+    assert cli.main() == 1
+    assert f"{FIG04}: {fresh} is not the table that was drawn" in capsys.readouterr().out
+    change_record(fresh, sha256=sha256_of(fresh))
     assert cli.main() == 1
     said = capsys.readouterr()
     assert said.out.startswith(f"{FIG04}: lambda_max is beyond its tolerance in ")

@@ -91,9 +91,12 @@ def test_the_control_is_reduced_as_the_variants_are_and_nothing_else() -> None:
 
 
 def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:
-    full = f"{FIG04}.protocol.runs=4", f"{FIG04}.seed=7"
-    assert composed("fig04", "fig04.runs=4", "fig04.seed=7") == composed("fig04", *full)
-    assert composed("fig04", f"{FIG04}.runs=4") == composed("fig04", full[0])
+    fig07 = "figure.demystifying_resnet.fig07"
+    full = f"{fig07}.protocol.runs=4", f"{fig07}.seed=7"
+    assert composed("fig07", "fig07.runs=4", "fig07.seed=7") == composed("fig07", *full)
+    assert composed("fig07", f"{fig07}.runs=4") == composed("fig07", full[0])
+    with pytest.raises(ResauditError, match=r"'fig04\.runs=4': several papers have this figure; write "):
+        composed("fig04", "fig04.runs=4")
     asked = load(
         [
             "protocol.hessian_epochs=7",

@@ -18,7 +18,7 @@ def explained(figure: str, *overrides: str) -> list[str]:
     return list(explain.explain_figure(make_plan(config), load(["scale=paper"], only=[name]).figure[name], name))
 
 
-@pytest.mark.parametrize("figure", ["fig04_deep", "fig05", "theorem1"])
+@pytest.mark.parametrize("figure", ["fig04_deep", "fig06", "theorem1"])
 def test_a_figures_settings_are_overrides_that_change_nothing(figure: str) -> None:
     text = "\n".join(explained(figure)).split("settings at scale")[1].split("differs from")[0]
     lines = [line.strip() for line in text.replace("\n    ", " ").splitlines() if line.startswith(f"  {figure}.")]

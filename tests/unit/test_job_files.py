@@ -47,7 +47,7 @@ def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         write_job(job, EXECUTION, tmp_path)
     for key, job in jobs.items():
         assert read_job(tmp_path, key) == (job, EXECUTION)
-    kinds = {"fetch", "whiten", "train", "hessians", "theorem"}
+    kinds = {"fetch", "whiten", "train", "hessians", "theorem", "simulate", "proposition"}
     assert {job.kind for job in jobs.values()} == {file.name for file in (tmp_path / "plan").iterdir()} == kinds
 
 

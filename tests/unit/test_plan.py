@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.config.models import CONTROL
+from resaudit.config.models import CONFIGURED, CONTROL
 from resaudit.datasets.dataset import FILES, Dataset
 from resaudit.errors import ResauditError
 from resaudit.experiments.experiment import at
@@ -16,6 +16,7 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.theorem import Theorem
 from resaudit.jobs.train import Train
+from resaudit.jobs.vary import vary_job
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.network import Network
@@ -182,14 +183,12 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
     assert not under("not-centred") & control
 
 
-def test_what_a_variant_does_not_change_has_its_home_elsewhere() -> None:
-    plans = Plans.composed()
-    fig = "demystifying_resnet/{}".format
-    assert plans.home(CONTROL, fig("fig07")) is plans.base
-    assert plans.home("exactly-zero", fig("fig07")) is plans.base
-    assert plans.home("exactly-zero", fig("fig05")) is plans.under(CONTROL)
-    assert plans.home("exactly-zero", fig("fig04")) is plans.under("exactly-zero")
-    assert plans.home("tenth-of-best-rate", fig("fig03")) is plans.under("tenth-of-best-rate")
+def test_what_a_variant_does_not_change_is_the_same_drawing() -> None:
+    paper = "demystifying_resnet"
+    drawings = vary_job(Plans.composed(), paper, load(["scale=paper"])).drawings
+    fig04, fig07 = (f"{paper}/{figure}" for figure in ("fig04", "fig07"))
+    assert drawings["exactly-zero"][fig07] == drawings[CONFIGURED][fig07]
+    assert drawings["exactly-zero"][fig04] not in (drawings[CONFIGURED][fig04], drawings[CONTROL][fig04])
 
 
 def test_jobs_of_variants_are_found() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from resaudit.config.composition import load
 from tests.conftest import CHECKOUT, run_command, snakemake_command
 
 PROFILES = CHECKOUT / "workflow" / "profiles"
@@ -40,7 +41,7 @@ def test_slurms_bundles_drawings(tmp_path: Path) -> None:
     run = run_command(*command, cwd=tmp_path)
     said = run.stdout + run.stderr
     assert run.returncode == 0, said[-3000:]
-    assert len(re.findall(r"^\s*rule draw:$", said, re.MULTILINE)) == 12
+    assert len(re.findall(r"^\s*rule draw:$", said, re.MULTILINE)) == len(load().figure)
     assert re.findall(r"Group job (\w+) ", said) == ["drawings"]
 
 

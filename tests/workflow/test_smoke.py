@@ -24,6 +24,9 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.glob("figures/demystifying_resnet/*.csv"))}
 
 
+KINDS = ("whiten", "train", "hessians", "theorem", "simulate", "proposition", "draw", "report")
+
+
 def jobs(run: Completed) -> int:
     """How many jobs a dry run says are to be done."""
     total = re.search(r"^total\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE)
@@ -73,9 +76,9 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
 
 def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:
     results = list(smoked.glob("results/*/*/*.npz"))
-    # 2 of the data, 6 sweeps, 6 with ReLUs and 2 of 1-shortcut networks, 3 at the best rate, 6 initial spectra, 3 along
-    # training, 4 theorems.
-    assert len(results) == 32
+    # 2 of the data, 6 sweeps, 6 with ReLUs, 2 of 1-shortcut networks and 3 of deeper shortcuts, 3 at the best rate,
+    # 6 initial spectra, 3 along training, 4 theorems; of the second paper 13 simulations and Proposition 16.
+    assert len(results) == 49
     classes = []
     for result in results:
         assert (result.parent / "settings.json").is_file()
@@ -147,7 +150,7 @@ def test_every_job_bounds_its_threads(mnist_config: Config, tmp_path: Path) -> N
     commands = re.findall(r" -m resaudit (\w+ \S+) (.*)$", run.stdout + run.stderr, re.MULTILINE)
     bounded = {job.split("/")[0] for job, arguments in commands if re.search("--threads [12]", arguments)}
     unbounded = {job.split("/")[0] for job, arguments in commands if "--threads " not in arguments}
-    assert bounded == {f"run {kind}" for kind in ("whiten", "train", "hessians", "theorem", "draw", "report")}
+    assert bounded == {f"run {kind}" for kind in KINDS}
     assert unbounded <= {"run fetch"}
 
 

@@ -74,7 +74,7 @@ def kind_named(kind: str) -> type[Any]:
     try:
         content = vars(importlib.import_module(module)).values()
     except ModuleNotFoundError as error:
-        if error.name != module:
+        if not f"{module}.".startswith(f"{error.name}."):
             raise
         raise ResauditError(f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs") from None
     return next(c for c in content if isinstance(c, type) and issubclass(c, Job) and c.__dict__.get("kind") == kind)
