@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import CHECKOUT, Completed, run_command
-from tests.workflow.test_reruns import SHOWN, copied_checkout, planned, rules_in, snakemake
+from tests.workflow.test_reruns import SHOWN, copied_checkout, finished_checkout, planned, rules_in, snakemake
 
 PAPER = "demystifying_resnet"
 FEW = ("figures=[theorem2]",)
@@ -21,7 +21,7 @@ COPIED = SHOWN - {"draw"}
 @pytest.fixture
 def checkout(smoked: Path, tmp_path: Path) -> Path:
     """A copy of the checkout with the finished smoke run in it."""
-    return copied_checkout(smoked, tmp_path / "checkout")
+    return finished_checkout(smoked, tmp_path / "checkout")
 
 
 def a_clone(folder: Path) -> Path:

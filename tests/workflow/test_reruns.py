@@ -36,10 +36,17 @@ def copied_checkout(finished: Path, folder: Path) -> Path:
     return folder
 
 
+def finished_checkout(finished: Path, folder: Path) -> Path:
+    """A copy of the checkout with a finished run, whose page knows that the committed matrix lies elsewhere now."""
+    copied_checkout(finished, folder)
+    assert rules_in(snakemake(folder)) <= {"report", "all"}
+    return folder
+
+
 @pytest.fixture(scope="module")
 def checkout(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout with the finished smoke run in it."""
-    return copied_checkout(smoked, tmp_path_factory.mktemp("copied") / "checkout")
+    return finished_checkout(smoked, tmp_path_factory.mktemp("copied") / "checkout")
 
 
 @contextmanager
