@@ -1,5 +1,4 @@
 # The configuration, composed and validated before any job starts, and functions shared by the rules.
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -130,7 +129,9 @@ def matrices(_wildcards):
 
 def matrices_kept():
     """The committed matrices, which the page shows where there is no other."""
-    references = Path(os.path.relpath(config_folder().parent / "figures" / "reference"))
+    references = config_folder().parent / "figures" / "reference"
+    if references.is_relative_to(Path.cwd()):
+        references = references.relative_to(Path.cwd())  # a checkout may be moved
     return as_they_are(references / paper / "robustness.json" for paper in PLAN.config.claims)
 
 
