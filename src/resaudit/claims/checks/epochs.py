@@ -32,14 +32,8 @@ class EarlyFall(Check, name="early_fall"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Mean over runs of the fall from epoch 0, absolute or relative to the whole fall."""
-        what = self.column.replace("_", " ")
         epoch = epoch_at(table, self.within)
-        of_whole = "as a share of its whole fall" if self.of_whole else ""
-        measured = Measured(
-            f"fall of the {what} of {self.network} by epoch {epoch} {of_whole}".rstrip(),
-            "share" if self.of_whole else f"difference of the {what}",
-            arithmetic=True,
-        )
+        measured = _measured_fall(self, f"by epoch {epoch}")
         falls = []
         for rows in _of_network(table, self.network, self.column):
             curves = _curves(rows, self.column)
@@ -73,14 +67,8 @@ class FallByLoss(Check, name="fall_by_loss"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Mean over runs of the fall, absolute or relative to the whole fall."""
-        what = self.column.replace("_", " ")
         where = f"first {100 * self.within:g} % of the loss's fall"
-        of_whole = "as a share of its whole fall" if self.of_whole else ""
-        measured = Measured(
-            f"fall of the {what} of {self.network} in the {where} {of_whole}".rstrip(),
-            "share" if self.of_whole else f"difference of the {what}",
-            arithmetic=True,
-        )
+        measured = _measured_fall(self, f"in the {where}")
         falls = [
             np.array([self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")])
             for rows in _of_network(table, self.network, self.column)
@@ -99,6 +87,14 @@ class FallByLoss(Check, name="fall_by_loss"):
         if not self.of_whole:
             return float(fall)
         return float(fall / whole) if whole > 0 else np.nan
+
+
+def _measured_fall(check: EarlyFall | FallByLoss, when: str) -> Measured:
+    what = check.column.replace("_", " ")
+    meaning = f"fall of the {what} of {check.network} {when}"
+    if check.of_whole:
+        return Measured(f"{meaning} as a share of its whole fall", "share", arithmetic=True)
+    return Measured(meaning, f"difference of the {what}", arithmetic=True)
 
 
 class PeakAtDrop(Check, name="peak_at_drop"):

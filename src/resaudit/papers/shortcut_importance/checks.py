@@ -7,8 +7,8 @@ import pandas as pd
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import take
+from resaudit.papers.shortcut_importance.trajectories import FOLLOWED
 
-FOLLOWED = "trajectory"
 MEANINGS = {
     "turn": ("share of the filter's whole turn that happens in stage I", "share"),
     "projection": ("a.a*/||a*||^2 at the end of stage I", "projection"),

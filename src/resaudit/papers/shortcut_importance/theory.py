@@ -12,10 +12,8 @@ from matplotlib.figure import Figure
 from resaudit.experiments.experiment import Coordinates
 from resaudit.jobs.proposition import Proposition
 from resaudit.papers.shortcut_importance.rates import LOOKS
-from resaudit.papers.shortcut_importance.trajectories import trajectories
+from resaudit.papers.shortcut_importance.trajectories import FOLLOWED, trajectories
 from resaudit.papers.style import panels, print_rows
-
-FOLLOWED = "trajectory"
 
 
 def table(found: Mapping[Coordinates, Any]) -> pd.DataFrame:

@@ -9,6 +9,9 @@ from resaudit.experiments.experiment import Coordinates
 from resaudit.jobs.simulate import Simulate, Simulated
 from resaudit.two_layer.reduced import distance, loss, projection
 
+FOLLOWED = "trajectory"
+"""The property of the rows of figure ``theory`` that hold trajectories."""
+
 
 def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
     """One row a run and step that was kept.
