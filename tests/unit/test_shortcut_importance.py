@@ -9,13 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from scipy.stats import binomtest
 
 from resaudit.config.composition import load
 from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
 from resaudit.papers.drawing import figure_module
-from resaudit.papers.shortcut_importance.rates import exact_interval
 from resaudit.papers.shortcut_importance.table1 import latex, printed
 from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution, Work
@@ -110,10 +108,3 @@ def test_every_check_of_the_theory_is_within_its_bound(monkeypatch: pytest.Monke
     checks = table_of("theory", monkeypatch).query("property != 'trajectory'")
     assert checks["property"].nunique() == 8
     assert (checks["error"] < checks["tolerance"]).all()
-
-
-def test_intervals_are_scipys() -> None:
-    for successes, runs in ((0, 7), (7, 7), (3, 7), (3521, 5000)):
-        low, high = exact_interval([successes], runs)
-        expected = binomtest(successes, runs).proportion_ci(0.95, "exact")
-        assert [low[0], high[0]] == pytest.approx([expected.low, expected.high], abs=1e-12)

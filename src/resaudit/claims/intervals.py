@@ -10,7 +10,6 @@ from functools import cache
 
 import numpy as np
 from scipy.special import stdtrit
-from scipy.stats import binomtest
 
 TRIALS = 10_000
 MANY = 100
@@ -99,18 +98,20 @@ def share_interval(counted: tuple[tuple[int, int], ...], level: float) -> tuple[
     [0.0524, 0.3339]
     """
     if len(counted) == 1:
-        exact = binomtest(*counted[0]).proportion_ci(level, "exact")
-        return float(exact.low), float(exact.high)
-    (one, first), (other, second) = ((found / runs, _wilson(found, runs, level)) for found, runs in counted)
+        return _of_share(*counted[0], level, "exact")
+    (one, first), (other, second) = ((found / runs, _of_share(found, runs, level, "wilson")) for found, runs in counted)
     return (
         float(one - other - np.hypot(one - first[0], second[1] - other)),
         float(one - other + np.hypot(first[1] - one, other - second[0])),
     )
 
 
-def _wilson(found: int, runs: int, level: float) -> tuple[float, float]:
-    score = binomtest(found, runs).proportion_ci(level, "wilson")
-    return float(score.low), float(score.high)
+def _of_share(found: int, runs: int, level: float, method: str) -> tuple[float, float]:
+    # Half a second to load, which planning need not wait for.
+    from scipy.stats import binomtest
+
+    share = binomtest(found, runs).proportion_ci(level, method)
+    return float(share.low), float(share.high)
 
 
 @cache

@@ -273,14 +273,3 @@ class Config(Run):
         """The data sets of the figures to draw."""
         found = [figure.dataset for figure in self.chosen_figures().values() if figure.dataset]
         return list({dataset.name: dataset for dataset in found}.values())
-
-    def resolve_figure(self, wanted: str) -> str:
-        """The ``paper/figure`` that a short or full name matches.
-
-        Raises:
-            ResauditError: none matches, or several papers have one.
-        """
-        matches = self.named(wanted)
-        if len(matches) > 1:
-            raise ResauditError(f"ambiguous figure {wanted!r}; known: {', '.join(matches)}")
-        return matches[0]

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.special import betaincinv
+from scipy.stats import binomtest
 
 LOOKS: dict[str, dict[str, Any]] = {
     "resnet-warm-up": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},
@@ -13,17 +13,15 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def exact_interval(successes: Any, runs: Any, level: float = 0.95) -> tuple[np.ndarray, np.ndarray]:
-    """Clopper and Pearson's interval (1934) of a binomial rate.
+def exact_interval(successes: pd.Series, runs: pd.Series, level: float = 0.95) -> np.ndarray:
+    """Clopper and Pearson's interval (1934) of binomial rates, shape (rates, 2); NaN where there is no rate.
 
-    >>> low, high = exact_interval([0, 5, 10], 10)
-    >>> low.round(3).tolist(), high.round(3).tolist()
-    ([0.0, 0.187, 0.692], [0.308, 0.813, 1.0])
+    >>> exact_interval(pd.Series([0, 5, np.nan]), pd.Series([10, 10, 10])).round(3).tolist()
+    [[0.0, 0.308], [0.187, 0.813], [nan, nan]]
     """
-    found, tail = np.asarray(successes, float), (1 - level) / 2
-    failures = np.asarray(runs, float) - found
-    low = np.where(found > 0, betaincinv(np.maximum(found, 1), failures + 1, tail), 0.0)
-    return low, np.where(failures > 0, betaincinv(found + 1, np.maximum(failures, 1), 1 - tail), 1.0)
+    counts = zip(successes, runs, strict=True)
+    exact = [binomtest(int(k), int(n)).proportion_ci(level, "exact") if k == k else (np.nan,) * 2 for k, n in counts]
+    return np.array(exact)
 
 
 def rates_table(counts: pd.DataFrame) -> pd.DataFrame:
@@ -33,8 +31,8 @@ def rates_table(counts: pd.DataFrame) -> pd.DataFrame:
     published_low, published_high.
     """
     table = counts.assign(rate=counts["successes"] / counts["runs"])
-    table["low"], table["high"] = exact_interval(table["successes"], table["runs"])
+    table[["low", "high"]] = exact_interval(table["successes"], table["runs"])
     runs = table.pop("published_runs")
-    published = table.pop("published")
-    low, high = exact_interval((published * runs).round(), runs)
-    return table.assign(published=published, published_runs=runs, published_low=low, published_high=high)
+    table = table.assign(published=table.pop("published"), published_runs=runs)
+    table[["published_low", "published_high"]] = exact_interval((table["published"] * runs).round(), runs)
+    return table
