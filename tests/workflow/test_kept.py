@@ -80,4 +80,6 @@ def test_figures_alone_are_enough_to_read(checkout: Path, tmp_path: Path) -> Non
     shutil.copytree(checkout / "figures", home / "figures")
     run = resaudit(home, "audit", "scale=smoke")
     assert (run.returncode, run.stderr) == (0, "")
-    assert resaudit(home, "audit", "--markdown", "scale=smoke").stdout.startswith("**Demystifying ResNet**")
+    assert resaudit(home, "audit", "--markdown", "scale=smoke").stdout.startswith(
+        "<details><summary><b>Demystifying ResNet</b>"
+    )

@@ -97,18 +97,19 @@ def _numbers(check: Json) -> tuple[str, str]:
 
 
 def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts as a Markdown table for each paper, for the README."""
+    """The verdicts as a Markdown table for each paper, folded under its counts, for the README."""
     for paper in audit["papers"]:
         of_paper = [claim for claim in claims if claim["id"].split("/")[0] == paper["id"]]
         if of_paper:
-            yield f"**{paper['title']}**"
-            yield f"({paper['short']}; arXiv {paper['arxiv']})."
-            yield f"At scale {audit['scale']}: {_counts(of_paper)}."
+            source = f"{paper['short']}; arXiv {paper['arxiv']}"
+            yield f"<details><summary><b>{paper['title']}</b> ({source})<br>"
+            yield f"At scale {audit['scale']}: {_counts(of_paper)}.</summary>"
             yield ""
             yield "| claim | verdict | comparisons that meet our threshold |"
             yield "|---|---|---|"
             yield from map(_row_of_markdown, of_paper)
             yield ""
+            yield "</details>"
 
 
 def _row_of_markdown(claim: Json) -> str:
