@@ -186,6 +186,7 @@ def test_disagreement_is_said_and_fails(
     said = capsys.readouterr()
     assert said.out.startswith(f"{FIG04}: lambda_max is beyond its tolerance in ")
     assert " rows, all of network xavier, furthest at network xavier, depth " in said.out
+    assert "; judged by it: depth-invariant-condition, plain-condition-explodes, " in said.out
     assert f"1 of 1 figures do not agree: {FIG04}" in said.err
 
 

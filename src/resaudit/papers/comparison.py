@@ -32,7 +32,7 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]
         try:
             if reference.is_file():
                 failures, notes = _compared(_drawn(plan, name), reference, part.figure)
-                notes = ([] if failures else ["agrees with the reference"]) + notes
+                notes.insert(0, _judged_by(name, plan) if failures else "agrees with the reference")
             else:
                 notes = ["no reference to compare with yet; resaudit reference makes one"]
         except ResauditError as error:
@@ -53,6 +53,12 @@ def _compared(fresh: Drawn, reference: Path, figure: Figure) -> tuple[list[str],
     with errors_naming(f"table of {fresh.name}, compared with its reference"):
         tables = fresh.table, read_csv(reference)
         return others or list(disagreements(*tables, figure)), other_choices(*tables)
+
+
+def _judged_by(name: str, plan: Plan) -> str:
+    paper, figure = name.split("/")
+    claims = [key for key, claim in plan.config.claims_of(paper).items() if claim.evidence == figure]
+    return f"judged by it: {', '.join(claims) or 'no claim'}"
 
 
 def _drawn(plan: Plan, name: str) -> Drawn:
