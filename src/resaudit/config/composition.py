@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -319,26 +319,28 @@ def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Dic
 
 def _composed_once(folder: Path, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
     """The same, to be read only."""
-    state = tuple((str(file), file.stat().st_mtime_ns) for file in _files(folder, figure))
-    return _compose_once(folder, figure, choices, state)
+    files = [file for part in ("", "dataset", "scale") for file in sorted((folder / part).glob("*.yaml"))]
+    if figure:
+        of_paper = sorted((folder / "paper" / figure.split("/")[0]).glob("*.yaml"))
+        files += [file for file in of_paper if file.stem != "claims"]
+    content = tuple((str(file.relative_to(folder)), file.read_bytes()) for file in files)
+    return _compose_once(_Files(folder, content), figure, choices)
 
 
-def _files(folder: Path, figure: str | None) -> list[Path]:
-    of_paper = sorted((folder / "paper" / figure.split("/")[0]).glob("*.yaml")) if figure else []
-    return [
-        folder / "config.yaml",
-        *sorted(folder.glob("dataset/*.yaml")),
-        *sorted(folder.glob("scale/*.yaml")),
-        *of_paper,
-    ]
+@dataclass(frozen=True)
+class _Files:
+    """What a figure is composed from; a copy of the folder composes alike."""
+
+    folder: Path = field(compare=False)
+    content: tuple[tuple[str, bytes], ...]
 
 
 # Variants compose the same files many times.
 @lru_cache(maxsize=256)
-def _compose_once(folder: Path, figure: str | None, choices: tuple[str, ...], _state: Any) -> DictConfig:
+def _compose_once(files: _Files, figure: str | None, choices: tuple[str, ...]) -> DictConfig:
     paper, _, name = (figure or "").partition("/")
     mount = [f"+paper/{paper}@figure={name}"] if figure else []
-    with initialize_config_dir(str(folder), version_base="1.3"):
+    with initialize_config_dir(str(files.folder), version_base="1.3"):
         composed = compose("config", [*mount, *choices])
     OmegaConf.set_struct(composed, False)
     return composed
