@@ -48,7 +48,7 @@ def excess(point: Point) -> float:
 
 
 def log_bound(depth: int, radius: float, smallest: float) -> float:
-    """log of 4 l (1 - tau)^(2(l - 1)) sigma_min(Sigma), the factor of eq. 2.3; (1 - tau)^(2l) can underflow."""
+    """Logarithm of 4 l (1 - tau)^(2(l - 1)) sigma_min(Sigma), of eq. 2.3; (1 - tau)^(2l) can underflow."""
     return float(np.log(4 * depth * smallest) + 2 * (depth - 1) * np.log1p(-radius))
 
 
@@ -72,7 +72,7 @@ def gradient_tolerance(point: Point) -> float:
 
 
 def ratio_rounding(point: Point) -> float:
-    """What rounding allows of the logarithm of the ratio: both sides are squares, of the gradient and of the distance."""
+    """What rounding allows of the logarithm of the ratio: both sides are squares, of gradient and distance."""
     stack, target, sigma = point
     of_gradient = gradient_tolerance(point) / np.linalg.norm(gradient(point))
     whole = np.prod(1 + np.linalg.norm(stack, 2, axis=(1, 2))) + np.linalg.norm(target, 2)

@@ -141,7 +141,7 @@ def product_of(factors: Sequence[tuple[np.ndarray, int]]) -> np.ndarray:
 
 
 def largest_norm(factors: Sequence[tuple[np.ndarray, int]]) -> float:
-    """max |A_i|_2 over the factors I + A_i that occur."""
+    """Largest |A_i|_2 over the factors I + A_i that occur."""
     stacked = np.stack([factor for factor, _ in factors])
     return float(np.linalg.norm(stacked - np.eye(stacked.shape[-1]), 2, axis=(1, 2)).max())
 

@@ -1,4 +1,4 @@
-"""What is measured of linear residual networks, and at which sizes. Imports only NumPy, so that tables need no torch."""
+"""Measurements of linear residual networks, and their sizes. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
 

@@ -1,4 +1,4 @@
-"""How small the largest norm of factors I + A_i of R can be: a bound from below, and the smallest that a search finds."""
+"""How small the largest norm of factors I + A_i of R can be: a bound from below, and the smallest found."""
 
 from collections.abc import Sequence
 

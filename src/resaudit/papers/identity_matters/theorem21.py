@@ -22,7 +22,7 @@ POSITIVE = "positive: proof's norm over 3 gamma/l"
 DEEP = 64
 """Layers from which the exponent is fitted: with fewer, whole p and q are coarse."""
 LOOKS = {
-    "proof": {"color": "#D55E00", "marker": "^", "label": "proof's factors"},
+    "proof": {"color": "#D55E00", "marker": "^", "markersize": 6, "label": "proof's factors"},
     "polar": {"color": "#0072B2", "marker": "o", "label": "polar path (ours)"},
     "search": {"color": "#009E73", "marker": "D", "label": "search"},
 }
@@ -79,10 +79,14 @@ def _print_statements(axes: Axes, table: pd.DataFrame) -> None:
     for name in (PRODUCT, BUILT, WHOLE, AS_PRINTED, POSITIVE):
         part = table[table["property"] == name]
         worst = (part["error"] / part["tolerance"] if name == PRODUCT else part["value"]).max()
-        rows.append(
-            (name.replace(" over ", " ≤ ").replace("pi", "π").replace("gamma", "γ"), f"{len(part)}", f"{worst:.2g}")
-        )
+        rows.append((_in_print(name), f"{len(part)}", f"{worst:.3g}"))
     print_rows(axes, rows, (0.0, 0.82, 1.0))
+
+
+def _in_print(name: str) -> str:
+    for word, sign in ((" over ", " ≤ "), ("4 pi", "4π"), ("pi", "π"), ("3 gamma", "3γ"), ("/l", "/ℓ")):
+        name = name.replace(word, sign)
+    return name
 
 
 def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
@@ -93,7 +97,7 @@ def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
     for method, look in LOOKS.items():
         part = first[first["method"] == method]
         if len(part):
-            axes.plot(part["depth"], part["value"], "-" if method != "search" else "", markersize=3.5, **look)
+            axes.plot(part["depth"], part["value"], "-" if method != "search" else "", **look)
     axes.set_xscale("log")
     axes.set_yscale("log")
     low = float(bounds["least"].min()) / 2

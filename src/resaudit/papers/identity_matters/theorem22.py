@@ -67,7 +67,7 @@ def table(found: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
     ]
     every = pd.concat(rows, ignore_index=True)
     filled = every.fillna({"target": "any", "width": -1, "radius": -1, "start": -1, "epoch": -1})
-    return filled[[*columns, "largest", "excess"]]
+    return filled[[*keys, "value", "error", "tolerance", "largest", "excess"]]
 
 
 def _inequality(part: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -138,13 +138,15 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def _print_statements(axes: Axes, table: pd.DataFrame) -> None:
-    rows = [("statement", "cases", "worst", "rounding allows")]
+    rows = [("statement", "cases", "worst case", "rounding allows")]
     for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
         part = table[table["property"] == name]
-        worst = part.loc[part["value"].idxmax() if name == AUTOGRAD else part["value"].idxmin()]
-        seen = worst["value"] if name == AUTOGRAD else np.exp(worst["value"])
-        rows.append((name, f"{len(part)}", f"{seen:.3g}", f"{worst['tolerance']:.1g}" if name != HALF else ""))
-    print_rows(axes, rows, (0.0, 0.62, 0.8, 1.0))
+        differs = name == AUTOGRAD
+        worst = part.loc[part["value"].idxmax() if differs else part["value"].idxmin()]
+        seen = f"difference {worst['value']:.1g}" if differs else f"ratio {np.exp(worst['value']):.4g}"
+        rounding = "" if name == HALF else f"{worst['tolerance']:.1g}"
+        rows.append((name.replace("l - 1", "ℓ − 1"), f"{len(part)}", seen, rounding))
+    print_rows(axes, rows, (0.0, 0.6, 0.8, 1.0))
 
 
 def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
@@ -200,4 +202,4 @@ def _plot_ends(axes: Axes, table: pd.DataFrame) -> None:
     axes.set_xlabel("share of runs")
     axes.set_xlim(0, 1)
     axes.set_ylim(-0.6, len(shares) + 0.6)
-    axes.legend(loc="upper center", ncols=2, columnspacing=0.8, handlelength=1.0)
+    axes.legend(loc="upper center", ncols=2, columnspacing=0.6, handlelength=0.7, handletextpad=0.4)
