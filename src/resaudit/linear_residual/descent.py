@@ -83,7 +83,7 @@ def _start(depth: int, width: int, c: float, key: list[int]) -> np.ndarray:
 def _steepness(stacks: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """max(1, |P|_2, |R|_2)^2 of each run at its start, shape (runs,): the curvature of f/2 over l, in order."""
     norms = np.linalg.norm(product(stacks), 2, axis=(1, 2))
-    return np.asarray(np.maximum(norms, max(1.0, np.linalg.norm(goal, 2))) ** 2)
+    return np.asarray(np.maximum(norms, max(1.0, float(np.linalg.norm(goal, 2)))) ** 2)
 
 
 def _measured(stack: np.ndarray, target: np.ndarray, sigma: np.ndarray) -> tuple[float, float, float, float]:

@@ -27,7 +27,7 @@ def factored(family: str, sizes: Factorizations, seed: int, real: np.ndarray) ->
         real: the least-squares map of the data.
     """
     widths, draws = (sizes.widths, sizes.draws) if family != "mnist" else ((len(real),), 1)
-    rows = []
+    rows: list[Row] = []
     for width in widths:
         for draw in range(draws):
             given = augmented(target(family, width, draw, seed, sizes.condition, real))

@@ -36,7 +36,7 @@ def target(family: str, width: int, draw: int, seed: int, condition: float, real
         return np.asarray(left * spread(width, condition) @ right.T)
     gaussian = rng.standard_normal((width, width)) / np.sqrt(width)
     gaussian[0] *= np.sign(np.linalg.det(gaussian)) * (-1 if family == "negative" else 1)
-    return gaussian
+    return np.asarray(gaussian)
 
 
 def spread(width: int, condition: float) -> np.ndarray:

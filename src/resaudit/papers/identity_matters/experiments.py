@@ -129,7 +129,7 @@ class Theorem22(Experiment, name="theorem_2_2"):
         )  # fmt: skip
         of_data = self._runs(self.real_depths, self.real_epochs)
         of_random = self._runs(self.descent_depths, self.descent_epochs)
-        descents = {"mnist": of_data, **dict.fromkeys(self.targets, of_random)}
+        descents = {"mnist": of_data} | {str(name): of_random for name in self.targets}
         return {
             at(part="random"): Dominance(random, seed),
             at(part="search"): Dominance(search, seed),

@@ -2,6 +2,7 @@
 
 import dataclasses
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -21,7 +22,7 @@ AS_PRINTED = "proof's norm over (4 pi + 3 gamma)/l"
 POSITIVE = "positive: proof's norm over 3 gamma/l"
 DEEP = 64
 """Layers from which the exponent is fitted: with fewer, whole p and q are coarse."""
-LOOKS = {
+LOOKS: dict[str, dict[str, Any]] = {
     "proof": {"color": "#D55E00", "marker": "^", "markersize": 6, "label": "proof's factors"},
     "polar": {"color": "#0072B2", "marker": "o", "label": "polar path (ours)"},
     "search": {"color": "#009E73", "marker": "D", "label": "search"},

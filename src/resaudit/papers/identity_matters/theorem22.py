@@ -52,19 +52,7 @@ def table(found: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
             rows += _of_descents(each, at["target"], radius)
         else:
             rows += _of_points(each, at["part"])
-    columns = [
-        "property",
-        "target",
-        "width",
-        "depth",
-        "radius",
-        "start",
-        "draw",
-        "epoch",
-        "value",
-        "error",
-        "tolerance",
-    ]
+    keys = ["property", "target", "width", "depth", "radius", "start", "draw", "epoch"]
     every = pd.concat(rows, ignore_index=True)
     filled = every.fillna({"target": "any", "width": -1, "radius": -1, "start": -1, "epoch": -1})
     return filled[[*keys, "value", "error", "tolerance", "largest", "excess"]]
@@ -142,7 +130,7 @@ def _print_statements(axes: Axes, table: pd.DataFrame) -> None:
     for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
         part = table[table["property"] == name]
         differs = name == AUTOGRAD
-        worst = part.loc[part["value"].idxmax() if differs else part["value"].idxmin()]
+        worst = part.sort_values("value", ascending=not differs).iloc[0]
         seen = f"difference {worst['value']:.1g}" if differs else f"ratio {np.exp(worst['value']):.4g}"
         rounding = "" if name == HALF else f"{worst['tolerance']:.1g}"
         rows.append((name.replace("l - 1", "ℓ − 1"), f"{len(part)}", seen, rounding))
@@ -152,11 +140,14 @@ def _print_statements(axes: Axes, table: pd.DataFrame) -> None:
 def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
     radii = sorted(table.loc[table["property"] == RANDOM, "radius"].unique())
     for radius, colour, marker in zip(radii, ("#0072B2", "#009E73", "#D55E00"), "osD", strict=False):
-        for name, how in ((RANDOM, {"markerfacecolor": "none", "linestyle": ""}), (SEARCH, {"linestyle": "-"})):
+        looks: dict[str, dict[str, Any]] = {
+            RANDOM: {"markerfacecolor": "none", "linestyle": ""},
+            SEARCH: {"linestyle": "-", "label": f"τ = {radius:g}"},
+        }
+        for name, how in looks.items():
             part = table[(table["property"] == name) & (table["radius"] == radius)]
             least = part.groupby("depth")["value"].min() / np.log(10)
-            label = f"τ = {radius:g}" if name == SEARCH else None
-            axes.plot(least, color=colour, marker=marker, label=label, **how)
+            axes.plot(least, color=colour, marker=marker, **how)
     axes.axhline(0, color="0.2", linestyle=":", linewidth=1.0)
     axes.set_xscale("log", base=2)
     axes.set_xlabel(r"layers $\ell$")
