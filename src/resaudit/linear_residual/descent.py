@@ -36,7 +36,7 @@ def descended(target: str, runs: Runs, seed: int, real: Moments) -> Descended:
         row
         for depth in runs.depths
         for draw in range(runs.draws)
-        for row in _of_map(_map(target, runs, seed, draw, real), target, depth, draw, runs, seed, real)
+        for row in _of_map(map_of(target, runs, seed, draw, real), target, depth, draw, runs, seed, real)
     ]
     return Descended(*(np.array(column) for column in zip(*rows, strict=True)))
 
@@ -62,7 +62,7 @@ def _of_map(
             yield depth, c, draw, epoch, float(rates[run]), smallest, *_measured(snapshot[:, run], goal, sigma)
 
 
-def _map(target: str, runs: Runs, seed: int, draw: int, real: Moments) -> np.ndarray:
+def map_of(target: str, runs: Runs, seed: int, draw: int, real: Moments) -> np.ndarray:
     """R, shape (d, d), of one draw."""
     if target == "mnist":
         return real.optimal_map

@@ -37,21 +37,22 @@ def table(found: Mapping[Coordinates, Factored]) -> pd.DataFrame:
     """
     parts = [pd.DataFrame(dataclasses.asdict(each)).assign(target=dict(at)["target"]) for at, each in found.items()]
     every = pd.concat(parts, ignore_index=True)
-    proof, positive = every[every["method"] == "proof"], every["target"] == "positive"
+    positive = every["target"] == "positive"
+    proof, root = (every[(every["method"] == "proof") & chosen] for chosen in (~positive, positive))
     built = every[(every["method"] != "search") & ~positive].sort_values("norm")
     best = built.drop_duplicates(["target", "width", "draw", "depth"]).assign(method="any").sort_index()
     norms = _rows(every, NORM, every["norm"]).assign(paper=every["paper"], least=every["least"])
     rows = [
         _rows(every, PRODUCT, every["error"]),
         norms,
-        _rows(proof[proof["depth"] >= DEEP], PROOF_NORM, proof["norm"]),
+        *(_rows(part[part["depth"] >= DEEP], PROOF_NORM, part["norm"]) for part in (proof, root)),
         _rows(best, BUILT, best["norm"] / best["paper"]),
         *(
             _rows(part, name, part["norm"] / part[bound])
             for name, part, bound in (
-                (WHOLE, proof[~positive], "whole"),
-                (AS_PRINTED, proof[~positive], "paper"),
-                (POSITIVE, proof[positive], "paper"),
+                (WHOLE, proof, "whole"),
+                (AS_PRINTED, proof, "paper"),
+                (POSITIVE, root, "paper"),
             )
         ),
     ]
