@@ -15,6 +15,8 @@ from resaudit.training.linear import LinearObjective
 
 TARGETS = ("mnist", "positive definite", "positive determinant", "negative determinant")
 """Maps R: MNIST's least-squares map; random ones."""
+ARRIVED = 1e-12
+"""A run ends when its excess is this share of that at its start."""
 KNOWN = 0.1
 """A logarithm that rounding may change by more is not known."""
 Row = tuple[int, float, int, int, float, float, float, float, float, float]
@@ -52,14 +54,21 @@ def _of_map(
     sigma = real.xx if target == "mnist" else np.eye(len(goal))
     stacks = np.stack([_start(depth, len(goal), c, [seed, runs.starts.index(c), draw]) for c in starts], axis=1)
     rates = runs.rate / depth / _steepness(stacks, goal)
+    objective = LinearObjective(
+        Network(1, depth, len(goal)), torch.from_numpy(goal), torch.from_numpy(sigma), baseline_loss=0.0
+    )
     kept = np.unique(np.geomspace(1, runs.epochs + 1, runs.kept).round().astype(int)) - 1
-    network = Network(1, depth, len(goal))
-    objective = LinearObjective(network, torch.from_numpy(goal), torch.from_numpy(sigma), 0.0)
-    found = descend(objective, torch.from_numpy(stacks), torch.from_numpy(rates), runs.epochs, kept.tolist())
-    smallest = float(np.linalg.eigvalsh(sigma)[0])
-    for epoch, snapshot in zip(kept.tolist(), found.snapshots, strict=True):
-        for run, c in enumerate(starts):
-            yield depth, c, draw, epoch, float(rates[run]), smallest, *_measured(snapshot[:, run], goal, sigma)
+    smallest, first = float(np.linalg.eigvalsh(sigma)[0]), np.zeros(len(starts))
+    going = np.arange(len(starts))
+    for epoch, steps in zip(kept.tolist(), np.diff(kept, prepend=0).tolist(), strict=True):
+        if steps and len(going):
+            begun = torch.from_numpy(stacks[:, going])
+            stacks[:, going] = descend(objective, begun, torch.from_numpy(rates[going]), steps, (steps,)).snapshots[0]
+        for run in going:
+            seen = _measured(stacks[:, run], goal, sigma)
+            first[run] = first[run] or seen[1]
+            yield depth, starts[run], draw, epoch, float(rates[run]), smallest, *seen
+            going = going[going != run] if seen[1] <= ARRIVED * first[run] else going
 
 
 def map_of(target: str, runs: Runs, seed: int, draw: int, real: Moments) -> np.ndarray:

@@ -107,7 +107,7 @@ class Points:
 
 @dataclass(frozen=True)
 class Descended:
-    """Runs of gradient descent, seen at some of their steps, as columns of shape (rows,).
+    """Runs of gradient descent, seen at some of their steps until they arrive, as columns of shape (rows,).
 
     Attributes:
         depth: l.
@@ -146,7 +146,7 @@ class Runs:
         draws: runs for each of them.
         condition: of a random map R, with s_max s_min = 1.
         rate: learning rate of f/2, times l and the steepness at the start.
-        epochs: steps.
+        epochs: steps, unless a run arrives before.
         kept: number of steps that are measured.
     """
 
