@@ -23,9 +23,9 @@ POSITIVE = "positive: proof's norm over 3 gamma/l"
 DEEP = 64
 """Layers from which the exponent is fitted: with fewer, whole p and q are coarse."""
 LOOKS: dict[str, dict[str, Any]] = {
-    "proof": {"color": "#D55E00", "marker": "^", "markersize": 6, "label": "proof's factors"},
+    "proof": {"color": "#D55E00", "marker": "^", "markersize": 5, "label": "proof's factors"},
     "polar": {"color": "#0072B2", "marker": "o", "label": "polar path (ours)"},
-    "search": {"color": "#009E73", "marker": "D", "label": "search"},
+    "search": {"color": "#009E73", "marker": "D", "markersize": 3, "label": "search"},
 }
 
 
@@ -67,7 +67,7 @@ def _rows(part: pd.DataFrame, name: str, values: "pd.Series[float]") -> pd.DataF
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """a: statements. b: norms of one Gaussian map by depth. c: l times norm over the bound, by kind of map."""
+    """a: statements. b: norms of one Gaussian map by depth. c: norms over the bound, one map of each kind."""
     figure, (statements, curves, kinds) = panels("aaa;bbc", 4.2, height_ratios=[1, 1.9])
     _print_statements(statements, table)
     norms = table[table["property"] == NORM]
@@ -111,18 +111,20 @@ def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
 
 
 def _plot_kinds(axes: Axes, norms: pd.DataFrame) -> None:
-    """Means over maps at the most factors that each method was run with."""
+    """Each kind's map that was searched (else its first), at the most factors there."""
+    chosen = norms[norms["method"] == "search"] if "search" in set(norms["method"]) else norms
+    chosen = chosen[(chosen["draw"] == 0) & (chosen["depth"] == chosen["depth"].max())]
+    chosen = chosen.sort_values("width").drop_duplicates("target")[["target", "width", "draw", "depth"]]
+    rows = norms.merge(chosen)
     kinds = list(dict.fromkeys(norms["target"]))[::-1]
+    places = rows["target"].map(kinds.index)
+    axes.plot(rows["least"] / rows["paper"], places, "|", color="0.4", markersize=11, zorder=1)
     for method, look in LOOKS.items():
-        part = norms[norms["method"] == method]
-        part = part[part["depth"] == part["depth"].max()]
-        shares = (part["value"] / part["paper"]).groupby(part["target"]).mean()
-        axes.plot(shares.to_numpy(), [kinds.index(kind) for kind in shares.index], linestyle="", **look)
-    least = norms[norms["depth"] == norms["depth"].max()]
-    shares = (least["least"] / least["paper"]).groupby(least["target"]).mean()
-    axes.plot(shares.to_numpy(), [kinds.index(kind) for kind in shares.index], "|", color="0.4", markersize=8)
+        part = rows["method"] == method
+        axes.plot(rows.loc[part, "value"] / rows.loc[part, "paper"], places[part], linestyle="", **look)
+    axes.set_title(f"ℓ = {chosen['depth'].iloc[0]:g}")
     axes.axvline(1, color="0.2", linestyle=":", linewidth=1.0)
     axes.set_yticks(np.arange(len(kinds)), kinds)
-    axes.set_xlim(0, 1.1)
+    axes.set_xlim(0, 1.2)
     axes.set_ylim(-0.6, len(kinds) - 0.4)
     axes.set_xlabel("largest norm / paper's bound")

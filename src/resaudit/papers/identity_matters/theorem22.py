@@ -166,6 +166,10 @@ def _plot_descents(axes: Axes, steps: pd.DataFrame) -> None:
             axes.plot(1 + run["epoch"], share, color=colour, linestyle=line, linewidth=0.9, label=name)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    # Room for the legend under the curves.
+    axes.set_ylim(FLOOR * 1e-7, 5)
+    axes.set_yticks([1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10])
+    axes.set_yticks([], minor=True)
     axes.set_xlabel("1 + steps")
     axes.set_ylabel("excess / at the start")
     axes.set_title(f"from zero, ℓ = {depth:g}")
