@@ -112,7 +112,7 @@ def test_a_half_turn_by_hand() -> None:
 
 @pytest.mark.parametrize(
     ("depth", "gamma", "expected"),
-    [(5, 0.5, Split(1, 1)), (16, 0.0, Split(0, 4)), (17, 0.0, Split(1, 4)), (100, 5.0, Split(56, 11))],
+    [(5, 0.5, Split(1, 1)), (16, 1e-15, Split(0, 4)), (17, 0.0, Split(1, 4)), (100, 5.0, Split(56, 11))],
 )
 def test_whole_p_and_q_by_hand(depth: int, gamma: float, expected: Split) -> None:
     found = split(depth, gamma)

@@ -52,7 +52,7 @@ def split(depth: int, gamma: float) -> Split:
     """
     least = 0 if gamma < NO_STRETCH else 1
     splits = [Split(depth - 4 * q, q) for q in range(1, (depth - least) // 4 + 1)]
-    return min([s for s in splits if s.p >= gamma] or splits, key=lambda s: s.bound(gamma))
+    return min([s for s in splits if s.p >= gamma or not s.p] or splits, key=lambda s: s.bound(gamma))
 
 
 def factors_of(target: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]:
