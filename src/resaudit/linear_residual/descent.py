@@ -6,7 +6,7 @@ import numpy as np
 import torch
 
 from resaudit.datasets.moments import Moments
-from resaudit.linear_residual.dominance import excess, log_ratio, product, ratio_rounding
+from resaudit.linear_residual.dominance import excess, log_ratio, ratio_rounding
 from resaudit.linear_residual.measured import Descended, Runs
 from resaudit.linear_residual.targets import orthogonal, spread
 from resaudit.networks.network import Network
@@ -90,9 +90,22 @@ def _start(depth: int, width: int, c: float, key: list[int]) -> np.ndarray:
 
 
 def _steepness(stacks: np.ndarray, goal: np.ndarray) -> np.ndarray:
-    """max(1, |P|_2, |R|_2)^2 of each run at its start, shape (runs,): the curvature of f/2 over l, in order."""
-    norms = np.linalg.norm(product(stacks), 2, axis=(1, 2))
-    return np.asarray(np.maximum(norms, max(1.0, float(np.linalg.norm(goal, 2)))) ** 2)
+    """A bound on the curvature of f/2 over l, at the start and at the optimum, shape (runs,).
+
+    The Gauss-Newton part of the Hessian is at most the sum over i of |(I + A_l) ... (I + A_(i+1))|^2
+    |(I + A_(i-1)) ... (I + A_1)|^2, as |Sigma| = 1; where all layers are alike and P = R each term is less than |R|^2.
+    """
+    before, after = [np.eye(len(goal))], [np.eye(len(goal))]
+    for each in stacks[:-1]:
+        before.append(before[-1] + each @ before[-1])
+    for each in stacks[:0:-1]:
+        after.append(after[-1] + after[-1] @ each)
+    products = [
+        np.linalg.norm(a, 2, axis=(-2, -1)) * np.linalg.norm(b, 2, axis=(-2, -1))
+        for a, b in zip(after[::-1], before, strict=True)
+    ]
+    start = np.mean([np.broadcast_to(each, stacks.shape[1]) ** 2 for each in products], axis=0)
+    return np.asarray(np.maximum(start, max(1.0, float(np.linalg.norm(goal, 2))) ** 2))
 
 
 def _measured(stack: np.ndarray, target: np.ndarray, sigma: np.ndarray) -> tuple[float, float, float, float]:

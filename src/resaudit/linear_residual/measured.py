@@ -145,7 +145,7 @@ class Runs:
         starts: each c gives runs whose A_i all have spectral norm c/l, if that is below 1.
         draws: runs for each of them.
         condition: of a random map R, with s_max s_min = 1.
-        rate: learning rate of f/2, times l and the steepness at the start.
+        rate: learning rate of f/2 times its curvature at the start or the optimum.
         epochs: steps, unless a run arrives before.
         kept: number of steps that are measured.
     """

@@ -90,7 +90,7 @@ class Theorem22(Experiment, name="theorem_2_2"):
         descent_runs: runs of each start, each with its own map.
         descent_condition: of these maps.
         starts: each c starts runs with all A_i of spectral norm c/l; left out where that is not below 1.
-        rate: learning rate times l and the steepness at the start; a rate of 2 is unstable.
+        rate: learning rate times the curvature of f/2 at the start or the optimum; 2 is unstable.
         kept: number of steps that are measured.
         radius: tau of the domain in which a run must stay.
     """
