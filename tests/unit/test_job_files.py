@@ -48,6 +48,7 @@ def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
     for key, job in jobs.items():
         assert read_job(tmp_path, key) == (job, EXECUTION)
     kinds = {"fetch", "whiten", "train", "hessians", "theorem", "simulate", "proposition"}
+    kinds |= {"factorize", "dominance", "descents"}
     assert {job.kind for job in jobs.values()} == {file.name for file in (tmp_path / "plan").iterdir()} == kinds
 
 

@@ -77,8 +77,9 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
 def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:
     results = list(smoked.glob("results/*/*/*.npz"))
     # 2 of the data, 6 sweeps, 6 with ReLUs, 2 of 1-shortcut networks and 3 of deeper shortcuts, 3 at the best rate,
-    # 6 initial spectra, 3 along training, 4 theorems; of the second paper 13 simulations and Proposition 16.
-    assert len(results) == 49
+    # 6 initial spectra, 3 along training, 4 theorems; of the second paper 13 simulations and Proposition 16;
+    # of the third 7 kinds of maps, 2 sets of points and 4 kinds of descents.
+    assert len(results) == 49 + 13
     classes = []
     for result in results:
         assert (result.parent / "settings.json").is_file()

@@ -125,3 +125,66 @@ rule proposition:
         job=key_of("proposition"),
     shell:
         RUN
+
+
+rule factorize:
+    input:
+        inputs_of("factorize"),
+    output:
+        outputs_of("factorize"),
+    log:
+        LOGS / "factorize" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "factorize" / "{id}.tsv"
+    threads: threads_of("factorize")
+    resources:
+        mem_mb=mem_mb_of("factorize"),
+        runtime=runtime_of("factorize"),
+        gpu=gpus_of("factorize"),
+    params:
+        code=code("jobs.factorize"),
+        job=key_of("factorize"),
+    shell:
+        RUN
+
+
+rule dominance:
+    input:
+        inputs_of("dominance"),
+    output:
+        outputs_of("dominance"),
+    log:
+        LOGS / "dominance" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "dominance" / "{id}.tsv"
+    threads: threads_of("dominance")
+    resources:
+        mem_mb=mem_mb_of("dominance"),
+        runtime=runtime_of("dominance"),
+        gpu=gpus_of("dominance"),
+    params:
+        code=code("jobs.dominance"),
+        job=key_of("dominance"),
+    shell:
+        RUN
+
+
+rule descents:
+    input:
+        inputs_of("descents"),
+    output:
+        outputs_of("descents"),
+    log:
+        LOGS / "descents" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "descents" / "{id}.tsv"
+    threads: threads_of("descents")
+    resources:
+        mem_mb=mem_mb_of("descents"),
+        runtime=runtime_of("descents"),
+        gpu=gpus_of("descents"),
+    params:
+        code=code("jobs.descents"),
+        job=key_of("descents"),
+    shell:
+        RUN

@@ -1,0 +1,50 @@
+"""Eq. 2.3 of "Identity Matters in Deep Learning" at random points, or where a search tries to break it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.linear_residual.measured import Dominated, Points
+from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.store.results import read_result
+
+# Measured on the machine of benchmarks/RESULTS.md.
+SECONDS_PER_LAYER = 1.5e-4
+"""Of a point, or of a step of a search."""
+
+
+@dataclass(frozen=True)
+class Dominance(Job):
+    """Both sides of the inequality, and the gradient against automatic differentiation.
+
+    Attributes:
+        points: widths, depths, radii and draws.
+        seed: of all draws.
+    """
+
+    kind: ClassVar[str] = "dominance"
+    files: ClassVar[tuple[str, ...]] = ("dominated.npz",)
+
+    points: Points
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """Whether a search ran."""
+        return "searched" if self.points.iterations else "random"
+
+    def cost(self, execution: Execution) -> Cost:
+        """In proportion to layers and steps."""
+        points = self.points
+        layers = points.draws * len(points.widths) * len(points.radii) * sum(points.depths)
+        return Cost(SECONDS_TO_START + SECONDS_PER_LAYER * layers * (1 + points.iterations), MEGABYTES_TO_START)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Evaluate."""
+        from resaudit.linear_residual.dominance import dominated
+
+        return {"dominated.npz": dominated(self.points, self.seed)}
+
+    def read(self, results: Path) -> Dominated:
+        """The points; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        return read_result(self, results, "dominated.npz", Dominated)

@@ -1,0 +1,65 @@
+"""Maps R factored as in Theorem 2.1 of "Identity Matters in Deep Learning", and with the smallest norms found."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.jobs.whiten import Whiten
+from resaudit.linear_residual.measured import Factored, Factorizations
+from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.store.results import read_result
+
+# Measured on the machine of benchmarks/RESULTS.md.
+SECONDS_PER_FACTOR = 2e-5
+SECONDS_PER_STEP_AND_FACTOR = 1.2e-4
+"""Of a search, whose steps are those at all sharpnesses."""
+SEARCHES = 18
+"""Starts times sharpnesses."""
+
+
+@dataclass(frozen=True)
+class Factorize(Job):
+    """The maps of one kind.
+
+    Attributes:
+        data: whose least-squares map is one of the maps.
+        family: of :data:`resaudit.linear_residual.targets.FAMILIES`.
+        sizes: widths, depths and draws.
+        seed: of all draws.
+    """
+
+    kind: ClassVar[str] = "factorize"
+    files: ClassVar[tuple[str, ...]] = ("factored.npz",)
+
+    data: Whiten
+    family: str
+    sizes: Factorizations
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """The kind of maps."""
+        return self.family
+
+    def cost(self, execution: Execution) -> Cost:
+        """In proportion to factors, and to the steps of the searches."""
+        sizes = self.sizes
+        factors = 2 * sizes.draws * len(sizes.widths) * sum(sizes.depths)
+        searched = SEARCHES * sizes.iterations * len(sizes.searched_widths) * sum(sizes.searched_depths)
+        seconds = SECONDS_PER_FACTOR * factors + SECONDS_PER_STEP_AND_FACTOR * searched
+        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
+
+    def reads(self, results: Path) -> list[Path]:
+        """The moments."""
+        return self.data.written(results, "moments.npz")
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Factor; raises ResauditError as :meth:`resaudit.jobs.whiten.Whiten.moments`."""
+        from resaudit.linear_residual.factoring import factored
+
+        real = self.data.moments(work.results).optimal_map
+        return {"factored.npz": factored(self.family, self.sizes, self.seed, real)}
+
+    def read(self, results: Path) -> Factored:
+        """The factorizations; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        return read_result(self, results, "factored.npz", Factored)

@@ -1,0 +1,1 @@
+"""Linear residual networks of "Identity Matters in Deep Learning": small-norm factors and gradient dominance."""

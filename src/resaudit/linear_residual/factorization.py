@@ -1,0 +1,156 @@
+"""Theorem 2.1 of "Identity Matters in Deep Learning": R = (I + A_l) ... (I + A_1) with small factors, by its proof."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, pi
+
+import numpy as np
+from scipy.linalg import schur
+
+LEAST_DEPTH = 5
+"""4q + p = l with whole p and q of at least 1."""
+NO_STRETCH = 1e-12
+"""R with a smaller gamma is orthogonal to within rounding, and the proof's p is zero."""
+PER_FACTOR = 4
+"""Roundings in units of d^2 eps that one factor adds to the product: its own product with the others (1/2), the two
+products of S W S' (1), S's departure from orthogonality (1), and adding I (less than 1/2); the rest is reserve."""
+ONCE = 20
+"""Roundings in units of d^2 eps of two real Schur forms and one singular value decomposition."""
+
+
+@dataclass(frozen=True)
+class Split:
+    """Whole p and q with 4q + p = l: each of U and V' takes 2q factors, K takes p; none if K = I."""
+
+    p: int
+    q: int
+
+    def bound(self, gamma: float) -> float:
+        """The proof's bound on every norm, max(pi/q, 3 gamma/p)."""
+        return max(pi / self.q, 3 * gamma / self.p if self.p else 0.0)
+
+
+def gamma_of(target: np.ndarray) -> float:
+    """max(|log s_max|, |log s_min|) of R (d, d)."""
+    values = np.linalg.svd(target, compute_uv=False)
+    return float(np.abs(np.log(values[[0, -1]])).max())
+
+
+def least_depth(gamma: float) -> int:
+    """The least l with l >= 3 gamma for which whole p and q exist.
+
+    >>> least_depth(0.1), least_depth(4.0)
+    (5, 12)
+    """
+    return max(LEAST_DEPTH, ceil(3 * gamma))
+
+
+def split(depth: int, gamma: float) -> Split:
+    """The p and q of the least bound, with p >= gamma if there are any, as |e^x - 1| <= 3|x| needs |x| <= 1.
+
+    The proof's own p = 3 gamma l/(4 pi + 3 gamma) and q = pi l/(4 pi + 3 gamma) are not whole numbers.
+    """
+    least = 0 if gamma < NO_STRETCH else 1
+    splits = [Split(depth - 4 * q, q) for q in range(1, (depth - least) // 4 + 1)]
+    return min([s for s in splits if s.p >= gamma or not s.p] or splits, key=lambda s: s.bound(gamma))
+
+
+def factors_of(target: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]:
+    """The proof's factors I + A of R with det R > 0, each with its number of repetitions, from the left.
+
+    R = U K V' with det U = det V = 1. U = S D S' with rotations by angles theta and an even number of -1 on the
+    diagonal of D; q factors rotate by theta/q, q factors by pi/q in the planes of two -1. V' likewise; K^(1/p).
+    """
+    left, values, right = np.linalg.svd(target)
+    flip = np.sign(np.linalg.det(left))
+    left[:, -1] *= flip
+    right[-1] *= flip
+    stretched = [(np.diag(values ** (1 / parts.p)), parts.p)] if parts.p else []
+    turned = [[(factor, parts.q) for factor in _roots(each, parts.q)] for each in (left, right)]
+    return [*turned[0], *stretched, *turned[1]]
+
+
+def factors_of_positive(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]]:
+    """The proof's special case for a positive semidefinite R: R^(1/l), l times."""
+    values, basis = np.linalg.eigh(target)
+    return [((basis * values ** (1 / depth)) @ basis.T, depth)]
+
+
+def polar_factors(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]]:
+    """Ours: with R = Q P, the factors Q^(i/l) P^(1/l) Q^(-(i-1)/l) for i = l, ..., 1, whose product telescopes to Q P.
+
+    Each is Q^(1/l) times a positive matrix, so its norm is at most 2 sin(pi/(2l)) + e^(gamma/l) - 1, about
+    (pi + gamma)/l.
+    """
+    left, values, right = np.linalg.svd(target)
+    basis, turns, half = _angles(left @ right)
+    root = (right.T * values ** (1 / depth)) @ right
+    powers = [basis @ rotation((turns + half) * i / depth, len(basis)) @ basis.T for i in range(depth + 1)]
+    return [(powers[i] @ root @ powers[i - 1].T, 1) for i in range(depth, 0, -1)]
+
+
+def _roots(orthogonal: np.ndarray, q: int) -> list[np.ndarray]:
+    """Two matrices: of an orthogonal one with determinant 1, the q-th root of its rotations, and of its half turns."""
+    basis, turns, half = _angles(orthogonal)
+    return [basis @ rotation(angles / q, len(basis)) @ basis.T for angles in (turns, half)]
+
+
+def _angles(orthogonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """An orthogonal basis S, and the angles of rotations in the planes of its columns (0, 1), (2, 3), ...
+
+    Returns:
+        S (d, d), and two arrays of d // 2 angles: those of 2 x 2 blocks of the real Schur form, and pi for two -1.
+    """
+    form, basis = schur(orthogonal, output="real")
+    width = len(form)
+    starts = [i for i in range(width - 1) if form[i + 1, i] != 0]
+    single = [i for i in range(width) if i not in starts and i - 1 not in starts]
+    # Two -1 that end up side by side share a plane; the number of -1 is even as the determinant is 1.
+    single.sort(key=lambda i: form[i, i] > 0)
+    order = [column for i in starts for column in (i, i + 1)] + single
+    turns, half = np.zeros(width // 2), np.zeros(width // 2)
+    for plane, i in enumerate(starts):
+        turns[plane] = np.arctan2(form[i + 1, i] - form[i, i + 1], form[i, i] + form[i + 1, i + 1])
+    negative = sum(form[i, i] < 0 for i in single) // 2
+    half[len(starts) : len(starts) + negative] = pi
+    return basis[:, order], turns, half
+
+
+def rotation(angles: np.ndarray, width: int) -> np.ndarray:
+    """Rotations T(theta) in the planes of axes (0, 1), (2, 3), ...; an odd last axis stays. Shape (width, width).
+
+    >>> rotation(np.array([np.pi / 2]), 3).round(12).tolist()
+    [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
+    """
+    found = np.eye(width)
+    even = 2 * np.arange(len(angles))
+    found[even, even] = found[even + 1, even + 1] = np.cos(angles)
+    found[even + 1, even], found[even, even + 1] = np.sin(angles), -np.sin(angles)
+    return found
+
+
+def product_of(factors: Sequence[tuple[np.ndarray, int]]) -> np.ndarray:
+    """The product of I + A_i with A_i as stored, one factor after the other; shape (d, d)."""
+    identity = np.eye(len(factors[0][0]))
+    product = identity
+    for factor, times in factors:
+        stored = identity + (factor - identity)
+        for _ in range(times):
+            product = product @ stored
+    return product
+
+
+def largest_norm(factors: Sequence[tuple[np.ndarray, int]]) -> float:
+    """Largest |A_i|_2 over the factors I + A_i that occur."""
+    stacked = np.stack([factor for factor, _ in factors])
+    return float(np.linalg.norm(stacked - np.eye(stacked.shape[-1]), 2, axis=(1, 2)).max())
+
+
+def product_tolerance(target: np.ndarray, depth: int) -> float:
+    """What rounding allows of |product - R|_F.
+
+    A product of two computed d x d matrices is off by at most d eps/2 |A|_F |B|_F <= d^2 eps/2 |A|_2 |B|_2, and the
+    factors' spectral norms multiply to s_max(R), since the proof's are orthogonal but for K^(1/p).
+    """
+    width = len(target)
+    return float((PER_FACTOR * depth + ONCE) * width**2 * np.finfo(float).eps * np.linalg.norm(target, 2))
