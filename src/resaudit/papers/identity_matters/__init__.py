@@ -1,0 +1,1 @@
+"""Hardt and Ma, "Identity Matters in Deep Learning"."""
