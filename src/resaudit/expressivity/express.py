@@ -1,7 +1,7 @@
 """Cases of Theorem 3.2 computed: points, network, run, and what came out."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 import torch
@@ -60,8 +60,9 @@ def express(
     sizes = tuple(min(n, len(kept)) for n in nested)
     rhos = least_distances(on_sphere(images.pixels[: max(sizes)]), sizes) if sizes else np.empty(0)
     columns = [np.array(column) for column in zip(*rows, strict=True)]
-    traced = [np.concatenate(column) for column in zip(*traces, strict=True)]
-    return Expressed(*columns, *traced, np.array(sizes), rhos)
+    columns += [np.concatenate(column) for column in zip(*traces, strict=True)]
+    names = [field.name for field in fields(Expressed)]
+    return Expressed(**dict(zip(names, [*columns, np.array(sizes), rhos], strict=True)))
 
 
 def points_of(images: LabelledImages, case: Case, seed: int) -> tuple[np.ndarray, np.ndarray, float]:

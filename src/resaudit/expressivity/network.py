@@ -184,7 +184,7 @@ def moved_bound(network: Network) -> float:
     if gap <= error:
         return inf
     way = 1 + largest**0.5
-    return way * (2 * error / (gap - error) + 8 * torch.finfo(dtype).eps)
+    return float(way * (2 * error / (gap - error) + 8 * torch.finfo(dtype).eps))
 
 
 def output_bound(network: Network) -> float:

@@ -26,7 +26,7 @@ def distinct(images: np.ndarray) -> np.ndarray:
 def on_sphere(points: np.ndarray) -> np.ndarray:
     """Rows of shape (n, d) scaled to norm 1, float64."""
     points = np.asarray(points, dtype=float)
-    return points / np.linalg.norm(points, axis=1, keepdims=True)
+    return np.asarray(points / np.linalg.norm(points, axis=1, keepdims=True))
 
 
 def random_points(n: int, d: int, seed: int) -> np.ndarray:

@@ -5,6 +5,7 @@ block changes the shape, x is average-pooled and zero-padded, half of the new ch
 ones. Shortcut and padding are those of the code the paper starts from, tensorflow/models' resnet.
 """
 
+import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import avg_pool2d, conv2d, pad
@@ -91,4 +92,7 @@ def count_layers(plan: Architecture) -> LayerCounts:
         if isinstance(layer, Convolution):
             outputs, inputs, kernel, _ = layer.weight.shape
             rows.append((name, kernel, inputs, outputs, layer.stride, sum(p.numel() for p in layer.parameters())))
-    return LayerCounts.of(rows, trainable=sum(p.numel() for p in network.parameters()))
+    names, *numbers = zip(*rows, strict=True)
+    kernels, inputs_, outputs_, strides, weights = map(np.array, numbers)
+    trainable = np.array(sum(p.numel() for p in network.parameters()))
+    return LayerCounts(np.array(names), kernels, inputs_, outputs_, strides, weights, trainable)

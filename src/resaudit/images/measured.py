@@ -1,8 +1,6 @@
 """Architectures of convolutional networks, and counts of their weights. Imports only NumPy."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Self
 
 import numpy as np
 
@@ -51,8 +49,3 @@ class LayerCounts:
     stride: np.ndarray
     weights: np.ndarray
     trainable: np.ndarray
-
-    @classmethod
-    def of(cls, rows: Sequence[tuple[Any, ...]], trainable: int) -> Self:
-        """From rows of the other fields."""
-        return cls(*(np.array(column) for column in zip(*rows, strict=True)), np.array(trainable))

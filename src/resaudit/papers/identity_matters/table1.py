@@ -60,7 +60,7 @@ def plot(table: pd.DataFrame) -> Figure:
     rows: list[tuple[str, ...]] = []
     for network, own in table.groupby("network", sort=False):
         rows.append((f"network for {NAMES.get(str(network), network)}", "convolutions", "parameters"))
-        rows += _printed(own.set_index(["part", own["property"].str.removeprefix(f"{network}: ")])["value"])
+        rows += _printed(own.assign(property=own["property"].str.removeprefix(f"{network}: ")))
     figure, (axes,) = panels(height=0.17 * (len(rows) + 1))
     print_rows(axes, rows, (0.0, 0.72, 1.0))
     return figure
@@ -69,10 +69,10 @@ def plot(table: pd.DataFrame) -> Figure:
 NAMES = {CIFAR: "CIFAR", IMAGENET: "ImageNet"}
 
 
-def _printed(own: "pd.Series[float]") -> list[tuple[str, ...]]:
-    rows = []
-    for part in own.index.get_level_values(0).unique():
-        here = own[part]
+def _printed(own: pd.DataFrame) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for part, chosen in own.groupby("part", sort=False):
+        here = chosen.set_index("property")["value"]
         if "weights of a part" in here:
             count, weights = here["convolutions of a part"], here["weights of a part"]
             rows.append((f"{part} channels", f"{count:.0f}", f"{weights:,.0f}"))

@@ -30,16 +30,15 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     tolerance. ``wrong`` counts points, ``remaining`` too; ``moved error`` and ``disturbance`` are distances; ``output``
     has the largest error of a coordinate with its tolerance.
     """
-    rows: list[dict[str, Any]] = []
+    frames = []
     for part, (job, result) in found.items():
         if isinstance(job, Express):
-            rows += [NO_CASE | {"part": part} | row for row in _expressed(part, job, result)]
+            frame = pd.DataFrame([NO_CASE | row for row in _expressed(part, job, result)])
         else:
-            checks = pd.DataFrame(dataclasses.asdict(result)).to_dict("records")
-            rows += [
-                NO_CASE | {"part": part, "share": row.pop("margin"), "value": row["error"]} | row for row in checks
-            ]
-    return pd.DataFrame(rows)
+            frame = pd.DataFrame(NO_CASE | dataclasses.asdict(result)).rename(columns={"margin": "rho_prime"})
+            frame = frame.assign(share=frame.pop("rho_prime"), value=frame["error"])
+        frames.append(frame.assign(part=part))
+    return pd.concat(frames, ignore_index=True)
 
 
 def _expressed(part: str, job: Express, got: Expressed) -> list[dict[str, Any]]:
