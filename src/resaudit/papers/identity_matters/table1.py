@@ -11,7 +11,7 @@ from resaudit.images.measured import LayerCounts
 from resaudit.papers.style import panels, print_rows
 
 MILLION = 1e6
-CIFAR, IMAGENET = "cifar", "imagenet"
+NAMES = {"cifar": "CIFAR", "imagenet": "ImageNet"}
 
 
 def table(found: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.DataFrame:
@@ -57,16 +57,19 @@ def _shortcuts(counts: LayerCounts) -> int:
 
 def plot(table: pd.DataFrame) -> Figure:
     """A printed table: the parts of both networks, their totals, and what the paper says."""
-    rows: list[tuple[str, ...]] = []
-    for network, own in table.groupby("network", sort=False):
-        rows.append((f"network for {NAMES.get(str(network), network)}", "convolutions", "parameters"))
-        rows += _printed(own.assign(property=own["property"].str.removeprefix(f"{network}: ")))
+    rows = printed(table)
     figure, (axes,) = panels(height=0.17 * (len(rows) + 1))
     print_rows(axes, rows, (0.0, 0.72, 1.0))
     return figure
 
 
-NAMES = {CIFAR: "CIFAR", IMAGENET: "ImageNet"}
+def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
+    """The lines of the table: for each network a heading, its parts, its totals and the paper's numbers."""
+    rows: list[tuple[str, ...]] = []
+    for network, own in table.groupby("network", sort=False):
+        rows.append((f"network for {NAMES.get(str(network), network)}", "convolutions", "parameters"))
+        rows += _printed(own.assign(property=own["property"].str.removeprefix(f"{network}: ")))
+    return rows
 
 
 def _printed(own: pd.DataFrame) -> list[tuple[str, ...]]:
