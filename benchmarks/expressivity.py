@@ -7,8 +7,8 @@ Also the share of the machine's peak, which is measured in the same run as produ
 import sys
 
 import torch
-
 from benchmarks.common import by_turns, machine
+
 from resaudit.expressivity.measured import DOUBLE, SINGLE
 from resaudit.expressivity.network import ROWS, Network, run, run_plainly
 from resaudit.expressivity.points import random_labels, random_points, surrogates

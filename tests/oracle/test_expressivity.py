@@ -70,6 +70,7 @@ def test_labellings_and_parts_of_the_points_do_not_matter_to_each_other(
     rows: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(network, "ROWS", rows)
+    monkeypatch.setattr(network, "NUMBERS", 1)
     built, both = made(share=0.6), [labels(1), labels(2)]
     for together, alone in zip(run(built, both), both, strict=True):
         np.testing.assert_allclose(together.outputs, run_plainly(built, alone), atol=1e-11)

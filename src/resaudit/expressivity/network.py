@@ -17,8 +17,8 @@ ARRIVED = 0.25
 """A point this near its surrogate label q has arrived: the last block's threshold for it is <q, h> > 1/2."""
 LAST_THRESHOLD = 0.5
 """Of the last block: section 3 asks for <q_i, q_j> < 0.5."""
-ROWS = 2048
-"""Points that pass the layers together."""
+ROWS, NUMBERS = 2048, 2**17
+"""Points that pass the layers together: at least so many, and so many coordinates."""
 
 
 @dataclass(frozen=True)
@@ -91,8 +91,9 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Run]:
     n, classes = len(network.moved), len(network.surrogates)
     traces = [np.zeros((3, network.layers + 1)) for _ in labellings]
     outputs = [torch.empty((n, classes), dtype=network.moved.dtype) for _ in labellings]
-    for first in range(0, n, ROWS):
-        rows = slice(first, min(first + ROWS, n))
+    together = max(ROWS, NUMBERS // network.moved.shape[1])
+    for first in range(0, n, together):
+        rows = slice(first, min(first + together, n))
         for which, hidden in _pass_rows(network, labellings, rows, traces):
             outputs[which][rows] = network.output(hidden)
     return [Run(out, trace[0].astype(int), *trace[1:]) for out, trace in zip(outputs, traces, strict=True)]
@@ -125,7 +126,7 @@ def _advance(
     units = torch.relu(before[active] - network.threshold)
     after: list[_State] = []
     for which in who:
-        moved = hidden.clone()
+        moved = hidden.clone() if len(who) > 1 or hidden is watch[which].start else hidden
         moved[active] += units @ network.outgoing(layer, labellings[which])
         watch[which].moved(moved, active)
         after.append((moved, (which,)))
@@ -145,9 +146,9 @@ class _Watch:
         self.to_start[active] = (hidden[active] - self.start[active]).norm(dim=1)
 
     def write(self, trace: np.ndarray, layer: int) -> None:
-        done = self.turns <= layer
+        done = int((self.turns <= layer).sum())  # turns are sorted
         trace[0, layer] += int((~(self.to_target <= ARRIVED)).sum())
-        for row, distances in ((1, self.to_target[done]), (2, self.to_start[~done])):
+        for row, distances in ((1, self.to_target[:done]), (2, self.to_start[done:])):
             if len(distances):
                 trace[row, layer] = np.fmax(trace[row, layer], float(distances.nan_to_num(inf, inf).max()))
 

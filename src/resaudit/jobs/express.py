@@ -12,6 +12,8 @@ from resaudit.store.results import read_result
 
 # Measured on the machine of benchmarks/RESULTS.md: products on two threads, in double precision.
 OPERATIONS_PER_SECOND = 4e10
+LEAST_FOR_TWO_THREADS = 10_000_000
+"""Coordinates of all points."""
 SECONDS_PER_CASE = 1.0
 MEGABYTES_TO_EXPRESS = 1500.0
 BYTES_OF_POINTS = 40.0
@@ -47,7 +49,9 @@ class Express(Job):
         work = sum(_operations(case) for case in self.cases) + 800 * max(self.nested, default=0) ** 2
         largest = max(case.samples * max(case.width, 784) for case in self.cases)
         seconds = SECONDS_TO_START + SECONDS_PER_CASE * len(self.cases) + work / OPERATIONS_PER_SECOND
-        return Cost(seconds, MEGABYTES_TO_EXPRESS + BYTES_OF_POINTS * largest / 1e6, threads=2)
+        # Small products gain nothing from a second thread.
+        threads = 2 if max(case.samples * case.width for case in self.cases) > LEAST_FOR_TWO_THREADS else 1
+        return Cost(seconds, MEGABYTES_TO_EXPRESS + BYTES_OF_POINTS * largest / 1e6, threads)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and run.

@@ -56,20 +56,21 @@ def _shortcuts(counts: LayerCounts) -> int:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """A printed table: the parts of both networks, their totals, and what the paper says."""
-    rows = printed(table)
-    figure, (axes,) = panels(height=0.17 * (len(rows) + 1))
-    print_rows(axes, rows, (0.0, 0.72, 1.0))
+    """Printed tables, one a network: its parts, its totals, and what the paper says."""
+    blocks = printed(table)
+    figure, axes = panels("ab"[: len(blocks)], 0.17 * (max(map(len, blocks)) + 2))
+    for panel, rows in zip(axes, blocks, strict=True):
+        print_rows(panel, rows, (0.0, 0.72, 1.0))
     return figure
 
 
-def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
-    """The lines of the table: for each network a heading, its parts, its totals and the paper's numbers."""
-    rows: list[tuple[str, ...]] = []
+def printed(table: pd.DataFrame) -> list[list[tuple[str, ...]]]:
+    """For each network the lines of its table: a heading, its parts, its totals and the paper's numbers."""
+    blocks = []
     for network, own in table.groupby("network", sort=False):
-        rows.append((f"network for {NAMES.get(str(network), network)}", "convolutions", "parameters"))
-        rows += _printed(own.assign(property=own["property"].str.removeprefix(f"{network}: ")))
-    return rows
+        heading = (NAMES.get(str(network), str(network)), "convolutions", "parameters")
+        blocks.append([heading, *_printed(own.assign(property=own["property"].str.removeprefix(f"{network}: ")))])
+    return blocks
 
 
 def _printed(own: pd.DataFrame) -> list[tuple[str, ...]]:

@@ -137,15 +137,16 @@ def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.axhline(0.5, color="0.4", linewidth=0.8, linestyle=":")
+    axes.axvline(0.25, color="0.4", linewidth=0.8, linestyle=":")
     axes.set(xlabel=r"$\rho'/\rho$", ylabel="largest error of the output")
-    axes.legend(loc="upper right")
+    axes.legend(loc="lower left")
 
 
 def _plot_rho(axes: Axes, rho: pd.DataFrame) -> None:
     axes.plot(rho["samples"], rho["value"], color=BLACK, marker="o")
     axes.set_xscale("log")
     axes.set(xlabel="number of images $n$", ylabel=r"$\rho$: least $\|x_i-x_j\|^2$")
-    axes.set_ylim(0, None)
+    axes.set_ylim(0, 1.1 * rho["value"].max())
 
 
 def _print_numbers(axes: Axes, table: pd.DataFrame) -> None:
