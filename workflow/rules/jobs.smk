@@ -188,3 +188,66 @@ rule descents:
         job=key_of("descents"),
     shell:
         RUN
+
+
+rule express:
+    input:
+        inputs_of("express"),
+    output:
+        outputs_of("express"),
+    log:
+        LOGS / "express" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "express" / "{id}.tsv"
+    threads: threads_of("express")
+    resources:
+        mem_mb=mem_mb_of("express"),
+        runtime=runtime_of("express"),
+        gpu=gpus_of("express"),
+    params:
+        code=code("jobs.express"),
+        job=key_of("express"),
+    shell:
+        RUN
+
+
+rule lemma:
+    input:
+        inputs_of("lemma"),
+    output:
+        outputs_of("lemma"),
+    log:
+        LOGS / "lemma" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "lemma" / "{id}.tsv"
+    threads: threads_of("lemma")
+    resources:
+        mem_mb=mem_mb_of("lemma"),
+        runtime=runtime_of("lemma"),
+        gpu=gpus_of("lemma"),
+    params:
+        code=code("jobs.lemma"),
+        job=key_of("lemma"),
+    shell:
+        RUN
+
+
+rule count:
+    input:
+        inputs_of("count"),
+    output:
+        outputs_of("count"),
+    log:
+        LOGS / "count" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "count" / "{id}.tsv"
+    threads: threads_of("count")
+    resources:
+        mem_mb=mem_mb_of("count"),
+        runtime=runtime_of("count"),
+        gpu=gpus_of("count"),
+    params:
+        code=code("jobs.count"),
+        job=key_of("count"),
+    shell:
+        RUN

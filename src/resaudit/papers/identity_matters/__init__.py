@@ -1,1 +1,1 @@
-"""Identity Matters in Deep Learning (Hardt and Ma, arXiv 1611.04231)."""
+"""Hardt and Ma, "Identity Matters in Deep Learning"."""

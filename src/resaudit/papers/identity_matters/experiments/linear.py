@@ -1,4 +1,4 @@
-"""Experiments of "Identity Matters in Deep Learning"."""
+"""Linear residual networks: factors of a map, and the landscape of the loss."""
 
 from collections.abc import Mapping
 from pathlib import Path

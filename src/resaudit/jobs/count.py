@@ -1,0 +1,44 @@
+"""The convolutions of a network and their trainable weights, counted in the network itself."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.images.measured import Architecture, LayerCounts
+from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.store.results import read_result
+
+
+@dataclass(frozen=True)
+class Count(Job):
+    """One network.
+
+    Attributes:
+        network: its name.
+        architecture: from which it is built.
+    """
+
+    kind: ClassVar[str] = "count"
+    files: ClassVar[tuple[str, ...]] = ("counts.npz",)
+
+    network: str
+    architecture: Architecture
+
+    @property
+    def stem(self) -> str:
+        """The network."""
+        return self.network
+
+    def cost(self, execution: Execution) -> Cost:
+        """That of a start: the network has no memory."""
+        return Cost(SECONDS_TO_START, MEGABYTES_TO_START)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Build and count."""
+        from resaudit.images.all_convolutional import count_layers
+
+        return {"counts.npz": count_layers(self.architecture)}
+
+    def read(self, results: Path) -> LayerCounts:
+        """The counts; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        return read_result(self, results, "counts.npz", LayerCounts)

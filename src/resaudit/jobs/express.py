@@ -1,0 +1,93 @@
+"""Networks of Theorem 3.2 of "Identity Matters in Deep Learning", built for images and run on them."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.errors import ResauditError
+from resaudit.expressivity.measured import ORTHOGONAL, SINGLE, Case, Expressed
+from resaudit.jobs.fetch import Fetch
+from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.store.results import read_result
+
+# Measured on the machine of benchmarks/RESULTS.md: products on two threads, in double precision.
+OPERATIONS_PER_SECOND = 4e10
+LEAST_FOR_TWO_THREADS = 10_000_000
+"""Coordinates of all points."""
+SECONDS_PER_CASE = 1.0
+MEGABYTES_TO_EXPRESS = 1500.0
+BYTES_OF_POINTS = 40.0
+"""For each coordinate of a point: several copies in both precisions."""
+
+
+@dataclass(frozen=True)
+class Express(Job):
+    """Cases in turn, with the same images and seed.
+
+    Attributes:
+        data: raw images.
+        cases: networks.
+        nested: numbers of images whose least distance is measured.
+        seed: of all draws.
+    """
+
+    kind: ClassVar[str] = "express"
+    files: ClassVar[tuple[str, ...]] = ("expressed.npz",)
+
+    data: Fetch
+    cases: tuple[Case, ...]
+    nested: tuple[int, ...]
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """Data set, largest n and number of cases."""
+        return f"{self.data.dataset.name}-n{max(case.samples for case in self.cases)}-{len(self.cases)}cases"
+
+    def cost(self, execution: Execution) -> Cost:
+        """n^2 k products for each labelling, half of them shared, and for the least distance."""
+        work = sum(_operations(case) for case in self.cases) + 800 * max(self.nested, default=0) ** 2
+        largest = max(case.samples * max(case.width, 784) for case in self.cases)
+        seconds = SECONDS_TO_START + SECONDS_PER_CASE * len(self.cases) + work / OPERATIONS_PER_SECOND
+        # Small products gain nothing from a second thread.
+        threads = 2 if max(case.samples * case.width for case in self.cases) > LEAST_FOR_TWO_THREADS else 1
+        return Cost(seconds, MEGABYTES_TO_EXPRESS + BYTES_OF_POINTS * largest / 1e6, threads)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Build and run.
+
+        Raises:
+            ResauditError: raw files are missing or damaged, have too few images or pixels for a case, or a black image.
+        """
+        from resaudit.expressivity.express import LabelledImages, express
+        from resaudit.runtime.progress import with_progress
+
+        images, labels = self.data.training_set()
+        pixels = images.reshape(len(images), -1)
+        self._check(*pixels.shape)
+        if not pixels.any(axis=1).all():
+            raise ResauditError(f"{self.data.dataset.name} has an image without any light, which has no direction")
+        data = LabelledImages(pixels, labels, self.data.dataset.classes)
+        found = express(data, self.cases, self.nested, self.seed, lambda each: with_progress(each, f"{self.id} cases"))
+        return {"expressed.npz": found}
+
+    def _check(self, samples: int, pixels: int) -> None:
+        name = self.data.dataset.name
+        for asked in (*(case.samples for case in self.cases), *self.nested):
+            if asked > samples:
+                raise ResauditError(f"theorem32 asks for {asked} images; {name} has {samples}")
+        for case in self.cases:
+            if case.projection == ORTHOGONAL and case.width > pixels:
+                raise ResauditError(
+                    f"theorem32 has width {case.width} with an orthogonal projection; allowed: at most {pixels}, the "
+                    f"pixels of {name}"
+                )
+
+    def read(self, results: Path) -> Expressed:
+        """What came out; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        return read_result(self, results, "expressed.npz", Expressed)
+
+
+def _operations(case: Case) -> float:
+    labellings = (1 + len(case.labels)) / (2 if case.precision == SINGLE else 1)
+    return case.samples**2 * case.width * (labellings + 0.5)
