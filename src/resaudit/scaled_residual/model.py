@@ -42,12 +42,12 @@ PLAIN = Variances(middle=2.0)
 
 
 def scaling_factor(depth: int, power: float) -> float:
-    """tau = L^-power.
+    """The factor tau = L^-power.
 
     >>> scaling_factor(100, 0.5)
     0.1
     """
-    return float(depth) ** -power
+    return float(depth**-power)
 
 
 def draw(
