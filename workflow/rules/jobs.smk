@@ -125,3 +125,66 @@ rule proposition:
         job=key_of("proposition"),
     shell:
         RUN
+
+
+rule propagate:
+    input:
+        inputs_of("propagate"),
+    output:
+        outputs_of("propagate"),
+    log:
+        LOGS / "propagate" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "propagate" / "{id}.tsv"
+    threads: threads_of("propagate")
+    resources:
+        mem_mb=mem_mb_of("propagate"),
+        runtime=runtime_of("propagate"),
+        gpu=gpus_of("propagate"),
+    params:
+        code=code("jobs.propagate"),
+        job=key_of("propagate"),
+    shell:
+        RUN
+
+
+rule backpropagate:
+    input:
+        inputs_of("backpropagate"),
+    output:
+        outputs_of("backpropagate"),
+    log:
+        LOGS / "backpropagate" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "backpropagate" / "{id}.tsv"
+    threads: threads_of("backpropagate")
+    resources:
+        mem_mb=mem_mb_of("backpropagate"),
+        runtime=runtime_of("backpropagate"),
+        gpu=gpus_of("backpropagate"),
+    params:
+        code=code("jobs.backpropagate"),
+        job=key_of("backpropagate"),
+    shell:
+        RUN
+
+
+rule products:
+    input:
+        inputs_of("products"),
+    output:
+        outputs_of("products"),
+    log:
+        LOGS / "products" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "products" / "{id}.tsv"
+    threads: threads_of("products")
+    resources:
+        mem_mb=mem_mb_of("products"),
+        runtime=runtime_of("products"),
+        gpu=gpus_of("products"),
+    params:
+        code=code("jobs.products"),
+        job=key_of("products"),
+    shell:
+        RUN
