@@ -40,12 +40,12 @@ class Backpropagate(AtInitialisation):
 
         middle, largest, last = [], [], []
         for network in self.networks:
-            (norms,) = self.of_all_runs(
-                network, NUMBERS_AT_ONCE, True,
-                lambda runs, inputs, targets, network=network: (
-                    backpropagate(network, inputs, targets, self.seed, runs).max(axis=2),
-                ),
-            )  # fmt: skip
+            held = network.width * network.depth * self.samples.count
+            groups = self.groups(held, NUMBERS_AT_ONCE)
+            parts = [
+                backpropagate(network, inputs, targets, self.seed, runs).max(axis=2) for runs, inputs, targets in groups
+            ]
+            norms = np.concatenate(parts)
             of_middle = norms[:, :-1] / (network.tau or 1.0)
             middle.append(of_middle[:, np.array(layers_kept(network.depth, self.kept)) - 1])
             largest.append(of_middle.max(axis=1))

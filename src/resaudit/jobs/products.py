@@ -58,7 +58,7 @@ class Multiply(AtInitialisation):
                 pairs[:, i, : len(found)] = np.transpose(pairs_of(places))
                 norms[i, run, : len(found)] = found
         error = np.array([relative_error(each.width, k) for each, k in zip(self.networks, steps, strict=True)])
-        return {"products.npz": Products(*pairs, norms, error)}
+        return {"products.npz": Products(pairs[0], pairs[1], norms, error)}
 
     def read(self, results: Path) -> Products:
         """The norms; raises ResauditError as :func:`resaudit.store.results.read_result`."""

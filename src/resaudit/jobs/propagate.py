@@ -1,6 +1,6 @@
 """Norms of hidden states of networks at initialisation, and the base of all jobs about such networks."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -70,14 +70,6 @@ class AtInitialisation(Job):
             runs = range(first, min(first + size, self.runs))
             yield runs, *inputs_of(self.samples, images, self.seed, runs)
 
-    def of_all_runs(
-        self, network: Network, most: int, per_layer: bool, measure: Callable[[range, np.ndarray, np.ndarray], Any]
-    ) -> list[np.ndarray]:
-        """The arrays that ``measure`` gives of groups of runs, joined along the runs."""
-        held = network.width * self.samples.count * (network.depth if per_layer else 1)
-        parts = [measure(*group) for group in self.groups(held, most)]
-        return [np.concatenate(part) for part in zip(*parts, strict=True)]
-
     def padded(self, parts: list[np.ndarray]) -> np.ndarray:
         """Arrays (runs, layers) of all networks as one, NaN where a network has fewer layers."""
         longest = max(part.shape[1] for part in parts)
@@ -101,13 +93,11 @@ class Propagate(AtInitialisation):
 
         found = []
         for network in self.networks:
+            held = network.width * self.samples.count
+            groups = self.groups(held, NUMBERS_AT_ONCE)
             kept = layers_kept(network.depth, self.kept)
-            found.append(
-                self.of_all_runs(
-                    network, NUMBERS_AT_ONCE, False,
-                    lambda runs, inputs, _, network=network, kept=kept: propagate(network, inputs, kept, self.seed, runs),
-                )
-            )  # fmt: skip
+            parts = [propagate(network, inputs, kept, self.seed, runs) for runs, inputs, _ in groups]
+            found.append([np.concatenate(part) for part in zip(*parts, strict=True)])
         layers, *others = zip(*found, strict=True)
         return {"propagated.npz": Propagated(self.padded(list(layers)), *(np.stack(each) for each in others))}
 

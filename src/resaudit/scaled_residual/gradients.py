@@ -39,7 +39,7 @@ def backpropagate(
     start = first_states(network, inputs, seed, runs)
     forward, backward = (Drawn(streams(seed, purpose, runs), shape) for purpose in (FORWARD, BACKWARD))
     norms, losses = gradient_norms(network, start, readout, targets, forward, backward)
-    return norms / np.sqrt(losses * network.width / outputs)[:, None]
+    return np.asarray(norms / np.sqrt(losses * network.width / outputs)[:, None])
 
 
 def gradient_norms(

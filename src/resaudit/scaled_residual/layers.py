@@ -43,7 +43,7 @@ class Drawn:
         self._block = max(1, AT_ONCE // (len(streams) * shape[0] * shape[1]))
         self._waiting: list[np.ndarray] = []
 
-    def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:
+    def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:  # noqa: ARG002
         """The next product, whatever the layer and its basis; (runs, m, k)."""
         if not self._waiting:
             drawn = np.stack([rng.standard_normal((self._block, *self._shape)) for rng in self._streams], axis=1)
@@ -63,7 +63,7 @@ def basis_of(columns: np.ndarray) -> Basis:
 def triangle_of(columns: np.ndarray) -> np.ndarray:
     """R of :func:`basis_of` alone."""
     if columns.shape[-1] == 1:
-        return np.linalg.norm(columns, axis=-2, keepdims=True)
+        return np.asarray(np.linalg.norm(columns, axis=-2, keepdims=True))
     return np.asarray(np.linalg.qr(columns, mode="r"))
 
 

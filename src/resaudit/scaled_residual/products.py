@@ -86,7 +86,7 @@ def spectral_norms(
             columns[:, active[layer]] = here + tau * (middle[layer].T @ here)
         return columns
 
-    return np.sqrt(np.maximum(largest_eigenvalues(gram, start, steps), 0.0))
+    return np.asarray(np.sqrt(np.maximum(largest_eigenvalues(gram, start, steps), 0.0)))
 
 
 def of_network(

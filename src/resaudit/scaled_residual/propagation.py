@@ -24,7 +24,7 @@ def first_states(network: Network, inputs: np.ndarray, seed: int, runs: Sequence
     r = triangle_of(inputs)
     drawn = Drawn(streams(seed, UNITS, runs), (network.width, r.shape[1]))(0, None)
     state = np.maximum(drawn @ r * variance**0.5, 0.0)
-    return state / np.linalg.norm(state, axis=1, keepdims=True) if network.start == "unit" else state
+    return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True)) if network.start == "unit" else state
 
 
 def states(network: Network, state: np.ndarray, source: Source) -> Iterator[np.ndarray]:
@@ -32,10 +32,7 @@ def states(network: Network, state: np.ndarray, source: Source) -> Iterator[np.n
     scale = (variances_of(network).middle / network.width) ** 0.5
     for layer in range(1, network.depth):
         branch = source(layer, None) @ (triangle_of(state) * scale)
-        if network.tau is None:
-            state = branch
-        else:
-            state = state + network.tau * normalized(branch, state, network.branch)
+        state = branch if network.tau is None else state + network.tau * normalized(branch, state, network.branch)
         state = np.maximum(state, 0.0, out=state)
         yield state
 

@@ -111,7 +111,7 @@ def layers_kept(depth: int, count: int) -> tuple[int, ...]:
 
 def stable_tau(depth: int, c: float) -> float:
     """The largest tau of Theorem 2: tau^2 L = log(1/(1 - c)) / 4 (appendix C.1)."""
-    return (-log(1 - c) / 4 / depth) ** 0.5
+    return float((-log(1 - c) / 4 / depth) ** 0.5)
 
 
 def promised(width: int, depth: int, samples: int, c: float) -> float:

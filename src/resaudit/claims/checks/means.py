@@ -69,12 +69,13 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         for where, rows in _pieces(table, self.rows, self.per, [self.column, self.by, self.against, "run"]):
             used = rows[rows[self.against].between(self.first, self.last)]
             values = used.pivot_table(self.column, "run", [self.against, self.by])
+            places = _levels(values)
             if len(values) < least_runs:
                 measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
-            elif min(len(level) for level in values.columns.levels) < 2:
+            elif min(map(len, places)) < 2:
                 measured.left_out.append(f"{where}: two {_words(self.by)}s and two {_words(self.against)}s are needed")
             else:
-                zeros = _zeros(exponents(values), values.columns.levels[0].to_numpy(dtype=float))
+                zeros = _zeros(exponents(values), places[0])
                 measured.add(where, zeros[0], zeros[1:] if len(values) > 1 else None, len(values))
         return measured
 
@@ -85,12 +86,18 @@ def exponents(values: pd.DataFrame) -> np.ndarray:
     Args:
         values: index run, columns (coordinate, depth), every pair. A mean that is not positive has no exponent (NaN).
     """
-    first, depths = values.columns.levels[0], values.columns.levels[1]
+    first, depths = _levels(values)
     means = replicate_means(values.to_numpy()).reshape(-1, len(first), len(depths))
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.log(np.where(means > 0, means, np.nan))
-    centred = np.log(depths.to_numpy(dtype=float)) - np.log(depths.to_numpy(dtype=float)).mean()
+    centred = np.log(depths) - np.log(depths).mean()
     return np.asarray(logs @ centred / np.sum(centred**2))
+
+
+def _levels(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct coordinates and depths of the columns, ascending."""
+    first, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
+    return first.to_numpy(dtype=float), depths.to_numpy(dtype=float)
 
 
 def _zeros(found: np.ndarray, coordinates: np.ndarray) -> np.ndarray:

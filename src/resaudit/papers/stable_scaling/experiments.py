@@ -13,8 +13,8 @@ from resaudit.jobs.products import Multiply
 from resaudit.jobs.propagate import AtInitialisation, Propagate
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
-from resaudit.schema import Model, different
 from resaudit.scaled_residual.setting import Network, Samples, product_scale, stable_tau
+from resaudit.schema import Model, different
 
 LARGEST_DEPTH = 100_000
 LARGEST_WIDTH = 16_384

@@ -12,7 +12,7 @@ from resaudit.claims.checks.means import exponents
 from resaudit.claims.intervals import interval
 from resaudit.jobs.propagate import AtInitialisation
 from resaudit.papers.stable_scaling.looks import LAWS, power_look
-from resaudit.papers.style import annotate, label_ends, panels
+from resaudit.papers.style import panels
 from resaudit.scaled_residual.setting import Network, Propagated, layers_kept, promised
 
 BELOW, ABOVE = "below one half", "one half and above"
@@ -65,9 +65,8 @@ def _grid(job: AtInitialisation, network: Network, label: dict[str, Any], found:
             "gained": last - start, "growth": np.log(last / start), "over_bound": last / bound if power < 0.5 else 0.0,
         }  # fmt: skip
     for layer, here in zip(layers, squared.T, strict=True):
-        yield {
-            "part": "layers", "network": name, "power": power, "layer": layer, "squared_norm": np.exp(np.log(here).mean())
-        }  # fmt: skip
+        mean = np.exp(np.log(here).mean())
+        yield {"part": "layers", "network": name, "power": power, "layer": layer, "squared_norm": mean}
 
 
 def _stable(job: AtInitialisation, network: Network, label: dict[str, Any], found: Propagated, i: int) -> Rows:

@@ -52,9 +52,11 @@ def plot(table: pd.DataFrame) -> Figure:
         for inputs, of_law in part.groupby("inputs", sort=False):
             largest = of_law.groupby("depth")["norm"].max()
             marker, _ = LAWS[str(inputs)]
-            filled = {"markerfacecolor": "none"} if inputs == "sphere" else {}
             label = look["label"] if inputs == part["inputs"].iloc[0] else None
-            by_depth.plot(largest.index, largest, **look | {"marker": marker, "label": label}, **filled)
+            filled = "none" if inputs == "sphere" else None
+            by_depth.plot(
+                largest.index, largest, **look | {"marker": marker, "label": label, "markerfacecolor": filled}
+            )
         bound = part["bound"].iloc[0]
         if bound:
             by_depth.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
