@@ -169,22 +169,22 @@ rule backpropagate:
         RUN
 
 
-rule products:
+rule multiply:
     input:
-        inputs_of("products"),
+        inputs_of("multiply"),
     output:
-        outputs_of("products"),
+        outputs_of("multiply"),
     log:
-        LOGS / "products" / "{id}.log",
+        LOGS / "multiply" / "{id}.log",
     benchmark:
-        BENCHMARKS / "products" / "{id}.tsv"
-    threads: threads_of("products")
+        BENCHMARKS / "multiply" / "{id}.tsv"
+    threads: threads_of("multiply")
     resources:
-        mem_mb=mem_mb_of("products"),
-        runtime=runtime_of("products"),
-        gpu=gpus_of("products"),
+        mem_mb=mem_mb_of("multiply"),
+        runtime=runtime_of("multiply"),
+        gpu=gpus_of("multiply"),
     params:
-        code=code("jobs.products"),
-        job=key_of("products"),
+        code=code("jobs.multiply"),
+        job=key_of("multiply"),
     shell:
         RUN

@@ -4,7 +4,7 @@ W has independent entries N(0, variance/m). For an orthonormal basis Q of a spac
 entries of W Q are again independent N(0, variance/m), so W H = (W Q) Q'H needs m x n normal numbers instead of m x m.
 Given W Q, the rest of W is independent of it: with P an orthonormal basis of a space that contains the columns of V,
 W'V = Q (W Q)'V + (I - Q Q') (W'P) P'V, with W'P another m x n normal numbers. Both are exact in law. Q is of
-Householder's QR, which is orthonormal to rounding also where H has not full rank: no Gram matrix is squared or inverted.
+Householder's QR, orthonormal to rounding also where H has not full rank: no Gram matrix is squared or inverted.
 """
 
 from collections.abc import Sequence

@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field
 from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
 from resaudit.experiments.networks import Runs
 from resaudit.jobs.backpropagate import Backpropagate
-from resaudit.jobs.products import Multiply
+from resaudit.jobs.multiply import Multiply
 from resaudit.jobs.propagate import AtInitialisation, Propagate
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job

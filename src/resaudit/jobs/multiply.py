@@ -24,7 +24,7 @@ class Multiply(AtInitialisation):
         steps: of Lanczos.
     """
 
-    kind: ClassVar[str] = "products"
+    kind: ClassVar[str] = "multiply"
     files: ClassVar[tuple[str, ...]] = ("products.npz",)
 
     steps: int
