@@ -44,7 +44,7 @@ class AtInitialisation(Job):
         """Inputs, widths and depths."""
         widths, depths = ({getattr(each, name) for each in self.networks} for name in ("width", "depth"))
         spans = [f"{min(each)}" + (f"to{max(each)}" if len(each) > 1 else "") for each in (widths, depths)]
-        return f"{self.samples.law}-m{spans[0]}-L{spans[1]}"
+        return f"{self.samples.law}-width{spans[0]}-depth{spans[1]}"
 
     @property
     def numbers(self) -> int:

@@ -166,14 +166,13 @@ class ProductNorms(Initialised, name="product_norms"):
     steps: Annotated[int, Field(ge=2, le=LARGEST_KEPT)]
 
     def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
-        """One job for each kind of inputs and depth."""
+        """One job for each kind of inputs."""
+        networks = tuple(self.network(self.width, depth, tau) for depth in self.depths for tau in self.taus(depth))
         return {
-            at(inputs=law, depth=depth): Multiply(
-                networks=tuple(self.network(self.width, depth, tau) for tau in self.taus(depth)),
-                runs=self.runs, steps=self.steps, **self.shared(law, data, seed),
+            at(inputs=law): Multiply(
+                networks=networks, runs=self.runs, steps=self.steps, **self.shared(law, data, seed)
             )
             for law in self.inputs
-            for depth in self.depths
         }  # fmt: skip
 
     def taus(self, depth: int) -> list[float]:

@@ -22,10 +22,11 @@ def table(found: Any) -> pd.DataFrame:
     """
     results, bounds, powers = found
     rows: list[dict[str, Any]] = []
-    deepest = max(job.networks[0].depth for job, _ in results.values())
+    deepest = max(network.depth for job, _ in results.values() for network in job.networks)
     for where, (job, products) in results.items():
         names = [(f"{BOUNDED}{c:g}", 1 + c) for c in bounds] + [(f"{FREE}{power_name(a)}", 0.0) for a in powers]
-        for i, (network, (name, bound)) in enumerate(zip(job.networks, names, strict=True)):
+        for i, network in enumerate(job.networks):
+            name, bound = names[i % len(names)]
             lacking = (1 - products.error[i]) ** -0.5
             shared = {"inputs": dict(where)["inputs"], "width": network.width, "depth": network.depth}
             shared |= {"tau": network.tau, "first": -1, "last": -1, "run": -1, "bound": bound}
