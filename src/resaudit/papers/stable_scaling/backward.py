@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.papers.stable_scaling.looks import network_look, power_name
+from resaudit.papers.stable_scaling.looks import depths_axis, network_look, power_name
 from resaudit.papers.style import panels
 from resaudit.scaled_residual.setting import layers_kept
 
@@ -56,8 +56,8 @@ def plot(table: pd.DataFrame) -> Figure:
         along.plot(part["layer"], part["gradient"], **network_look(str(network)) | {"markersize": 2.5})
     along.set_xlabel(f"layer $l$ of $L={layers['depth'].iloc[0]}$")
     along.set_ylabel(r"gradient of $W_l$ over $\tau$, relative")
+    along.set_xscale("log")
     for axes in (last, largest, along):
-        axes.set_xscale("log")
         axes.set_yscale("log")
     handles = [Line2D([], [], **network_look(str(name))) for name in by_depth["network"].unique()]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
@@ -72,4 +72,4 @@ def _plot_means(axes: Axes, rows: pd.DataFrame, column: str) -> None:
         axes.plot(mean.index, np.exp(mean), **look)
         axes.fill_between(mean.index, np.exp(mean - 2 * error), np.exp(mean + 2 * error), color=look["color"],
                           alpha=0.15, linewidth=0)  # fmt: skip
-    axes.set_xlabel("depth $L$")
+    depths_axis(axes, sorted(rows["depth"].unique()))

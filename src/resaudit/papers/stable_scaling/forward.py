@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 from resaudit.claims.checks.means import exponents
 from resaudit.claims.intervals import interval
 from resaudit.jobs.propagate import AtInitialisation
-from resaudit.papers.stable_scaling.looks import LAWS, power_look
+from resaudit.papers.stable_scaling.looks import LAWS, depths_axis, power_look
 from resaudit.papers.style import panels
 from resaudit.scaled_residual.setting import Network, Propagated, layers_kept, promised
 
@@ -136,7 +136,6 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
-    axes.set_xscale("log")
     for k, (name, part) in enumerate(rows.groupby("network", sort=False)):
         law, c = str(name).split(", c = ")
         marker, words = LAWS[law]
@@ -149,7 +148,7 @@ def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
         for end in (1 - float(c), 1 + float(c)):
             axes.axhline(end, color=colour, linewidth=0.8, linestyle=":")
     axes.set_ylim(0.4, 1.9)
-    axes.set_xlabel("depth $L$")
+    depths_axis(axes, sorted(rows["depth"].unique()))
     axes.set_ylabel(r"least and largest $\|h_l\|$")
     axes.legend(loc="upper right", ncols=2, columnspacing=0.8, handlelength=1.2)
 

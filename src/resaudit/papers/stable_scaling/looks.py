@@ -1,6 +1,9 @@
 """Looks of the networks at initialisation, the same in every figure."""
 
+from collections.abc import Sequence
 from typing import Any
+
+from matplotlib.axes import Axes
 
 COLOURS = ["#D55E00", "#E69F00", "#CC79A7", "#0072B2", "#56B4E9", "#009E73"]
 _LINES: list[Any] = [(0, (4, 1.2, 1, 1.2)), (0, (6, 1, 1, 1, 1, 1)), (0, (1, 1)), "-", (0, (2, 1)), (0, (4, 1.5))]
@@ -32,3 +35,11 @@ def power_look(power: float) -> dict[str, Any]:
 def network_look(network: str) -> dict[str, Any]:
     """The look of a network by its name in tables."""
     return PLAIN if network == "plain" else power_look(float(network.removeprefix("L^-")))
+
+
+def depths_axis(axes: Axes, depths: Sequence[int]) -> None:
+    """Depth on a logarithmic axis, the depths that were run as its ticks."""
+    axes.set_xscale("log")
+    axes.set_xticks(list(depths), [str(depth) for depth in depths])
+    axes.set_xticks([], minor=True)
+    axes.set_xlabel("depth $L$")

@@ -5,9 +5,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
-from resaudit.papers.stable_scaling.looks import COLOURS, LAWS, power_look, power_name
-from resaudit.papers.style import annotate, panels
+from resaudit.papers.stable_scaling.looks import COLOURS, LAWS, depths_axis, power_look, power_name
+from resaudit.papers.style import annotate, panels, plain_ticks
 
 BOUNDED = "norm over 1 + c, c = "
 FREE = "largest norm, tau = "
@@ -45,35 +46,35 @@ def table(found: Any) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """a: the largest norm by depth. b: by the number of layers, at the greatest depth."""
     figure, (by_depth, by_length) = panels("ab", 2.7)
-    by_depth.set_xscale("log")
-    by_depth.set_yscale("log")
-    rows = table[table["run"] >= 0]
+    rows, handles = table[table["run"] >= 0], []
     for k, (name, part) in enumerate(rows.groupby("property", sort=False)):
         look = _look(str(name), k)
+        handles.append(Line2D([], [], **look))
         for inputs, of_law in part.groupby("inputs", sort=False):
             largest = of_law.groupby("depth")["norm"].max()
             marker, _ = LAWS[str(inputs)]
-            label = look["label"] if inputs == part["inputs"].iloc[0] else None
             filled = "none" if inputs == "sphere" else None
             by_depth.plot(
-                largest.index, largest, **look | {"marker": marker, "label": label, "markerfacecolor": filled}
+                largest.index, largest, **look | {"marker": marker, "markersize": 3, "markerfacecolor": filled}
             )
         bound = part["bound"].iloc[0]
         if bound:
             by_depth.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
             annotate(by_depth, f"$1+c={bound:g}$", (rows["depth"].min(), bound), (0, 2), color=look["color"])
-    by_depth.set_xlabel("depth $L$")
+    depths_axis(by_depth, sorted(rows["depth"].unique()))
+    by_depth.set_yscale("log")
     by_depth.set_ylabel(r"largest norm over $a\leq b$")
-    by_depth.legend(loc="upper left", bbox_to_anchor=(0, 0.97))
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.2)
     for name, part in table[table["run"] < 0].groupby("property", sort=False):
         look = power_look(float(str(name).removeprefix(f"{PAIR}L^-")))
         length = (part["last"] - part["first"] + 1).to_numpy()
         by_length.plot(length, part["norm"], **look | {"linestyle": "none"})
     by_length.set_xscale("log")
     by_length.set_yscale("log")
+    for axes in (by_depth, by_length):
+        plain_ticks(axes, [1, 1.5, 2, 3, 5, 10, 20, 50, 100])
     by_length.set_xlabel(f"layers in the product, $b-a+1$, of $L={table['depth'].max()}$")
     by_length.set_ylabel("norm of the product")
-    by_length.legend(loc="upper left")
     return figure
 
 
