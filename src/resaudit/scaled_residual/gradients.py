@@ -11,11 +11,14 @@ from resaudit.scaled_residual.setting import BACKWARD, FORWARD, READOUT, Network
 
 
 class Pass(NamedTuple):
-    """A forward pass: per layer 1 ... L the basis of h_{l-1} and the product W_l Q, (runs, m, k); then h_L."""
+    """A forward pass: h_0 ... h_L; per layer 1 ... L the basis of h_{l-1} and the product W_l Q, (runs, m, k).
 
+    Q R is h_{l-1} up to rounding, which would hide its zeros: where a ReLU is off.
+    """
+
+    states: list[np.ndarray]
     bases: list[Basis]
     products: list[np.ndarray]
-    state: np.ndarray
 
 
 def backpropagate(
@@ -50,16 +53,15 @@ def gradient_norms(
     The gradient of one sample has rank one: tau g_l h_{l-1}', with g_l that by the layer's pre-activation.
     """
     passed = _forward(network, start, forward)
-    difference = readout @ passed.state - targets
+    difference = readout @ passed.states[-1] - targets
     by_state = np.swapaxes(readout, -1, -2) @ difference
-    state, norms = passed.state, []
+    norms = []
     for layer in range(network.depth, 0, -1):
         before = passed.bases[layer - 1]
-        by_sum = np.where(state > 0, by_state, 0.0)
+        by_sum = np.where(passed.states[layer] > 0, by_state, 0.0)
         residual = layer < network.depth and network.tau is not None
         factor = network.tau if residual and network.tau is not None else 1.0
-        state = before.q @ before.r
-        norms.append(factor * np.sqrt(squares(by_sum) * squares(state)))
+        norms.append(factor * np.sqrt(squares(by_sum) * squares(passed.states[layer - 1])))
         gradient = basis_of(by_sum)
         scale = _scale(network, layer)
         through = transposed(before, passed.products[layer - 1], gradient, scale * backward(layer, gradient.q))
@@ -73,7 +75,7 @@ def _scale(network: Network, layer: int) -> float:
 
 
 def _forward(network: Network, state: np.ndarray, source: Source) -> Pass:
-    bases, products = [], []
+    states, bases, products = [state], [], []
     for layer in range(1, network.depth + 1):
         basis = basis_of(state)
         bases.append(basis)
@@ -81,4 +83,5 @@ def _forward(network: Network, state: np.ndarray, source: Source) -> Pass:
         branch = products[-1] @ basis.r
         residual = layer < network.depth and network.tau is not None
         state = np.maximum(state + network.tau * branch if residual else branch, 0.0)
-    return Pass(bases, products, state)
+        states.append(state)
+    return Pass(states, bases, products)
