@@ -40,7 +40,7 @@ def backpropagate(
         for rng in streams(seed, READOUT, runs)
     ])  # fmt: skip
     start = first_states(network, inputs, seed, runs)
-    forward, backward = (Drawn(streams(seed, purpose, runs), shape) for purpose in (FORWARD, BACKWARD))
+    forward, backward = (Drawn(streams(seed, purpose, runs), shape, network.depth) for purpose in (FORWARD, BACKWARD))
     norms, losses = gradient_norms(network, start, readout, targets, forward, backward)
     return np.asarray(norms / np.sqrt(losses * network.width / outputs)[:, None])
 

@@ -36,11 +36,12 @@ class Drawn:
     Args:
         streams: of the runs.
         shape: (m, k) of a product.
+        products: that will be asked for.
     """
 
-    def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int]) -> None:
+    def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int], products: int) -> None:
         self._streams, self._shape = streams, shape
-        self._block = max(1, AT_ONCE // (len(streams) * shape[0] * shape[1]))
+        self._block = min(products, max(1, AT_ONCE // (len(streams) * shape[0] * shape[1])))
         self._waiting: list[np.ndarray] = []
 
     def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:  # noqa: ARG002
