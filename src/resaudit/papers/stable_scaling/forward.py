@@ -132,7 +132,7 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_xlabel(r"$a$ of $\tau=L^{-a}$")
     axes.set_ylabel(r"exponent of $\log(\|h_{L-1}\|^2/\|h_0\|^2)$ in $L$")
     axes.set_ylim(-1.4, 1.0)
-    axes.legend(loc="lower left")
+    axes.legend(loc="upper right")
 
 
 def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:

@@ -4,11 +4,12 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.papers.stable_scaling.looks import COLOURS, LAWS, depths_axis, power_look, power_name
-from resaudit.papers.style import annotate, panels, plain_ticks
+from resaudit.papers.style import annotate, panels
 
 BOUNDED = "norm over 1 + c, c = "
 FREE = "largest norm, tau = "
@@ -44,43 +45,51 @@ def table(found: Any) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """a: the largest norm by depth. b: by the number of layers, at the greatest depth."""
+    """a: the largest norm by depth, for a >= 1/2. b: of pairs by the number of layers, at the greatest depth."""
     figure, (by_depth, by_length) = panels("ab", 2.7)
-    rows, handles = table[table["run"] >= 0], []
-    for k, (name, part) in enumerate(rows.groupby("property", sort=False)):
-        look = _look(str(name), k)
-        handles.append(Line2D([], [], **look))
-        for inputs, of_law in part.groupby("inputs", sort=False):
-            largest = of_law.groupby("depth")["norm"].max()
-            marker, _ = LAWS[str(inputs)]
-            filled = "none" if inputs == "sphere" else None
-            by_depth.plot(
-                largest.index, largest, **look | {"marker": marker, "markersize": 3, "markerfacecolor": filled}
-            )
-        bound = part["bound"].iloc[0]
-        if bound:
-            by_depth.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
-            annotate(by_depth, f"$1+c={bound:g}$", (rows["depth"].min(), bound), (0, 2), color=look["color"])
-    depths_axis(by_depth, sorted(rows["depth"].unique()))
-    by_depth.set_yscale("log")
-    by_depth.set_ylabel(r"largest norm over $a\leq b$")
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.2)
+    _plot_largest(by_depth, table[table["run"] >= 0])
     for name, part in table[table["run"] < 0].groupby("property", sort=False):
         look = power_look(float(str(name).removeprefix(f"{PAIR}L^-")))
         length = (part["last"] - part["first"] + 1).to_numpy()
         by_length.plot(length, part["norm"], **look | {"linestyle": "none"})
     by_length.set_xscale("log")
     by_length.set_yscale("log")
-    for axes in (by_depth, by_length):
-        plain_ticks(axes, [1, 1.5, 2, 3, 5, 10, 20, 50, 100])
     by_length.set_xlabel(f"layers in the product, $b-a+1$, of $L={table['depth'].max()}$")
     by_length.set_ylabel("norm of the product")
+    handles = [Line2D([], [], **_look(str(name))) for name in table.loc[table["run"] >= 0, "property"].unique()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.2)
     return figure
 
 
-def _look(name: str, place: int) -> dict[str, Any]:
+def _plot_largest(axes: Axes, rows: pd.DataFrame) -> None:
+    """The largest norm by depth and kind of inputs, and the bounds that are promised."""
+    for name, part in rows.groupby("property", sort=False):
+        if _power(str(name)) < 0.5:  # far beyond the others
+            continue
+        look = _look(str(name))
+        for inputs, of_law in part.groupby("inputs", sort=False):
+            largest = of_law.groupby("depth")["norm"].max()
+            marker, _ = LAWS[str(inputs)]
+            own = {"marker": marker, "markersize": 3, "markerfacecolor": "none" if inputs == "sphere" else None}
+            axes.plot(largest.index, largest, **look | own)
+        bound = part["bound"].iloc[0]
+        if bound:
+            axes.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
+            annotate(axes, f"$1+c={bound:g}$", (rows["depth"].max(), bound), (0, 2), color=look["color"], ha="right")
+    depths_axis(axes, sorted(rows["depth"].unique()))
+    axes.set_ylim(bottom=0.9)
+    axes.set_ylabel(r"largest norm over $a\leq b$")
+
+
+def _power(name: str) -> float:
+    """The a of tau = L^-a; infinite where tau is of a bound."""
+    return float(name.removeprefix(f"{FREE}L^-")) if name.startswith(FREE) else np.inf
+
+
+def _look(name: str) -> dict[str, Any]:
     if name.startswith(FREE):
-        return power_look(float(name.removeprefix(f"{FREE}L^-")))
+        return power_look(_power(name))
     c = name.removeprefix(BOUNDED)
-    lines: list[Any] = [(0, (3, 1)), (0, (5, 1, 1, 1))]
-    return {"color": ["#000000", COLOURS[1]][place % 2], "linestyle": lines[place % 2], "label": f"Theorem 1, $c={c}$"}
+    small = float(c) < 0.5
+    line = (0, (3, 1)) if small else (0, (5, 1, 1, 1))
+    return {"color": "#000000" if small else COLOURS[1], "linestyle": line, "label": f"Theorem 1, $c={c}$"}
