@@ -75,12 +75,12 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
             elif min(map(len, places)) < 2:
                 measured.left_out.append(f"{where}: two {_words(self.by)}s and two {_words(self.against)}s are needed")
             else:
-                zeros = _zeros(exponents(values), places[0])
+                zeros = _zeros(_exponents(values), places[0])
                 measured.add(where, zeros[0], zeros[1:] if len(values) > 1 else None, len(values))
         return measured
 
 
-def exponents(values: pd.DataFrame) -> np.ndarray:
+def _exponents(values: pd.DataFrame) -> np.ndarray:
     """Least-squares exponents of means over runs, with replicates, shape (1 + runs, coordinates).
 
     Args:

@@ -8,8 +8,6 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.claims.checks.means import exponents
-from resaudit.claims.intervals import interval
 from resaudit.jobs.propagate import AtInitialisation
 from resaudit.papers.stable_scaling.looks import LAWS, depths_axis, power_look
 from resaudit.papers.style import panels
@@ -119,20 +117,32 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
     groups = list(rows.groupby(["inputs", "width"], sort=False))
     shades = {m: f"C{k}" for k, m in enumerate(sorted(rows["width"].unique()))}
     for k, ((inputs, width), part) in enumerate(groups):
-        values = part.pivot_table("growth", "run", ["power", "depth"])
-        found, runs = exponents(values), len(values)
-        ends = np.array([interval(e[0], e[1:], runs, 0.95, False) if runs > 1 else (e[0], e[0]) for e in found.T])
+        found, errors = _exponents(part.pivot_table("growth", "run", ["power", "depth"]))
         marker, name = LAWS[str(inputs)]
-        known = np.isfinite(ends).all(axis=1)
         axes.errorbar(
-            powers[known] + 0.006 * (k - (len(groups) - 1) / 2), found[0, known],
-            np.abs(ends[known].T - found[0, known]), fmt=marker, markersize=3, elinewidth=0.7,
+            powers + 0.006 * (k - (len(groups) - 1) / 2), found, 2 * errors, fmt=marker, markersize=3, elinewidth=0.7,
             color=shades[width], markerfacecolor="none" if inputs == "sphere" else None, label=f"{name}, $m={width}$",
         )  # fmt: skip
     axes.set_xlabel(r"$a$ of $\tau=L^{-a}$")
     axes.set_ylabel(r"exponent of $\log(\|h_{L-1}\|^2/\|h_0\|^2)$ in $L$")
     axes.set_ylim(-1.4, 1.0)
     axes.legend(loc="upper right")
+
+
+def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """Least-squares exponents in depth of means over runs, by power, and their standard errors by the jackknife.
+
+    Columns are (power, depth); where a mean is not positive, or there is one run, exponent or error is NaN.
+    """
+    powers, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
+    each = values.to_numpy()
+    runs, centred = len(each), np.log(depths) - np.log(depths).mean()
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = np.vstack([each.mean(axis=0), (each.sum(axis=0) - each) / (runs - 1)])
+        logs = np.log(np.where(means > 0, means, np.nan)).reshape(1 + runs, len(powers), len(depths))
+    found = logs @ centred / np.sum(centred**2)
+    errors = np.sqrt((runs - 1) / runs * np.sum((found[1:] - found[1:].mean(axis=0)) ** 2, axis=0))
+    return found[0], errors
 
 
 def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
