@@ -136,7 +136,8 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """
     powers, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
     each = values.to_numpy()
-    runs, centred = len(each), np.log(depths) - np.log(depths).mean()
+    logs_of_depth = np.log(depths.to_numpy(dtype=float))
+    runs, centred = len(each), logs_of_depth - logs_of_depth.mean()
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.vstack([each.mean(axis=0), (each.sum(axis=0) - each) / (runs - 1)])
         logs = np.log(np.where(means > 0, means, np.nan)).reshape(1 + runs, len(powers), len(depths))
