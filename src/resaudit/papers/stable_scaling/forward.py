@@ -147,17 +147,19 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
+    widest = rows["network"].str.split(" = ").str[1].max()
     for k, (name, part) in enumerate(rows.groupby("network", sort=False)):
         law, c = str(name).split(", c = ")
-        marker, words = LAWS[law]
-        middle, colour = (part["least"] + part["largest"]) / 2, "#0072B2" if float(c) < 0.4 else "#D55E00"
+        colour, line, markers = ("#D55E00", ":", "os") if c == widest else ("#0072B2", (0, (4, 1.5)), "D^")
+        middle = (part["least"] + part["largest"]) / 2
         axes.errorbar(
             part["depth"] * 1.1 ** (k - 1.5), middle, (part["largest"] - part["least"]) / 2, linestyle="none",
-            capsize=3, color=colour, elinewidth=1.2, marker=marker, markersize=3,
-            markerfacecolor="none" if law == "sphere" else None, label=f"{words}, $c={c}$, $m={part['width'].iloc[0]}$",
+            capsize=3, color=colour, elinewidth=1.2, marker=markers[law == "sphere"], markersize=3,
+            markerfacecolor="none" if law == "sphere" else None,
+            label=f"{LAWS[law][1]}, $c={c}$, $m={part['width'].iloc[0]}$",
         )  # fmt: skip
         for end in (1 - float(c), 1 + float(c)):
-            axes.axhline(end, color=colour, linewidth=0.8, linestyle=":")
+            axes.axhline(end, color=colour, linewidth=0.8, linestyle=line)
     axes.set_ylim(0.4, 1.9)
     depths_axis(axes, sorted(rows["depth"].unique()))
     axes.set_ylabel(r"least and largest $\|h_l\|$")
