@@ -251,3 +251,66 @@ rule count:
         job=key_of("count"),
     shell:
         RUN
+
+
+rule propagate:
+    input:
+        inputs_of("propagate"),
+    output:
+        outputs_of("propagate"),
+    log:
+        LOGS / "propagate" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "propagate" / "{id}.tsv"
+    threads: threads_of("propagate")
+    resources:
+        mem_mb=mem_mb_of("propagate"),
+        runtime=runtime_of("propagate"),
+        gpu=gpus_of("propagate"),
+    params:
+        code=code("jobs.propagate"),
+        job=key_of("propagate"),
+    shell:
+        RUN
+
+
+rule backpropagate:
+    input:
+        inputs_of("backpropagate"),
+    output:
+        outputs_of("backpropagate"),
+    log:
+        LOGS / "backpropagate" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "backpropagate" / "{id}.tsv"
+    threads: threads_of("backpropagate")
+    resources:
+        mem_mb=mem_mb_of("backpropagate"),
+        runtime=runtime_of("backpropagate"),
+        gpu=gpus_of("backpropagate"),
+    params:
+        code=code("jobs.backpropagate"),
+        job=key_of("backpropagate"),
+    shell:
+        RUN
+
+
+rule multiply:
+    input:
+        inputs_of("multiply"),
+    output:
+        outputs_of("multiply"),
+    log:
+        LOGS / "multiply" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "multiply" / "{id}.tsv"
+    threads: threads_of("multiply")
+    resources:
+        mem_mb=mem_mb_of("multiply"),
+        runtime=runtime_of("multiply"),
+        gpu=gpus_of("multiply"),
+    params:
+        code=code("jobs.multiply"),
+        job=key_of("multiply"),
+    shell:
+        RUN

@@ -10,7 +10,7 @@ from resaudit.errors import ResauditError
 ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")
 # Columns that identify a row; they have values even if the run diverged.
 KEYS = ("network", "depth", "learning_rate", "run", "epoch")
-WORDS = ("network", "run", "draw", "property", "data", "activations", "target", "method")
+WORDS = ("network", "run", "draw", "property", "data", "activations", "target", "method", "part", "inputs")
 
 
 def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:

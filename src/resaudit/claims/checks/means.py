@@ -1,0 +1,124 @@
+"""Checks of arithmetic means over runs, with intervals."""
+
+import numpy as np
+import pandas as pd
+
+from resaudit.claims.checks.check import Check
+from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.rows import not_negative, take
+from resaudit.claims.intervals import replicate_means
+
+
+class MeanOfRuns(Check, name="mean_of_runs"):
+    """Arithmetic mean of a positive quantity over runs.
+
+    Attributes:
+        column: the quantity.
+        rows: values that select rows, by column.
+        per: columns; each combination of their values is measured separately.
+    """
+
+    column: str
+    rows: dict[str, str] = {}
+    per: list[str]
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """The mean of each combination."""
+        measured = Measured(f"mean of {_words(self.column)}", "mean", logarithmic=True, arithmetic=True)
+        for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
+            if len(rows) < least_runs:
+                measured.left_out.append(f"{where}: {len(rows)} runs, {least_runs} are needed")
+                continue
+            means = replicate_means(not_negative(rows, self.column)[self.column].to_numpy(dtype=float))
+            measured.add(where, means[0], means[1:] if len(rows) > 1 else None, len(rows))
+        return measured
+
+
+class ZeroOfExponent(Check, name="zero_of_exponent"):
+    """Where the exponent of a quantity ~ depth^b is zero, as a straight line of another coordinate.
+
+    Attributes:
+        column: the quantity, whose means over runs are positive.
+        by: the column used as depth.
+        against: the other coordinate.
+        first: its least value used.
+        last: its largest value used.
+        rows: values that select rows, by column.
+        per: columns; each combination of their values is measured separately.
+    """
+
+    column: str
+    by: str
+    against: str
+    first: float
+    last: float
+    rows: dict[str, str] = {}
+    per: list[str]
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of the table that its parameters name."""
+        return [*super().columns, self.against]
+
+    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+        """The zero of each combination."""
+        measured = Measured(
+            f"{_words(self.against)} at which {_words(self.column)} does not change with {_words(self.by)}",
+            _words(self.against),
+        )
+        for where, rows in _pieces(table, self.rows, self.per, [self.column, self.by, self.against, "run"]):
+            used = rows[rows[self.against].between(self.first, self.last)]
+            values = used.pivot_table(self.column, "run", [self.against, self.by])
+            places = _levels(values)
+            if len(values) < least_runs:
+                measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
+            elif min(map(len, places)) < 2:
+                measured.left_out.append(f"{where}: two {_words(self.by)}s and two {_words(self.against)}s are needed")
+            else:
+                zeros = _zeros(_exponents(values), places[0])
+                measured.add(where, zeros[0], zeros[1:] if len(values) > 1 else None, len(values))
+        return measured
+
+
+def _exponents(values: pd.DataFrame) -> np.ndarray:
+    """Least-squares exponents of means over runs, with replicates, shape (1 + runs, coordinates).
+
+    Args:
+        values: index run, columns (coordinate, depth), every pair. A mean that is not positive has no exponent (NaN).
+    """
+    first, depths = _levels(values)
+    means = replicate_means(values.to_numpy()).reshape(-1, len(first), len(depths))
+    with np.errstate(invalid="ignore", divide="ignore"):
+        logs = np.log(np.where(means > 0, means, np.nan))
+    centred = np.log(depths) - np.log(depths).mean()
+    return np.asarray(logs @ centred / np.sum(centred**2))
+
+
+def _levels(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct coordinates and depths of the columns, ascending."""
+    first, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
+    return first.to_numpy(dtype=float), depths.to_numpy(dtype=float)
+
+
+def _zeros(found: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+    """The zero of the least-squares line of exponents (..., coordinates), shape (...,)."""
+    centred = coordinates - coordinates.mean()
+    slopes = found @ centred / np.sum(centred**2)
+    return np.asarray(coordinates.mean() - found.mean(axis=-1) / slopes)
+
+
+def _pieces(
+    table: pd.DataFrame, wanted: dict[str, str], per: list[str], columns: list[str]
+) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of each combination of values, by name."""
+    take(table, *wanted, *per, *columns)
+    for column, value in wanted.items():
+        table = table[table[column].astype(str) == value]
+    return [
+        (", ".join(f"{_words(column)} {value}" for column, value in zip(per, values, strict=True)), rows)
+        for values, rows in table.groupby(per, sort=False)
+    ]
+
+
+def _words(column: str) -> str:
+    return column.replace("_", " ")
