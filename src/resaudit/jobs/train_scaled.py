@@ -58,8 +58,9 @@ class TrainScaled(Job):
 
     @property
     def stem(self) -> str:
-        """Network and depth."""
-        return ("feedforward" if self.power is None else f"power{self.power:g}") + f"-depth{self.depth}"
+        """Network and depth; ids have no points."""
+        network = "feedforward" if self.power is None else f"power{self.power:g}".replace(".", "_")
+        return f"{network}-depth{self.depth}"
 
     @property
     def tau(self) -> float | None:

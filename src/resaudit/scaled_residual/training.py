@@ -1,8 +1,8 @@
 """Training of scaled residual networks by SGD: runs that differ only in seed and learning rate, all at once.
 
 The loss of a batch of b samples is the mean of |B h_L - y|^2 / 2; W_1 ... W_L are trained, A and B stay as drawn
-(arXiv 1903.07120, section 2 and theorem 9). The backward pass is written out: it keeps h_0 ... h_L and no gradient, since
-each layer's step is added to its weights as soon as it is known.
+(arXiv 1903.07120, section 2 and theorem 9). The backward pass is written out: it keeps h_0 ... h_L and no gradient,
+since each layer's step is added to its weights as soon as it is known.
 """
 
 from collections.abc import Callable, Iterable, Sequence

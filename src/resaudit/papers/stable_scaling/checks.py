@@ -8,8 +8,8 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check, Depth
 from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rates import ANYTHING, Depths, Sweep
+from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.papers.stable_scaling.depths import at_the_end, common_rates, steps_to_target
 from resaudit.papers.sweeps import sweep

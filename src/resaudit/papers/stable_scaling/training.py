@@ -54,6 +54,8 @@ def plot(table: pd.DataFrame) -> Figure:
     for axes in (finals, steps, rates):
         _depth_axis(axes, table["depth"].unique())
         axes.set_yscale("log")
+    # Possibly no run reaches the loss.
+    steps.set_ylim(0.4 * table["step"].min(), 1.2 * table["step"].max())
     _loss_axis(finals)
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
@@ -89,6 +91,7 @@ def _plot_runs(axes: Axes, values: pd.Series, look: dict[str, Any], aside: float
     mean = values.groupby(level=0).mean()
     mean = mean[np.isfinite(mean)]
     axes.plot(mean.index * aside, mean, **look)
+    values = values[np.isfinite(values)]
     axes.plot(values.index * aside, values, ".", color=look["color"], markersize=3.5, markeredgewidth=0, alpha=0.5)
 
 
