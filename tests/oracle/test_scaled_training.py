@@ -137,9 +137,10 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
             signal.raise_signal(number)
         return given(batches, step)
 
-    with monkeypatch.context() as patched, pytest.raises(Interrupted):
+    with monkeypatch.context() as patched:
         patched.setattr(ShuffledBatches, "__call__", stopping)
-        run()
+        with pytest.raises(Interrupted):
+            run()
 
     def late(batches: ShuffledBatches, step: int) -> tuple[torch.Tensor, torch.Tensor]:
         assert step > 7

@@ -85,8 +85,13 @@ class StepsToLoss(Check, name="steps_to_loss"):
             return measured
         first, *others = logs
         for depth in others if self.depths == "all" else others[-1:]:
-            where = f"{self.network}, depth {depth} over {first}"
-            add_ratio(measured, where, logs[depth], logs[first], least_runs, of_logarithms=True)
+            where, above, below = f"{self.network}, depth {depth} over {first}", logs[depth], logs[first]
+            if common:
+                # One rate for all depths: only equal rates are compared.
+                with np.errstate(invalid="ignore"):
+                    above = [one - other for one, other in zip(above, below, strict=True)]
+                below = [0.0 * below[0].replace(np.inf, 0.0)]
+            add_ratio(measured, where, above, below, least_runs, of_logarithms=True)
         return measured
 
 
