@@ -13,6 +13,9 @@ from resaudit.papers.sweeps import best_rates, sweep
 SHARP = 0.5
 """The power of the sharp scaling factor."""
 LARGEST = 9.0
+TICKS = (0.2, 0.3, 0.5, 1, 2, 4, 9)
+DARK = 1.0
+"""Cells of larger losses are dark."""
 
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
@@ -33,24 +36,23 @@ def plot(table: pd.DataFrame) -> Figure:
     names = dict(zip(table["power"], table["network"], strict=True))
     for row, depth in enumerate(depths):
         for column, power in enumerate(powers):
-            star = "*" if best[names[power], depth].still_falling else ""
-            text = f"{min(losses[row, column], LARGEST):.2g}{star}"
-            dark = losses[row, column] > 1.5
-            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color="w" if dark else "k")
-    axes.axvline(_place(powers), color="#D55E00", linestyle="--", linewidth=1.2)
+            loss, star = losses[row, column], "*" if best[names[power], depth].still_falling else ""
+            text = f"{loss:.2f}{star}" if loss <= LARGEST else f">{LARGEST:g}{star}"
+            colour = "w" if loss > DARK else "k"
+            axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
+    stable = [column for column, power in enumerate(powers) if power >= SHARP]
+    if stable:
+        axes.axvline(stable[0], color="#D55E00", linestyle="--", linewidth=1.6)
     axes.set_xticks(np.arange(len(powers)) + 0.5, [f"{power:g}" for power in powers])
     axes.set_yticks(np.arange(len(depths)) + 0.5, [str(depth) for depth in depths])
     axes.set_xlabel(r"power $a$ of $\tau=L^{-a}$")
     axes.set_ylabel("depth $L$")
     axes.grid(False)
-    figure.colorbar(image, ax=axes, label="final loss at the best rate")
+    bar = figure.colorbar(image, ax=axes, label="final loss at the best rate")
+    bar.set_ticks(TICKS, labels=[f"{tick:g}" for tick in TICKS], minor=False)
+    bar.set_ticks([], minor=True)
     return figure
 
 
 def _least(rows: pd.DataFrame) -> float:
     return float(sweep(rows, "loss")[1].mean(axis=0).min())
-
-
-def _place(powers: list[float]) -> float:
-    """Where 1/2 lies between the centres of the cells."""
-    return float(np.interp(SHARP, powers, np.arange(len(powers)) + 0.5))
