@@ -9,7 +9,8 @@ from resaudit.training.rates import NEAR
 
 def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
     """The rows of the last step."""
-    return table[table["step"] == table["step"].max()]
+    last: pd.DataFrame = table[table["step"] == table["step"].max()]
+    return last
 
 
 def common_rates(rows: pd.DataFrame) -> tuple[float, ...]:
