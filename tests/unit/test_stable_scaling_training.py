@@ -95,8 +95,9 @@ def test_the_common_rate_is_that_of_the_worst_depth() -> None:
 def test_a_rate_that_still_falls_at_the_edge_of_the_grid_decides_nothing() -> None:
     # The loss at the greatest rate of the grid is the least and still falls.
     edge = made("resnet-0.5", lambda _: 100.0, lambda _: 1.0)
-    assert verdict(CommonRate(network="resnet-0.5", at_most=1.25), edge) == "inconclusive"
-    assert "edge of the grid" in " ".join(result(CommonRate(network="resnet-0.5", at_most=1.25), edge).measured.left_out)
+    check = CommonRate(network="resnet-0.5", at_most=1.25)
+    assert verdict(check, edge) == "inconclusive"
+    assert "edge of the grid" in " ".join(result(check, edge).measured.left_out)
 
 
 def test_steps_to_the_target_are_those_of_the_made_curve() -> None:
