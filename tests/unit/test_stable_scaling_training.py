@@ -50,8 +50,8 @@ def steady(network: str) -> pd.DataFrame:
 
 
 def falling(network: str) -> pd.DataFrame:
-    """The best rate falls from 15 to 3, the convergence slows down tenfold, and the floor rises."""
-    return made(network, lambda d: 15 / (d / 10) ** 0.35, lambda d: (10 / d) ** 0.5, lambda d: 0.2 * (d / 10) ** 0.35)
+    """The best rate falls from 12 to 3, the convergence slows down tenfold, and the floor rises."""
+    return made(network, lambda d: 12 / (d / 10) ** 0.3, lambda d: (10 / d) ** 0.5, lambda d: 0.2 * (d / 10) ** 0.35)
 
 
 def exploding(network: str) -> pd.DataFrame:
@@ -115,6 +115,15 @@ def test_steps_are_compared_at_one_rate_even_if_several_serve() -> None:
     quick = made("resnet-0.5", lambda _: 3.0, lambda _: 10.0)
     assert len(common_rates(quick)) > 1
     assert verdict(StepsToLoss(network="resnet-0.5", at_least=0.99, at_most=1.01), quick) == "supported"
+
+
+def test_a_run_that_stops_short_of_the_loss_leaves_the_ratio_open() -> None:
+    # At depth 10 passed at step 20, at depth 100 at 95, at depth 1000 not within the 100 steps.
+    slow = made("resnet-0.5", lambda _: 3.0, lambda d: {10: 1.0, 100: 0.165, 1000: 0.15}[d])
+    found = result(StepsToLoss(network="resnet-0.5", at_most=20), slow)
+    assert [point.verdict.value for point in found.points] == ["supported", "inconclusive"]
+    assert "need more than 100 steps" in " ".join(found.measured.left_out)
+    assert verdict(StepsToLoss(network="resnet-0.5", depths="last", at_least=4), slow) == "supported"
 
 
 @pytest.mark.parametrize(

@@ -69,7 +69,10 @@ class StepsToLoss(Check, name="steps_to_loss"):
     depths: Depths = "all"
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """Ratio of geometric means over runs; infinite where a run does not reach the loss."""
+        """Ratio of geometric means over runs.
+
+        A run that does not reach the loss counts with its last step, and leaves the ratio open on that side.
+        """
         how = "one rate for all depths" if self.rate == "common" else "the best rate of each depth"
         measured = Measured(
             f"steps of {self.network} to the target loss, at {how}, over those at the least depth",
@@ -79,19 +82,20 @@ class StepsToLoss(Check, name="steps_to_loss"):
         rows = of_network(not_negative(take(table, *COLUMNS, "target_loss"), "loss"), self.network)
         rows = rows[rows["depth"] >= self.from_depth]
         common = common_rates(rows) if self.rate == "common" and len(rows) else ()
-        logs = {depth: _logs(part, common or _best_rates(part)) for depth, part in _by_depth(rows)}
-        if len(logs) < 2 or not all(logs.values()):
+        steps = {depth: _steps(part, common or _best_rates(part)) for depth, part in _by_depth(rows)}
+        if len(steps) < 2 or not all(steps.values()):
             measured.left_out.append(f"{self.network}: fewer than two depths, or no rate at which every run is finite")
             return measured
-        first, *others = logs
+        first, *others = steps
+        last = float(rows["step"].max())
         for depth in others if self.depths == "all" else others[-1:]:
-            where, above, below = f"{self.network}, depth {depth} over {first}", logs[depth], logs[first]
+            where, above, below = f"{self.network}, depth {depth} over {first}", steps[depth], steps[first]
+            further = _open_ends(where, above, below, last, measured)
+            above, below = ([np.log(each.clip(upper=last)) for each in part] for part in (above, below))
             if common:
                 # One rate for all depths: only equal rates are compared.
-                with np.errstate(invalid="ignore"):
-                    above = [one - other for one, other in zip(above, below, strict=True)]
-                below = [0.0 * below[0].replace(np.inf, 0.0)]
-            add_ratio(measured, where, above, below, least_runs, of_logarithms=True)
+                above, below = [one - other for one, other in zip(above, below, strict=True)], [0.0 * below[0]]
+            add_ratio(measured, where, above, below, least_runs, of_logarithms=True, further=further)
         return measured
 
 
@@ -104,6 +108,19 @@ def _best_rates(rows: pd.DataFrame) -> tuple[float, ...]:
     return choose_rate(*sweep(at_the_end(rows), "loss")).order
 
 
-def _logs(rows: pd.DataFrame, rates: tuple[float, ...]) -> list[pd.Series]:
-    """Logarithms of the steps by run, at each rate."""
-    return [pd.Series(np.log(steps_to_target(rows[rows["learning_rate"] == rate]))) for rate in rates]
+def _steps(rows: pd.DataFrame, rates: tuple[float, ...]) -> list[pd.Series]:
+    """Steps by run, at each rate."""
+    return [steps_to_target(rows[rows["learning_rate"] == rate]) for rate in rates]
+
+
+def _open_ends(
+    where: str, above: list[pd.Series], below: list[pd.Series], last: float, measured: Measured
+) -> list[Effect]:
+    """The ends of a ratio that are open, as a run that does not reach the loss needs more than its ``last`` step."""
+    ends: list[Effect] = []
+    for which, parts, end in (("the depth", above, np.inf), ("the least depth", below, 0.0)):
+        short = max(int(np.isinf(each).sum()) for each in parts)
+        if short:
+            measured.left_out.append(f"{where}: at {which}, up to {short} runs need more than {last:g} steps")
+            ends.append((np.array([end]), 0))
+    return ends
