@@ -1,6 +1,6 @@
 """Training against depth: loss curves, final losses, steps to a loss, best learning rates."""
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.papers.stable_scaling.depths import at_the_end, common_rates, steps_to_target
-from resaudit.papers.style import annotate, colours_of, panels
+from resaudit.papers.style import annotate, colours_of, panels, plain_ticks
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 
 SHOWN = "resnet-0.5"
@@ -17,6 +17,7 @@ SHOWN = "resnet-0.5"
 CONSTANT = 0.45
 """Loss of the best constant answer to ten classes of equal size: each output 1/10."""
 LARGEST_DRAWN = 10.0
+"""Of final losses; larger ones are drawn there."""
 LOOKS: dict[str, dict[str, Any]] = {
     "resnet-0.25": {"color": "#D55E00", "marker": "^", "linestyle": (0, (4, 1.2, 1, 1.2)), "label": r"$\tau=L^{-1/4}$"},
     "resnet-0.5": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": r"$\tau=L^{-1/2}$"},
@@ -40,7 +41,8 @@ def plot(table: pd.DataFrame) -> Figure:
     _plot_curves(curves, table[(table["network"] == SHOWN) & table["learning_rate"].isin(one_rate[:1])])
     for position, network in enumerate(networks):
         look, aside = LOOKS[network], 1.06 ** (position - (len(networks) - 1) / 2)
-        _plot_runs(finals, shown[shown["network"] == network].set_index("depth")["loss"], look, aside)
+        losses = shown[shown["network"] == network].set_index("depth")["loss"].clip(upper=LARGEST_DRAWN)
+        _plot_runs(finals, losses, look, aside)
         of_network = table[table["network"] == network]
         chosen = {
             depth: one_rate[0] if network == SHOWN and one_rate else best[network, depth].shown
@@ -55,8 +57,9 @@ def plot(table: pd.DataFrame) -> Figure:
         _depth_axis(axes, table["depth"].unique())
         axes.set_yscale("log")
     # Possibly no run reaches the loss.
-    steps.set_ylim(0.4 * table["step"].min(), 1.2 * table["step"].max())
-    _loss_axis(finals)
+    steps.set_ylim(table["step"].min(), 1.2 * table["step"].max())
+    plain_ticks(steps, (10, 20, 50, 100, 200, 500, 1000))
+    _loss_axis(finals, "left")
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
     rates.set_ylabel("best learning rate $/\\,(d/m)$")
@@ -71,7 +74,7 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
         mean = rows[rows["depth"] == depth].groupby("step")["loss"].mean()
         axes.plot(mean.index, mean, color=colour, label=f"$L={depth}$")
     axes.set_yscale("log")
-    _loss_axis(axes)
+    _loss_axis(axes, "right")
     axes.set_xlabel("step")
     axes.set_ylabel(r"loss, $\tau=L^{-1/2}$")
     if len(rows):
@@ -79,9 +82,11 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
     axes.legend(ncols=2)
 
 
-def _loss_axis(axes: Axes) -> None:
-    axes.axhline(CONSTANT, color="0.4", linewidth=0.8, linestyle=":")
-    annotate(axes, "constant answer", (1.0, CONSTANT), (-2, 2), xycoords=("axes fraction", "data"), ha="right")
+def _loss_axis(axes: Axes, side: Literal["left", "right"]) -> None:
+    axes.axhline(CONSTANT, color="0.4", linewidth=0.8, linestyle=":", zorder=1)
+    how = {"xycoords": ("axes fraction", "data"), "ha": side}
+    annotate(axes, "constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
+    plain_ticks(axes, (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
 
 
 def _plot_runs(axes: Axes, values: pd.Series, look: dict[str, Any], aside: float) -> None:
