@@ -314,3 +314,24 @@ rule multiply:
         job=key_of("multiply"),
     shell:
         RUN
+
+
+rule train_scaled:
+    input:
+        inputs_of("train_scaled"),
+    output:
+        outputs_of("train_scaled"),
+    log:
+        LOGS / "train_scaled" / "{id}.log",
+    benchmark:
+        BENCHMARKS / "train_scaled" / "{id}.tsv"
+    threads: threads_of("train_scaled")
+    resources:
+        mem_mb=mem_mb_of("train_scaled"),
+        runtime=runtime_of("train_scaled"),
+        gpu=gpus_of("train_scaled"),
+    params:
+        code=code("jobs.train_scaled"),
+        job=key_of("train_scaled"),
+    shell:
+        RUN

@@ -290,9 +290,10 @@ def _ranked_by(table: pd.DataFrame) -> str:
 
 
 def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
-    """One row per run and rate with its final loss; from a table with epochs, the last epoch."""
-    if "final_loss" not in table and {"epoch", "loss"} <= set(table):
-        last = table[table["epoch"] == table["epoch"].max()]
+    """One row per run and rate with its final loss; from a table with epochs or steps, the last one."""
+    time = "step" if "step" in table else "epoch"
+    if "final_loss" not in table and {time, "loss"} <= set(table):
+        last = table[table[time] == table[time].max()]
         table = last.rename(columns={"loss": "final_loss"})
     return not_negative(take(table, *COLUMNS, column), column)
 

@@ -1,1 +1,1 @@
-"""Figures of "Stabilize deep ResNet with a sharp scaling factor tau" (Zhang et al., arXiv 1903.07120)."""
+"""Zhang, Yu, Yi, Chen, Liu, "Stabilize deep ResNet with a sharp scaling factor tau"."""

@@ -1,4 +1,4 @@
-"""Experiments of "Stabilize deep ResNet with a sharp scaling factor tau": networks at initialisation."""
+"""The network at initialisation: norms of states, products of layers, gradients."""
 
 from collections.abc import Mapping
 from pathlib import Path

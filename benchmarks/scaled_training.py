@@ -1,0 +1,63 @@
+"""SGD on scaled residual networks: all runs at once with a hand-written backward pass, against autograd run by run.
+
+python -m benchmarks.scaled_training [--rounds N]
+
+Width 64, batches of 32, 5 learning rates x 4 draws, tau = 1/sqrt(L). The peer is timed on two of the 20 runs.
+"""
+
+import argparse
+
+import torch
+from benchmarks.common import by_turns, machine
+from torch import Tensor
+
+from resaudit.scaled_residual.batches import drawn
+from resaudit.scaled_residual.model import Weights
+from resaudit.scaled_residual.training import train
+
+RATES, DRAWS, WIDTH, BATCH, STEPS, PEER_RUNS = (0.3, 1.0, 3.0, 5.0, 10.0), 4, 64, 32, 3, 2
+
+
+def main() -> None:
+    """Print the seconds of both and their ratio."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--rounds", type=int, default=3)
+    rounds = parser.parse_args().rounds
+    torch.set_num_threads(1)
+    print(f"{machine()}\n\n| L | autograd, ms a run and step | ensemble, ms | ratio |\n|---|---|---|---|")
+    generator = torch.Generator().manual_seed(1)
+    inputs = torch.rand(DRAWS, 784, BATCH, generator=generator)
+    inputs /= torch.linalg.vector_norm(inputs, dim=1, keepdim=True)
+    targets = torch.eye(10)[torch.randint(10, (DRAWS, BATCH), generator=generator)].mT
+    for depth in (10, 100, 1000):
+        weights, tau = drawn(784, WIDTH, depth, 10, 1, DRAWS, plain=False), depth**-0.5
+        seconds = by_turns(
+            rounds,
+            autograd=lambda w=weights, t=tau: [one_run(w, t, run, inputs, targets) for run in range(PEER_RUNS)],
+            ensemble=lambda w=weights, t=tau: train(w, t, RATES, lambda _: (inputs, targets), STEPS),
+        )
+        peer, ours = (
+            1e3 * seconds[name] / runs / STEPS
+            for name, runs in (("autograd", PEER_RUNS), ("ensemble", DRAWS * len(RATES)))
+        )
+        print(f"| {depth} | {peer:.2f} | {ours:.2f} | {peer / ours:.1f} |")
+
+
+def one_run(weights: Weights, tau: float, run: int, inputs: Tensor, targets: Tensor) -> None:
+    """SGD of one run by automatic differentiation, as one would write it."""
+    first, middle, last, readout = (part[run].clone() for part in weights)
+    trained = [matrix.clone().requires_grad_() for matrix in (*middle, last)]
+    optimizer = torch.optim.SGD(trained, lr=RATES[0] * 10 / WIDTH)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        state = torch.relu(first @ inputs[run])
+        for matrix in trained[:-1]:
+            state = torch.relu(state + tau * (matrix @ state))
+        made = readout @ torch.relu(trained[-1] @ state)
+        loss = (made - targets[run]).square().sum() / (2 * BATCH)
+        loss.backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,145 @@
+"""Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from resaudit.errors import ResauditError
+from resaudit.jobs.fetch import Fetch
+from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.store.results import read_result
+
+if TYPE_CHECKING:
+    from resaudit.scaled_residual.losses import Losses
+    from resaudit.scaled_residual.model import Weights
+    from resaudit.scaled_residual.training import Batches
+
+# Measured on one core; see benchmarks/RESULTS.md.
+FLOPS_A_SECOND = 25e9
+SECONDS_PER_LAYER_STEP = 1e-4
+MEGABYTES_OF_IMAGES = 250.0
+BYTES = {"float32": 4, "float64": 8}
+
+
+@dataclass(frozen=True)
+class TrainScaled(Job):
+    """One ensemble's training.
+
+    Attributes:
+        data: images and labels.
+        depth: L.
+        width: m.
+        power: a of tau = L^-a; None: the plain feedforward network.
+        learning_rates: to try, in units of d/m with d classes, for the mean loss of a batch.
+        runs: draws of weights and batches, each trained at every rate.
+        samples: the first ones of the training set are used.
+        batch: samples of a step.
+        steps: of SGD.
+        precision: of all numbers, float32 or float64.
+        seed: of all random draws.
+    """
+
+    kind: ClassVar[str] = "train_scaled"
+    files: ClassVar[tuple[str, ...]] = ("losses.npz",)
+
+    data: Fetch
+    depth: int
+    width: int
+    power: float | None
+    learning_rates: tuple[float, ...]
+    runs: int
+    samples: int
+    batch: int
+    steps: int
+    precision: str
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """Network and depth; ids have no points."""
+        network = "feedforward" if self.power is None else f"power{self.power:g}".replace(".", "_")
+        return f"{network}-depth{self.depth}"
+
+    @property
+    def tau(self) -> float | None:
+        """L^-a; None in the plain feedforward network."""
+        return None if self.power is None else float(self.depth**-self.power)
+
+    def cost(self, execution: Execution) -> Cost:
+        """The cost on a CPU, if no run diverges: three products of matrices a layer and step."""
+        runs = self.runs * len(self.learning_rates)
+        flops = 6.0 * self.batch * self.width**2 * self.depth * self.steps * runs
+        seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
+        numbers = self.depth * runs * (self.width**2 + self.width * self.batch)
+        # Three times: when diverged runs leave, and while a checkpoint is written.
+        megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * BYTES[self.precision] * numbers
+        return Cost(SECONDS_TO_START + seconds, megabytes, wants_gpu=True)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Train; resume from a checkpoint if there is one.
+
+        Raises:
+            ResauditError: raw files are missing or damaged, or fewer than ``samples``.
+        """
+        from resaudit.runtime.progress import with_progress
+        from resaudit.scaled_residual.training import Progress, train
+        from resaudit.store.checkpoints import Checkpoint, delayed_signals
+
+        with delayed_signals() as signalled:
+            weights, batches = self.start(work.device)
+            checkpoint = Checkpoint(
+                work.checkpoints, Progress, self.made_by(work.record), work.execution.checkpoint_seconds
+            )
+            start = checkpoint.read()
+            if start is not None:
+                work.record["resumed from step"] = int(start.step)
+                work.record["seconds before"] = checkpoint.seconds_before
+            losses = train(
+                weights,
+                self.tau,
+                self.learning_rates,
+                batches,
+                self.steps,
+                lambda steps: with_progress(steps, f"{self.id} steps"),
+                start,
+                lambda state: checkpoint.keep(state, signalled()),
+            )
+        return {"losses.npz": losses}
+
+    def start(self, device: str) -> tuple["Weights", "Batches"]:
+        """Initial weights and the batches, on a device; raises as :meth:`run`."""
+        import torch
+
+        from resaudit.scaled_residual.batches import ShuffledBatches, drawn
+        from resaudit.scaled_residual.model import Weights
+
+        images, labels = self.data.training_set()
+        if len(images) < self.samples:
+            raise ResauditError(f"{self.data.dataset.name} has {len(images)} samples; {self.samples} are asked for")
+        images, labels = images[: self.samples], labels[: self.samples]
+        classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
+        drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, self.runs, self.power is None)
+        dtype = {"float32": torch.float32, "float64": torch.float64}[self.precision]
+        weights = Weights(*(part.to(device, dtype) for part in drawn_weights))
+        return weights, ShuffledBatches(images, labels, classes, self.batch, self.seed, self.runs, weights.last)
+
+    def made_by(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Everything that the bits of a training depend on."""
+        import torch
+
+        from resaudit.plan.code import code_sha256
+
+        return {
+            "settings": self.identity,
+            "device": record["device"],
+            "torch version": torch.__version__,
+            "code version": code_sha256(__name__),
+        }
+
+    def read(self, results: Path) -> "Losses":
+        """The losses; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        from resaudit.scaled_residual.losses import Losses
+
+        return read_result(self, results, "losses.npz", Losses)

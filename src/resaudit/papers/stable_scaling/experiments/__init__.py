@@ -1,0 +1,6 @@
+"""Experiments of "Stabilize deep ResNet with a sharp scaling factor tau"."""
+
+from resaudit.papers.stable_scaling.experiments.initialisation import Backward, Forward, ProductNorms
+from resaudit.papers.stable_scaling.experiments.training import ScaledTraining
+
+__all__ = ["Backward", "Forward", "ProductNorms", "ScaledTraining"]

@@ -1,0 +1,150 @@
+"""Oracle: automatic differentiation of the model, run by run, and the same training resumed, alone or beside others.
+
+They see a wrong term of the hand-written backward pass, a step taken before a lower layer used the weights, a learning
+rate or batch of another run, a diverged run that spoils others, and a resumed training that differs.
+"""
+
+import signal
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+
+from resaudit.datasets.dataset import Dataset
+from resaudit.errors import Interrupted
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.train_scaled import TrainScaled
+from resaudit.plan.job import Execution, Work
+from resaudit.scaled_residual.batches import ShuffledBatches, drawn
+from resaudit.scaled_residual.model import Weights, output
+from resaudit.scaled_residual.training import Progress, train
+
+WIDTH, DEPTH, RUNS, BATCH, STEPS = 12, 6, 3, 5, 20
+RATES = (0.3, 1.0, 3.0)
+RNG = np.random.default_rng(5)
+IMAGES = RNG.integers(0, 256, (40, 4, 4), dtype=np.uint8)
+LABELS = RNG.integers(0, 10, 40, dtype=np.uint8)
+
+
+def start(tau: float | None, depth: int = DEPTH, runs: int = RUNS) -> tuple[Weights, ShuffledBatches]:
+    weights = Weights(*(part.double() for part in drawn(16, WIDTH, depth, 10, 1, runs, plain=tau is None)))
+    return weights, ShuffledBatches(IMAGES, LABELS, 10, BATCH, 1, runs, weights.last)
+
+
+def autograd(weights: Weights, tau: float | None, rate: float, batches: ShuffledBatches, run: int) -> torch.Tensor:
+    """Losses of one run, and its trained weights, by automatic differentiation."""
+    first, middle, last, readout = (part[run].clone() for part in weights)
+    middle.requires_grad_()
+    last.requires_grad_()
+    losses = []
+    for step in range(STEPS):
+        inputs, targets = (part[run] for part in batches(step))
+        made = output(Weights(first, middle, last, readout), inputs, tau)
+        loss = (made - targets).square().sum() / (2 * BATCH)
+        by_middle, by_last = torch.autograd.grad(loss, (middle, last))
+        with torch.no_grad():
+            middle -= rate * 10 / WIDTH * by_middle
+            last -= rate * 10 / WIDTH * by_last
+        losses.append(loss.detach())
+    return torch.stack(losses), torch.cat([middle, last[None]]).detach()
+
+
+@pytest.mark.parametrize("tau", [DEPTH**-0.25, DEPTH**-0.5, 1 / DEPTH, None])
+def test_the_ensemble_is_automatic_differentiation_run_by_run(tau: float | None) -> None:
+    weights, batches = start(tau)
+    kept: list[Progress] = []
+    found = train(weights, tau, RATES, batches, STEPS, after_step=lambda state: kept.append(state()))
+    # Each of STEPS steps sums WIDTH products in each of 2 DEPTH layers, forward and back.
+    bound = STEPS * 2 * DEPTH * WIDTH * np.finfo(float).eps
+    for place, (rate, run) in enumerate((rate, run) for rate in RATES for run in range(RUNS)):
+        losses, layers = autograd(weights, tau, rate, batches, run)
+        assert (found.learning_rate[place], found.run[place]) == (rate, run)
+        np.testing.assert_allclose(found.loss[:, place], losses, rtol=bound)
+        np.testing.assert_allclose(kept[-1].layers[:, place], layers, rtol=0, atol=bound * float(layers.abs().max()))
+
+
+def test_a_diverged_run_leaves_and_changes_no_other() -> None:
+    weights, batches = start(0.4)
+    alone = train(weights, 0.4, RATES, batches, STEPS)
+    beside = train(weights, 0.4, (*RATES, 1e200), batches, STEPS)
+    assert np.isfinite(alone.loss).all()
+    np.testing.assert_allclose(beside.loss[:, : alone.loss.shape[1]], alone.loss, rtol=1e-12)
+    assert np.isinf(beside.loss[2:, -RUNS:]).all()
+    none = train(weights, 0.4, (1e200,), batches, STEPS)
+    assert np.isinf(none.loss[-1]).all()
+
+
+def test_weights_and_batches_of_a_run_do_not_depend_on_the_number_of_runs() -> None:
+    (few, batches_of_few), (many, batches_of_many) = start(0.4, runs=1), start(0.4, runs=4)
+    for one, other in zip(few, many, strict=True):
+        assert torch.equal(one[0], other[0])
+        assert not torch.equal(other[0], other[1])
+    for step in range(STEPS):
+        for one, other in zip(batches_of_few(step), batches_of_many(step), strict=True):
+            assert torch.equal(one[0], other[0])
+
+
+def test_an_epoch_has_every_sample_once_of_norm_one_with_its_label() -> None:
+    _, batches = start(None)
+    epochs = [torch.cat([batches(step)[0][1] for step in range(first, first + 8)], dim=1) for first in (0, 8)]
+    images = torch.tensor(IMAGES.reshape(40, -1)).double()
+    cosines = (images / images.norm(dim=1, keepdim=True)) @ epochs[0]
+    assert torch.equal((cosines > 1 - 1e-12).sum(dim=0), torch.ones(40, dtype=torch.int64))
+    assert torch.equal((cosines > 1 - 1e-12).sum(dim=1), torch.ones(40, dtype=torch.int64))
+    assert not torch.equal(*epochs)
+    inputs, targets = batches(3)
+    which = (images / images.norm(dim=1, keepdim=True) @ inputs[0]).argmax(dim=0)
+    assert torch.equal(targets[0].argmax(dim=0), torch.tensor(LABELS.astype(int))[which])
+
+
+def test_the_laws_of_the_weights_are_the_papers() -> None:
+    weights, plain = drawn(784, 100, 5, 10, 1, 4, plain=False), drawn(784, 100, 5, 10, 1, 4, plain=True)
+    for part, variance in zip(weights, (2 / 100, 1 / 100, 2 / 100, 1 / 10), strict=True):
+        # Five standard errors of the variance of that many Gaussian numbers.
+        assert float(part.var()) == pytest.approx(variance, rel=5 * (2 / part.numel()) ** 0.5)
+    assert float(plain.middle.var()) == pytest.approx(2 / 100, rel=0.05)
+
+
+def job(**changes: object) -> TrainScaled:
+    settings = {"depth": 4, "width": 8, "power": 0.5, "learning_rates": (1.0, 3.0), "runs": 2, "samples": 40}
+    settings |= {"batch": BATCH, "steps": STEPS, "precision": "float32", "seed": 1}
+    dataset = Dataset.model_construct(name="made", classes=10, files={})
+    return TrainScaled(Fetch(dataset, ""), **(settings | changes))  # type: ignore[arg-type]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], np.ndarray]:
+    monkeypatch.setattr(Fetch, "training_set", lambda _: (IMAGES, LABELS))
+
+    def losses() -> np.ndarray:
+        record = {"device": "cpu"}
+        return np.asarray(job().run(Work(tmp_path, Execution(), "cpu", tmp_path / "kept", record))["losses.npz"].loss)
+
+    return losses
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_training_resumes_to_the_same_bytes(
+    run: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    undisturbed = run()
+    given = ShuffledBatches.__call__
+
+    def stopping(batches: ShuffledBatches, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+        if step == 7:
+            signal.raise_signal(number)
+        return given(batches, step)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(ShuffledBatches, "__call__", stopping)
+        with pytest.raises(Interrupted):
+            run()
+
+    def late(batches: ShuffledBatches, step: int) -> tuple[torch.Tensor, torch.Tensor]:
+        assert step > 7
+        return given(batches, step)
+
+    monkeypatch.setattr(ShuffledBatches, "__call__", late)
+    assert run().tobytes() == undisturbed.tobytes()
