@@ -6,7 +6,7 @@ from pathlib import Path
 from resaudit.config.composition import config_folder
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
-from resaudit.plan.files import kind_named, plan_file
+from resaudit.plan.files import computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep

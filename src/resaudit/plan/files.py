@@ -1,6 +1,7 @@
 """Jobs as files: ``results/plan/<kind>/<id>.json`` holds everything that ``resaudit run`` and a reader need."""
 
 import importlib
+import pkgutil
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
@@ -8,6 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from resaudit import jobs
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Execution, Job
 from resaudit.store.files import read_json, write_json
@@ -70,11 +72,24 @@ def kind_named(kind: str) -> type[Any]:
     Raises:
         ResauditError: there is no such kind.
     """
-    module = f"resaudit.jobs.{kind}"
     try:
-        content = vars(importlib.import_module(module)).values()
+        found = _kind_in(kind)
     except ModuleNotFoundError as error:
-        if not f"{module}.".startswith(f"{error.name}."):
+        if not f"{jobs.__name__}.{kind}.".startswith(f"{error.name}."):
             raise
-        raise ResauditError(f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs") from None
-    return next(c for c in content if isinstance(c, type) and issubclass(c, Job) and c.__dict__.get("kind") == kind)
+        found = None
+    if found is None:
+        raise ResauditError(f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs")
+    return found
+
+
+def computing_kinds() -> list[str]:
+    """The kinds whose jobs leave their files in ``results/<kind>/<id>``; others have rules of their own."""
+    found = {module.name: _kind_in(module.name) for module in pkgutil.iter_modules(jobs.__path__)}
+    return [name for name, kind in found.items() if kind is not None and kind.files]
+
+
+def _kind_in(name: str) -> type[Any] | None:
+    content = vars(importlib.import_module(f"{jobs.__name__}.{name}")).values()
+    kinds = (c for c in content if isinstance(c, type) and issubclass(c, Job) and c.__dict__.get("kind") == name)
+    return next(kinds, None)
