@@ -16,7 +16,7 @@ from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.theorem import Theorem
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
-from resaudit.plan.files import plan_file, read_job, write_job
+from resaudit.plan.files import computing_kinds, plan_file, read_job, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import Plan, make_plan
 from tests.conftest import first_of, of_kind, run_command
@@ -47,8 +47,7 @@ def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
         write_job(job, EXECUTION, tmp_path)
     for key, job in jobs.items():
         assert read_job(tmp_path, key) == (job, EXECUTION)
-    kinds = {"fetch", "whiten", "train", "hessians", "theorem", "simulate", "proposition"}
-    kinds |= {"factorize", "dominance", "descents"}
+    kinds = {"fetch", *computing_kinds()}
     assert {job.kind for job in jobs.values()} == {file.name for file in (tmp_path / "plan").iterdir()} == kinds
 
 
