@@ -15,6 +15,7 @@ from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.means import MeanOfRuns, ZeroOfExponent
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
@@ -436,3 +437,16 @@ def test_share_change() -> None:
 @pytest.mark.parametrize("kind", checks_by_name().values())
 def test_every_check_is_tested_here(kind: type[Check]) -> None:
     assert f"{kind.__name__}(" in Path(__file__).read_text(encoding="utf-8")
+
+
+def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
+    grid = [(a, depth, run) for a in (0.25, 0.75) for depth in (10, 100) for run in (0, 1)]
+    table = pd.DataFrame(grid, columns=["power", "depth", "run"]).assign(inputs="x")
+    table["growth"] = table["depth"] ** (2 * (0.6 - table["power"])) * (1 + table["run"])
+    zero = ZeroOfExponent(
+        column="growth", by="depth", against="power", first=0.25, last=0.75, per=["inputs"], at_most=0.7
+    ).measure(table, 2)
+    assert [round(point.effect, 9) for point in zero.points] == [0.6]
+    mean = MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 2)
+    assert mean.points[0].effect == pytest.approx(1.5 * 10**0.7)
+    assert not MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 3).points
