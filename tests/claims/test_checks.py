@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check, checks_by_name
+from resaudit.claims.checks.check import checks_by_name
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -434,9 +434,10 @@ def test_share_change() -> None:
     assert verdict(rises, outcomes({16: 0.7, 100: 0.705})) == INCONCLUSIVE
 
 
-@pytest.mark.parametrize("kind", checks_by_name().values())
-def test_every_check_is_tested_here(kind: type[Check]) -> None:
-    assert f"{kind.__name__}(" in Path(__file__).read_text(encoding="utf-8")
+def test_every_general_check_is_tested_here() -> None:
+    kinds = [kind for kind in checks_by_name().values() if kind.__module__.startswith("resaudit.claims.")]
+    assert kinds
+    assert [kind for kind in kinds if f"{kind.__name__}(" not in Path(__file__).read_text(encoding="utf-8")] == []
 
 
 def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:

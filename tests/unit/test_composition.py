@@ -121,7 +121,8 @@ def test_a_grid_of_rates_is_a_list_of_them() -> None:
 
 def test_yaml_scales_set_known_keys_only() -> None:
     for figure in load().figure.values():
-        assert {"laptop", "smoke"} >= set(figure.scales) >= {"smoke"}
+        assert {"laptop", "smoke"} >= set(figure.scales)
+        assert "smoke" in figure.scales or not figure.scales  # what costs nothing has one scale
         assert all(set(changes) <= set(type(figure.protocol).model_fields) for changes in figure.scales.values())
 
 

@@ -20,6 +20,7 @@ NO_CASE = {
     "precision": "none", "labels": "none", "layer": -1, "draw": -1, "constant": -1.0, "tolerance": -1.0, "error": -1.0,
 }  # fmt: skip
 BLUE, RED, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
+BOUNDS = {"double": ":", "single": "--"}
 
 
 def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
@@ -99,13 +100,13 @@ def _plot_remaining(axes: Axes, network: pd.DataFrame) -> None:
 
 
 def _plot_errors(axes: Axes, network: pd.DataFrame) -> None:
-    for precision, colour in (("double", BLUE), ("single", RED)):
+    for precision, colour, line in (("double", BLUE, "-"), ("single", RED, "-.")):
         own = network[(network["precision"] == precision) & (network["labels"] == network["labels"].iloc[0])]
         moved = own[(own["property"] == "moved error") & (own["layer"] > 0)]
-        axes.plot(moved["layer"], moved["value"], color=colour, label=f"{precision} precision")
+        axes.plot(moved["layer"], moved["value"], color=colour, linestyle=line, label=f"{precision} precision")
         bound = own.loc[own["property"].str.startswith("output"), "tolerance"]
         if len(bound) and np.isfinite(bound).all():
-            axes.axhline(bound.iloc[0], color=colour, linestyle="--", linewidth=0.8)
+            axes.axhline(bound.iloc[0], color=colour, linestyle=BOUNDS[precision], linewidth=0.8)
     axes.set_yscale("log")
     axes.set(xlabel="layer", ylabel="largest error of moved points")
     axes.legend()
@@ -133,7 +134,7 @@ def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
         drawn = own[np.isfinite(own["value"])]
         axes.plot(drawn["share"], drawn["value"], color=colour, marker=marker, markersize=3, label=f"{precision}")
         bound = own[np.isfinite(own["tolerance"])]
-        axes.plot(bound["share"], bound["tolerance"], color=colour, linestyle="--", linewidth=0.8)
+        axes.plot(bound["share"], bound["tolerance"], color=colour, linestyle=BOUNDS[precision], linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.axhline(0.5, color="0.4", linewidth=0.8, linestyle=":")

@@ -82,6 +82,9 @@ class Stable(Model):
     width: Width
     depths: Depths
 
+    def __str__(self) -> str:
+        return f"c = {self.c:g} at width {self.width} and depths to {max(self.depths)}"
+
 
 class Normalised(Model):
     """The network of Proposition 1, with tau = 1.
@@ -99,6 +102,11 @@ class Normalised(Model):
     depth: Depth
     samples: Annotated[int, Field(ge=2, le=LARGEST_SAMPLES)]
     runs: Runs
+
+    def __str__(self) -> str:
+        return (
+            f"by {self.branch} at width {self.width} and depth {self.depth}, {self.samples} samples, {self.runs} runs"
+        )
 
 
 class Forward(Initialised, name="forward"):
