@@ -120,7 +120,8 @@ def _row_of_markdown(claim: Json) -> str:
         grounds = claim["why"]
     else:
         grounds = "; ".join(f"{check['name'].replace('-', ' ')}: {_numbers(check)[0]}" for check in claim["checks"])
-    return f"| {claim['statement']} {link} | **{claim['verdict']}** | {grounds} |"
+    cells = (f"{claim['statement']} {link}", f"**{claim['verdict']}**", grounds)
+    return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
 
 
 def _counts(claims: Sequence[Json]) -> str:

@@ -17,6 +17,7 @@ from resaudit.training.snapshots import snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
+NO_EPOCH = -1
 MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "hessian epochs"})
 
 
@@ -100,7 +101,7 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
 def write_references(plan: Plan, say: Callable[[str], None], force: bool = False) -> None:
     """Copy the drawn tables, with their ``.json``, to the references.
 
-    Of a large table with epochs, 60 epochs are kept, evenly spaced on a logarithmic scale.
+    Of a large table with epochs, 60 epochs are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
 
     Raises:
         ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
@@ -114,7 +115,7 @@ def write_references(plan: Plan, say: Callable[[str], None], force: bool = False
         kept, table = reference_file(figure.name), figure.table
         if len(table.to_csv(index=False)) > LARGE_REFERENCE_BYTES and "epoch" in table:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
-            table = table[table["epoch"].isin(epochs)]
+            table = table[table["epoch"].isin([NO_EPOCH, *epochs])]
         write_csv(kept, table)
         write_json(kept.with_suffix(".json"), figure.about | {"sha256": sha256_of(kept)})
         say(f"{figure.name}: {len(table)} rows in {kept}")
