@@ -62,14 +62,17 @@ def needs_in_words(needs: dict[str, Any]) -> str:
 
 
 def figure_label(name: str) -> str:
-    """The name of ``paper/figure`` in a text.
+    """The name of ``paper/figure`` in a text; two digits of a theorem are its section's and its own.
 
-    >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem2"), figure_label("x/shortcut1")
-    ('Figure 4', 'Theorem 2', 'shortcut1')
+    >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem21"), figure_label("x/shortcut1")
+    ('Figure 4', 'Theorem 2.1', 'shortcut1')
     """
     slug = name.split("/")[-1]
     numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)", slug)
-    return f"{_NUMBERED[numbered[1]]} {numbered[2]}" if numbered else slug
+    if numbered is None:
+        return slug
+    number = ".".join(numbered[2]) if numbered[1] == "theorem" else numbered[2]
+    return f"{_NUMBERED[numbered[1]]} {number}"
 
 
 def moment(text: str) -> str:
