@@ -4,6 +4,7 @@ Sees a key that was lost or that Snakemake or the plugin does not know; what the
 """
 
 import re
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +43,8 @@ def test_slurms_bundles_drawings(tmp_path: Path) -> None:
     said = run.stdout + run.stderr
     assert run.returncode == 0, said[-3000:]
     assert len(re.findall(r"^\s*rule draw:$", said, re.MULTILINE)) == len(load().figure)
-    assert re.findall(r"Group job (\w+) ", said) == ["drawings"]
+    at_once = profile("slurm")["group-components"]["drawings"]
+    assert re.findall(r"Group job (\w+) ", said) == ["drawings"] * ceil(len(load().figure) / at_once)
 
 
 def test_data_are_fetched_where_snakemake_runs() -> None:

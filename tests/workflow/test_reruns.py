@@ -16,6 +16,7 @@ from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
 NOTHING = "Nothing to be done"
 FOLDERS = ("src", "config", "workflow")
 SHOWN = {"draw", "show", "report", "all"}
+OF_WHITENED = {"train", "hessians", "theorem", "factorize", "descents"}
 
 
 def snakemake(checkout: Path, *arguments: str, config: tuple[str, ...] = ()) -> Completed:
@@ -55,8 +56,10 @@ def edited(file: Path, edit: Callable[[str], str]) -> Iterator[None]:
     after = edit(before)
     assert after != before
     file.write_text(after, encoding="utf-8")
-    yield
-    file.write_text(before, encoding="utf-8")
+    try:
+        yield
+    finally:
+        file.write_text(before, encoding="utf-8")
 
 
 def planned(checkout: Path, config: tuple[str, ...] = ()) -> set[str]:
@@ -83,10 +86,10 @@ def with_name(text: str) -> str:
     ("file", "edit", "made_again"),
     [
         ("training/ensemble.py", with_comment, set()),
-        ("training/ensemble.py", with_name, {"train", "hessians", *SHOWN}),
+        ("training/ensemble.py", with_name, {"train", "hessians", "descents", *SHOWN}),
         ("curvature/structured.py", with_name, {"hessians", *SHOWN}),
         ("theory/checks.py", with_name, {"theorem", *SHOWN}),
-        ("datasets/whitening.py", with_name, {"whiten", "train", "hessians", "theorem", *SHOWN}),
+        ("datasets/whitening.py", with_name, {"whiten", *OF_WHITENED, *SHOWN}),
         ("papers/demystifying_resnet/fig07.py", with_name, SHOWN),
         ("claims/checks/depths.py", with_name, {"report", "all"}),
         ("report/templates/page.css", lambda text: text + "p {}\n", {"report", "all"}),

@@ -42,14 +42,15 @@ def a_torch_that(folder: Path, available: bool) -> dict[str, str]:
     [("auto", True, True), ("auto", False, False), ("cuda", False, True), ("cpu", True, False)],
 )
 def test_gpus_are_asked_for_by_what_wants_one(device: str, usable: bool, asked_for: bool, tmp_path: Path) -> None:
-    """Networks with ReLUs, and Hessians whose eigenvalues are all computed, if they are large."""
+    """Trainings with ReLUs, and Hessians whose eigenvalues are all computed, if they are large."""
     large = [f"figure.demystifying_resnet.fig05.protocol.{key}" for key in ("hessian_method=dense", "depths=[16]")]
     jobs = resources(tmp_path, f"device={device}", *large, environment=a_torch_that(tmp_path, usable))
     with_gpu = [output for _, output, asked in jobs if asked.get("gpu") == "1"]
     wanting = [
         output
         for rule, output, _ in jobs
-        if (rule == "train" and "-relu" in output)
+        if rule == "train_scaled"
+        or (rule == "train" and "-relu" in output)
         or (rule == "hessians" and "depth16" in output and "-dense" in output)
     ]
     assert len([output for output in wanting if "/train/" in output]) > 1

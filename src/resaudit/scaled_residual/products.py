@@ -21,7 +21,7 @@ def relative_error(width: int, steps: int) -> float:
     steps nothing but rounding is left, which is far smaller.
 
     >>> round(relative_error(128, 60), 4), relative_error(8, 8)
-    (0.0192, 0.0)
+    (0.0198, 0.0)
     """
     if steps >= width:
         return 0.0
