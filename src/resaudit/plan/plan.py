@@ -1,6 +1,6 @@
 """The plan: from a configuration to the jobs of every figure. Imports neither torch nor pandas."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -69,10 +69,10 @@ def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
     return found
 
 
-def make_plan(config: Config) -> Plan:
-    """The jobs of every chosen figure."""
-    figures = config.chosen_figures().items()
-    return Plan(config, {name: plan_figure(figure, config.paths.data) for name, figure in figures})
+def make_plan(config: Config, plan: Callable[[Figure, str], FigurePlan] | None = None) -> Plan:
+    """The jobs of every chosen figure, each by ``plan``; default :func:`plan_figure`."""
+    each = plan or plan_figure
+    return Plan(config, {name: each(figure, config.paths.data) for name, figure in config.chosen_figures().items()})
 
 
 def plan_figure(figure: Figure, data: str) -> FigurePlan:

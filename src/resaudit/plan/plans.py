@@ -5,10 +5,10 @@ from functools import cache
 from pathlib import Path
 
 from resaudit.config.composition import load
-from resaudit.config.models import CONTROL, Config, Variant
+from resaudit.config.models import CONTROL, Config, Figure, Variant
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
-from resaudit.plan.plan import Plan, make_plan
+from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 
 
 class Plans:
@@ -19,7 +19,8 @@ class Plans:
     """
 
     def __init__(self, config_of: Callable[[str | None], Config]) -> None:
-        self._made = cache(lambda variant: make_plan(config_of(variant)))
+        self._planned: dict[tuple[str, str], list[FigurePlan]] = {}
+        self._made = cache(lambda variant: make_plan(config_of(variant), self._plan_figure))
         self.base = self.under(None)
 
     @classmethod
@@ -31,6 +32,14 @@ class Plans:
     def of(cls, config: Config, variants: Mapping[str, Config]) -> "Plans":
         """Plans from a configuration and the configurations under its variants, by id."""
         return cls(lambda variant: config if variant is None else variants[variant])
+
+    def _plan_figure(self, figure: Figure, data: str) -> FigurePlan:
+        """Planned once for all variants that leave the figure as it is; most do."""
+        known = self._planned.setdefault((figure.name, data), [])
+        same = next((plan for plan in known if plan.figure == figure), None)
+        if same is None:
+            known.append(same := plan_figure(figure, data))
+        return same
 
     def variants(self, paper: str | None = None) -> dict[str, Variant]:
         """Every variant, or those of a paper, by id; none if the configuration has a variant itself."""
