@@ -8,7 +8,7 @@ import numpy as np
 
 from resaudit.jobs.propagate import AtInitialisation
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
-from resaudit.scaled_residual.setting import Products, layers_kept
+from resaudit.scaled_residual.setting import Products, layers_kept, torch_seed
 from resaudit.store.results import read_result
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -51,10 +51,8 @@ class Multiply(AtInitialisation):
         for (run,), (inputs,), _ in self.groups(1, 1):
             for i, network in enumerate(self.networks):
                 places = layers_kept(network.depth, self.kept)
-                seed = int(np.random.SeedSequence([self.seed, run]).generate_state(1, np.uint64)[0] >> 1)
-                found = of_network(
-                    inputs, network.width, network.depth, network.tau or 0.0, places, steps[i], seed
-                )  # fmt: skip
+                seed, tau = torch_seed(self.seed, run), network.tau or 0.0
+                found = of_network(inputs, network.width, network.depth, tau, places, steps[i], seed)
                 pairs[:, i, : len(found)] = np.transpose(pairs_of(places))
                 norms[i, run, : len(found)] = found
         error = np.array([relative_error(each.width, k) for each, k in zip(self.networks, steps, strict=True)])

@@ -9,6 +9,7 @@ import numpy as np
 from resaudit.errors import ResauditError
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.scaled_residual.setting import scaling_factor
 from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
@@ -65,7 +66,7 @@ class TrainScaled(Job):
     @property
     def tau(self) -> float | None:
         """L^-a; None in the plain feedforward network."""
-        return None if self.power is None else float(self.depth**-self.power)
+        return None if self.power is None else scaling_factor(self.depth, self.power)
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU, if no run diverges: three products of matrices a layer and step."""

@@ -7,7 +7,7 @@ import torch
 
 from resaudit.datasets.moments import Moments
 from resaudit.linear_residual.dominance import excess, log_ratio, ratio_rounding
-from resaudit.linear_residual.measured import Descended, Runs
+from resaudit.linear_residual.measured import KNOWN, Descended, Runs
 from resaudit.linear_residual.targets import orthogonal, spread
 from resaudit.networks.network import Network
 from resaudit.training.ensemble import descend
@@ -17,8 +17,6 @@ TARGETS = ("mnist", "positive definite", "positive determinant", "negative deter
 """Maps R: MNIST's least-squares map; random ones."""
 ARRIVED = 1e-12
 """A run ends when its excess is this share of that at its start."""
-KNOWN = 0.1
-"""A logarithm that rounding may change by more is not known."""
 Row = tuple[int, float, int, int, float, float, float, float, float, float]
 """The fields of :class:`~resaudit.linear_residual.measured.Descended`."""
 

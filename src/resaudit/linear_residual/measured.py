@@ -4,6 +4,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+KNOWN = 0.1
+"""A logarithm of eq. 2.3's ratio that rounding may change by more is not known."""
+
 
 @dataclass(frozen=True)
 class Factored:

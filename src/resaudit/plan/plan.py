@@ -69,12 +69,6 @@ def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
     return found
 
 
-def make_plan(config: Config, plan: Callable[[Figure, str], FigurePlan] | None = None) -> Plan:
-    """The jobs of every chosen figure, each by ``plan``; default :func:`plan_figure`."""
-    each = plan or plan_figure
-    return Plan(config, {name: each(figure, config.paths.data) for name, figure in config.chosen_figures().items()})
-
-
 def plan_figure(figure: Figure, data: str) -> FigurePlan:
     """The jobs of one figure.
 
@@ -89,6 +83,11 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
         return FigurePlan(figure, figure.protocol.jobs(whitened, figure.seed))
     except NoData:
         raise ResauditError(f"{figure.name}: experiment {figure.experiment} needs data; dataset is null") from None
+
+
+def make_plan(config: Config, plan: Callable[[Figure, str], FigurePlan] = plan_figure) -> Plan:
+    """The jobs of every chosen figure, each by ``plan``."""
+    return Plan(config, {name: plan(figure, config.paths.data) for name, figure in config.chosen_figures().items()})
 
 
 def fetch_of(dataset: Dataset, data: str) -> Fetch:

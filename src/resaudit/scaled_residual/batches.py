@@ -5,6 +5,7 @@ import torch
 from torch import Tensor
 
 from resaudit.scaled_residual.model import PLAIN, Variances, Weights, draw
+from resaudit.scaled_residual.setting import torch_seed
 
 WEIGHTS, ORDER = 1, 2
 """The purposes of random streams."""
@@ -50,8 +51,7 @@ def drawn(inputs: int, width: int, depth: int, outputs: int, seed: int, runs: in
     """Weights of ``runs`` networks, float32 on the CPU, with a leading dimension; arguments as of ``model.draw``."""
     each = []
     for run in range(runs):
-        state = int(np.random.SeedSequence([seed, WEIGHTS, run]).generate_state(1, np.uint64)[0] >> np.uint64(1))
-        generator = torch.Generator().manual_seed(state)
+        generator = torch.Generator().manual_seed(torch_seed(seed, WEIGHTS, run))
         variances = PLAIN if plain else Variances()
         each.append(draw(inputs, width, depth, outputs, generator, variances, torch.float32))
     return Weights(*(torch.stack(part) for part in zip(*each, strict=True)))

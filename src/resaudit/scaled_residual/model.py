@@ -41,15 +41,6 @@ class Variances(NamedTuple):
 PLAIN = Variances(middle=2.0)
 
 
-def scaling_factor(depth: int, power: float) -> float:
-    """The factor tau = L^-power.
-
-    >>> scaling_factor(100, 0.5)
-    0.1
-    """
-    return float(depth**-power)
-
-
 def draw(
     inputs: int,
     width: int,

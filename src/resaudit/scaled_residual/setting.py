@@ -6,10 +6,8 @@ from math import exp, log
 
 import numpy as np
 
-UNITS, INPUTS, READOUT, FORWARD, BACKWARD, TARGETS = range(1, 7)
+UNITS, INPUTS, READOUT, FORWARD, BACKWARD = range(1, 6)
 """The purposes of random streams; each run draws from (seed, purpose, run)."""
-LAWS_OF_INPUTS = ("mnist", "sphere")
-BRANCHES = ("plain", "batch-norm", "layer-norm", "expected-norm")
 
 
 @dataclass(frozen=True)
@@ -109,6 +107,15 @@ def layers_kept(depth: int, count: int) -> tuple[int, ...]:
     return tuple(sorted({int(layer) for layer in np.geomspace(1, max(1, depth - 1), count).round()}))
 
 
+def scaling_factor(depth: int, power: float) -> float:
+    """The factor tau = L^-power.
+
+    >>> scaling_factor(100, 0.5)
+    0.1
+    """
+    return float(depth**-power)
+
+
 def stable_tau(depth: int, c: float) -> float:
     """The largest tau of Theorem 2: tau^2 L = log(1/(1 - c)) / 4 (appendix C.1)."""
     return float((-log(1 - c) / 4 / depth) ** 0.5)
@@ -132,6 +139,11 @@ def product_scale(c: float) -> float:
     eps = np.geomspace(1e-6, c / (1 + c), 20_000, endpoint=False)
     logs = np.log((1 + c) * (1 - eps))
     return float(np.minimum(logs / 2, logs**2 / (16 * (1 + np.log1p(2 / eps)))).max())
+
+
+def torch_seed(*key: int) -> int:
+    """The seed of a torch generator that depends on all of these numbers."""
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1))
 
 
 def streams(seed: int, purpose: int, runs: Sequence[int]) -> list[np.random.Generator]:

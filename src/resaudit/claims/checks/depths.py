@@ -10,8 +10,19 @@ import pandas as pd
 from resaudit.claims.checks.check import Check, Depth, Names, Share
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.ratios import add_ratio
-from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, logarithms, of_network, take
+from resaudit.claims.checks.rows import (
+    at_tied_rates,
+    by_run,
+    by_values,
+    epoch_at,
+    logarithms,
+    of_network,
+    rows_with,
+    take,
+    words,
+)
 from resaudit.claims.intervals import replicate_means
+from resaudit.fits import slope
 
 Logs = Mapping[float, pd.Series]
 """Natural logarithms of a quantity, by depth and run."""
@@ -37,7 +48,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Ratio of geometric means over runs, of each depth to the first or the previous one."""
         to = "at the least depth" if self.reference == "first" else "at the depth before"
-        measured = Measured(f"{_words(self.column)} over the same {to}", "ratio", logarithmic=True)
+        measured = Measured(f"{words(self.column)} over the same {to}", "ratio", logarithmic=True)
         shares: list[float | None] = list(self.epochs) or [None]
         for network in self.networks:
             rows = of_network(take(table, "depth", "run", self.column), network)
@@ -89,36 +100,28 @@ class GrowthExponent(Check, name="growth_exponent"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
-        what = self.rows.get("property", _words(self.column))
-        measured = Measured(f"exponent of the growth with {_words(self.by)} of: {what}", "exponent")
+        what = self.rows.get("property", words(self.column))
+        measured = Measured(f"exponent of the growth with {words(self.by)} of: {what}", "exponent")
         for name, rows in self._pieces(table):
             logs = _logs(rows, self.column, self.by, name, least_runs, measured)
             if len(logs) < 2:
-                where = f"{name}, {_words(self.by)}".lstrip(", ")
+                where = f"{name}, {words(self.by)}".lstrip(", ")
                 measured.left_out.append(f"{where}: {len(logs)} of the two that a growth needs")
             for span in _spans(sorted(logs), self.span):
-                where = f"{name}, {_words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
+                where = f"{name}, {words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
                 every = _of_common_runs([logs[place] for place in span], where, least_runs, measured)
                 if every is not None:
-                    slope = _slope(span, every)
-                    measured.add(where, slope[0], slope[1:] if len(every) > 1 else None, len(every))
+                    found = _slope(span, every)
+                    measured.add(where, found[0], found[1:] if len(every) > 1 else None, len(every))
         return measured
 
     def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
         """Groups of rows to measure separately, by name: each network, or each combination of values."""
         take(table, self.column, self.by, *self.rows, *self.per)
-        for column, wanted in self.rows.items():
-            table = table[table[column].astype(str) == wanted]
+        table = rows_with(table, self.rows)
         if self.networks:
             return [(name, of_network(table, name)) for name in self.networks]
-        if not self.per:
-            return [("", table)]
-        if table.empty:
-            return [("", table)]
-        return [
-            (", ".join(f"{_words(column)} {value}" for column, value in zip(self.per, values, strict=True)), rows)
-            for values, rows in table.groupby(self.per, sort=False)
-        ]
+        return by_values(table, self.per) if self.per and not table.empty else [("", table)]
 
 
 class GrowthDifference(Check, name="growth_difference"):
@@ -131,7 +134,7 @@ class GrowthDifference(Check, name="growth_difference"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Difference of two networks' overall exponents."""
         measured = Measured(
-            f"exponent of growth of the {_words(self.column)} with depth, {self.network} minus {self.other}",
+            f"exponent of growth of the {words(self.column)} with depth, {self.network} minus {self.other}",
             "difference of exponents",
         )
         take(table, "depth", "run", self.column)
@@ -168,7 +171,7 @@ def _logs(
     logs = {}
     for place, part in rows.groupby(by):
         depth = float(str(place))
-        where = f"{network}, {_words(by)} {depth:g}".lstrip(", ")
+        where = f"{network}, {words(by)} {depth:g}".lstrip(", ")
         values = by_run(part, column, where)
         if values.isna().any():
             measured.left_out.append(
@@ -192,10 +195,4 @@ def _of_common_runs(parts: list[pd.Series], where: str, least_runs: int, measure
 
 def _slope(depths: list[float], logs: np.ndarray) -> np.ndarray:
     """Least-squares slope of mean logarithms (runs, depths) against log depth, with its replicates; (1 + runs,)."""
-    centred = np.log(depths) - np.mean(np.log(depths))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(replicate_means(logs) @ centred / np.sum(centred**2))
-
-
-def _words(column: str) -> str:
-    return column.replace("_", " ")
+    return slope(np.log(depths), replicate_means(logs))

@@ -10,7 +10,7 @@ from pydantic import Field
 from resaudit.claims.checks.check import Check, Share
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.ratios import add_ratio
-from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take
+from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.papers.by_loss import descending, interpolate
 
@@ -90,7 +90,7 @@ class FallByLoss(Check, name="fall_by_loss"):
 
 
 def _measured_fall(check: EarlyFall | FallByLoss, when: str) -> Measured:
-    what = check.column.replace("_", " ")
+    what = words(check.column)
     meaning = f"fall of the {what} of {check.network} {when}"
     if check.of_whole:
         return Measured(f"{meaning} as a share of its whole fall", "share", arithmetic=True)

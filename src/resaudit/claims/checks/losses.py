@@ -20,6 +20,7 @@ from resaudit.claims.checks.rows import (
     of_network,
     take,
     values_of,
+    words,
 )
 from resaudit.claims.intervals import replicate_means
 from resaudit.errors import ResauditError
@@ -49,7 +50,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
         At each loss, only runs that passed it count.
         """
         ratio = self.compare == "ratio"
-        what = self.column.replace("_", " ")
+        what = words(self.column)
         measured = Measured(
             f"{what} of {self.network} {'over' if ratio else 'minus'} the other network's, at the same loss",
             "ratio" if ratio else f"difference of the {what}",
@@ -82,7 +83,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
 
         At each end, the runs that both networks have there count.
         """
-        what = self.column.replace("_", " ")
+        what = words(self.column)
         measured = Measured(
             f"{what} of {self.network} over the other network's: "
             "this ratio at the largest loss over that at the smallest",
@@ -119,7 +120,7 @@ class AtTheEnd(Check, name="at_the_end"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Ratio of geometric means over runs at the last epoch."""
-        what = self.column.replace("_", " ")
+        what = words(self.column)
         measured = Measured(
             f"{what} of {self.network} over that of {self.other} at the last epoch", "ratio", logarithmic=True
         )

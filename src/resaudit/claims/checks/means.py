@@ -5,8 +5,9 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import not_negative, take
+from resaudit.claims.checks.rows import by_values, not_negative, rows_with, take, words
 from resaudit.claims.intervals import replicate_means
+from resaudit.fits import slope
 
 
 class MeanOfRuns(Check, name="mean_of_runs"):
@@ -24,7 +25,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The mean of each combination."""
-        measured = Measured(f"mean of {_words(self.column)}", "mean", logarithmic=True, arithmetic=True)
+        measured = Measured(f"mean of {words(self.column)}", "mean", logarithmic=True, arithmetic=True)
         for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
             if len(rows) < least_runs:
                 measured.left_out.append(f"{where}: {len(rows)} runs, {least_runs} are needed")
@@ -63,8 +64,8 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The zero of each combination."""
         measured = Measured(
-            f"{_words(self.against)} at which {_words(self.column)} does not change with {_words(self.by)}",
-            _words(self.against),
+            f"{words(self.against)} at which {words(self.column)} does not change with {words(self.by)}",
+            words(self.against),
         )
         for where, rows in _pieces(table, self.rows, self.per, [self.column, self.by, self.against, "run"]):
             used = rows[rows[self.against].between(self.first, self.last)]
@@ -73,7 +74,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
             if len(values) < least_runs:
                 measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
             elif min(map(len, places)) < 2:
-                measured.left_out.append(f"{where}: two {_words(self.by)}s and two {_words(self.against)}s are needed")
+                measured.left_out.append(f"{where}: two {words(self.by)}s and two {words(self.against)}s are needed")
             else:
                 zeros = _zeros(_exponents(values), places[0])
                 measured.add(where, zeros[0], zeros[1:] if len(values) > 1 else None, len(values))
@@ -90,8 +91,7 @@ def _exponents(values: pd.DataFrame) -> np.ndarray:
     means = replicate_means(values.to_numpy()).reshape(-1, len(first), len(depths))
     with np.errstate(invalid="ignore", divide="ignore"):
         logs = np.log(np.where(means > 0, means, np.nan))
-    centred = np.log(depths) - np.log(depths).mean()
-    return np.asarray(logs @ centred / np.sum(centred**2))
+    return slope(np.log(depths), logs)
 
 
 def _levels(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
@@ -102,9 +102,7 @@ def _levels(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 def _zeros(found: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
     """The zero of the least-squares line of exponents (..., coordinates), shape (...,)."""
-    centred = coordinates - coordinates.mean()
-    slopes = found @ centred / np.sum(centred**2)
-    return np.asarray(coordinates.mean() - found.mean(axis=-1) / slopes)
+    return np.asarray(coordinates.mean() - found.mean(axis=-1) / slope(coordinates, found))
 
 
 def _pieces(
@@ -112,13 +110,4 @@ def _pieces(
 ) -> list[tuple[str, pd.DataFrame]]:
     """The rows of each combination of values, by name."""
     take(table, *wanted, *per, *columns)
-    for column, value in wanted.items():
-        table = table[table[column].astype(str) == value]
-    return [
-        (", ".join(f"{_words(column)} {value}" for column, value in zip(per, values, strict=True)), rows)
-        for values, rows in table.groupby(per, sort=False)
-    ]
-
-
-def _words(column: str) -> str:
-    return column.replace("_", " ")
+    return by_values(rows_with(table, wanted), per)

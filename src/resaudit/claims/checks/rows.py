@@ -1,5 +1,7 @@
 """Checked access to the values of a table."""
 
+from collections.abc import Mapping, Sequence
+
 import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
@@ -135,3 +137,23 @@ def epoch_at(table: pd.DataFrame, share: float) -> int:
     epochs = np.sort(take(table, "epoch")["epoch"].unique())
     before = epochs[epochs <= share * epochs[-1] + 1e-9]
     return int(before[-1] if len(before) else epochs[0])
+
+
+def rows_with(table: pd.DataFrame, wanted: Mapping[str, str]) -> pd.DataFrame:
+    """The rows that have these values in these columns."""
+    for column, value in wanted.items():
+        table = table[table[column].astype(str) == value]
+    return table
+
+
+def by_values(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+    """The rows of each combination of these columns' values, by its name."""
+    return [
+        (", ".join(f"{words(column)} {value}" for column, value in zip(columns, values, strict=True)), rows)
+        for values, rows in table.groupby(list(columns), sort=False)
+    ]
+
+
+def words(column: str) -> str:
+    """A column's name in a text."""
+    return column.replace("_", " ")

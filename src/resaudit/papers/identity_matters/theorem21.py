@@ -14,7 +14,7 @@ from resaudit.linear_residual.measured import Factored
 from resaudit.papers.style import panels, print_rows
 
 PRODUCT = "product = R"
-NORM, FEW = "largest norm", "largest norm, few layers"
+NORM = "largest norm"
 PROOF_NORM = "largest norm of the proof's factors"
 BUILT = "smallest norm built over (4 pi + 3 gamma)/l"
 WHOLE = "proof's norm over max(pi/q, 3 gamma/p)"

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.experiments.experiment import Coordinates
-from resaudit.linear_residual.measured import Descended, Dominated
+from resaudit.linear_residual.measured import KNOWN, Descended, Dominated
 from resaudit.papers.style import panels, print_rows
 
 RANDOM, SEARCH, ALONG = "eq. 2.3 at random points", "eq. 2.3 where a search ends", "eq. 2.3 along gradient descent"
@@ -21,8 +21,6 @@ STEP, PACE = "step of gradient descent", "inside: pace over that guaranteed"
 REACHES = "det R > 0, inside: excess at the end over that at the start"
 OTHERS = "det R <= 0, inside: excess at the end over that at the start"
 LEFT = "outside: largest norm"
-KNOWN = 0.1
-"""A logarithm of the ratio that rounding may change by more is not known."""
 REGULAR = ("positive definite", "positive determinant")
 """Kinds of maps that some A of the domain reaches."""
 ARRIVED = 1e-6

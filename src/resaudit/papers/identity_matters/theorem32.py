@@ -36,8 +36,8 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
         if isinstance(job, Express):
             frame = pd.DataFrame([NO_CASE | row for row in _expressed(part, job, result)])
         else:
-            frame = pd.DataFrame(NO_CASE | dataclasses.asdict(result)).rename(columns={"margin": "rho_prime"})
-            frame = frame.assign(share=frame.pop("rho_prime"), value=frame["error"])
+            frame = pd.DataFrame(NO_CASE | dataclasses.asdict(result))
+            frame = frame.assign(share=frame.pop("margin"), value=frame["error"])
         frames.append(frame.assign(part=part))
     return pd.concat(frames, ignore_index=True)
 

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from resaudit.fits import slope
 from resaudit.jobs.propagate import AtInitialisation
 from resaudit.papers.stable_scaling.looks import LAWS, depths_axis, power_look
 from resaudit.papers.style import panels
@@ -136,12 +137,11 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     """
     powers, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
     each = values.to_numpy()
-    logs_of_depth = np.log(depths.to_numpy(dtype=float))
-    runs, centred = len(each), logs_of_depth - logs_of_depth.mean()
+    runs = len(each)
     with np.errstate(invalid="ignore", divide="ignore"):
         means = np.vstack([each.mean(axis=0), (each.sum(axis=0) - each) / (runs - 1)])
         logs = np.log(np.where(means > 0, means, np.nan)).reshape(1 + runs, len(powers), len(depths))
-    found = logs @ centred / np.sum(centred**2)
+    found = slope(np.log(depths.to_numpy(dtype=float)), logs)
     errors = np.sqrt((runs - 1) / runs * np.sum((found[1:] - found[1:].mean(axis=0)) ** 2, axis=0))
     return found[0], errors
 

@@ -1,4 +1,4 @@
-"""Looks of the networks at initialisation, the same in every figure."""
+"""Looks of the networks, the same in every figure."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -9,6 +9,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.papers.stable_scaling.depths import at_the_end, common_rates, steps_to_target
+from resaudit.papers.stable_scaling.experiments.training import power_of
+from resaudit.papers.stable_scaling.looks import depths_axis, power_look
 from resaudit.papers.style import annotate, colours_of, panels, plain_ticks
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 
@@ -18,12 +20,7 @@ CONSTANT = 0.45
 """Loss of the best constant answer to ten classes of equal size: each output 1/10."""
 LARGEST_DRAWN = 10.0
 """Of final losses; larger ones are drawn there."""
-LOOKS: dict[str, dict[str, Any]] = {
-    "resnet-0.25": {"color": "#D55E00", "marker": "^", "linestyle": (0, (4, 1.2, 1, 1.2)), "label": r"$\tau=L^{-1/4}$"},
-    "resnet-0.5": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": r"$\tau=L^{-1/2}$"},
-    "resnet-1": {"color": "#009E73", "marker": "s", "linestyle": (0, (4, 1.5)), "label": r"$\tau=L^{-1}$"},
-    "feedforward": {"color": "#000000", "marker": "D", "linestyle": (0, (1, 1)), "label": "no shortcuts"},
-}
+PLAIN = {"color": "#000000", "marker": "D", "linestyle": (0, (1, 1)), "label": "no shortcuts"}
 
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
@@ -40,7 +37,7 @@ def plot(table: pd.DataFrame) -> Figure:
     one_rate = common_rates(table[table["network"] == SHOWN])
     _plot_curves(curves, table[(table["network"] == SHOWN) & table["learning_rate"].isin(one_rate[:1])])
     for position, network in enumerate(networks):
-        look, aside = LOOKS[network], 1.06 ** (position - (len(networks) - 1) / 2)
+        look, aside = _look(network), 1.06 ** (position - (len(networks) - 1) / 2)
         losses = shown[shown["network"] == network].set_index("depth")["loss"].clip(upper=LARGEST_DRAWN)
         _plot_runs(finals, losses, look, aside)
         of_network = table[table["network"] == network]
@@ -54,7 +51,7 @@ def plot(table: pd.DataFrame) -> Figure:
         points = [(depth * aside, best[network, depth].shown) for depth in chosen if best[network, depth].shown]
         rates.plot(*zip(*points, strict=True), **look | {"marker": ""})
     for axes in (finals, steps, rates):
-        _depth_axis(axes, table["depth"].unique())
+        depths_axis(axes, sorted(table["depth"].unique()))
         axes.set_yscale("log")
     # Possibly no run reaches the loss.
     steps.set_ylim(table["step"].min(), 1.2 * table["step"].max())
@@ -63,7 +60,7 @@ def plot(table: pd.DataFrame) -> Figure:
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
     rates.set_ylabel("best learning rate $/\\,(d/m)$")
-    handles = [Line2D([], [], **LOOKS[network]) for network in networks]
+    handles = [Line2D([], [], **_look(network)) for network in networks]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
     return figure
 
@@ -117,8 +114,6 @@ def _plot_rates(axes: Axes, x: float, choice: Any, look: dict[str, Any]) -> None
     axes.plot(x, choice.shown, **look | {"linestyle": "none", "markerfacecolor": face})
 
 
-def _depth_axis(axes: Axes, depths: Any) -> None:
-    axes.set_xscale("log")
-    axes.set_xticks(sorted(depths), [str(depth) for depth in sorted(depths)], minor=False)
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("depth $L$")
+def _look(network: str) -> dict[str, Any]:
+    power = power_of(network)
+    return PLAIN if power is None else power_look(power)

@@ -13,7 +13,7 @@ from resaudit.jobs.multiply import Multiply
 from resaudit.jobs.propagate import AtInitialisation, Propagate
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
-from resaudit.scaled_residual.setting import Network, Samples, product_scale, stable_tau
+from resaudit.scaled_residual.setting import Network, Samples, product_scale, scaling_factor, stable_tau
 from resaudit.schema import Model, different
 
 LARGEST_DEPTH = 100_000
@@ -132,7 +132,8 @@ class Forward(Initialised, name="forward"):
         """For each kind of inputs the grid of networks, those of Theorem 2, and that of Proposition 1."""
         found: dict[Coordinates, Job] = {}
         grid = [
-            self.network(m, depth, depth**-a) for m in self.widths for a in self.powers for depth in self.depths
+            self.network(m, depth, scaling_factor(depth, a))
+            for m in self.widths for a in self.powers for depth in self.depths
         ]  # fmt: skip
         stable = [self.network(s.width, depth, stable_tau(depth, s.c)) for s in self.stable for depth in s.depths]
         normal = self.normalised
@@ -186,7 +187,7 @@ class ProductNorms(Initialised, name="product_norms"):
     def taus(self, depth: int) -> list[float]:
         """Those of the bounds, then those of the powers."""
         bounded = [(product_scale(c) / depth) ** 0.5 for c in self.bounds]
-        return bounded + [float(depth**-a) for a in self.powers]
+        return bounded + [scaling_factor(depth, a) for a in self.powers]
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The jobs with their results, then the bounds and the powers."""
@@ -219,7 +220,7 @@ class Backward(Initialised, name="backward"):
 
     def taus(self, depth: int) -> list[float | None]:
         """Those of the powers, then the plain network."""
-        return [*(float(depth**-a) for a in self.powers), None]
+        return [*(scaling_factor(depth, a) for a in self.powers), None]
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The jobs with their results, then the powers."""
