@@ -5,7 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
@@ -19,13 +19,14 @@ import numpy as np
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.config.models import Config
+from resaudit.config.models import Config, Figure
 from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
+from resaudit.errors import ResauditError
 from resaudit.jobs.runner import run_job
-from resaudit.plan.files import write_job
+from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import Plan, fetch_of
 from resaudit.store.files import write_json
@@ -69,6 +70,27 @@ def run_planned(job: Job, results: Path, execution: Execution | None = None) -> 
     """Write a job into the plan of a results folder, and run it from there."""
     write_job(job, execution or Execution(), results)
     run_job(job.key, results)
+
+
+def smoke_figure(name: str, *overrides: str) -> Figure:
+    """The figure ``paper/figure`` at scale smoke, with overrides of its own keys."""
+    asked = [f"figure.{name.replace('/', '.')}.{override}" for override in overrides]
+    return load(["scale=smoke", *asked], only=[name]).figure[name]
+
+
+def assert_refused(compose: Callable[..., object], *arguments: str, message: str) -> None:
+    """Check that settings are refused in one line with this in it."""
+    with pytest.raises(ResauditError) as refused:
+        compose(*arguments)
+    assert message in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def assert_read_back(jobs: Iterable[Job], results: Path) -> None:
+    """Check that jobs come back as they were from the plan files that they are written to."""
+    for job in jobs:
+        write_job(job, Execution(), results)
+        assert read_job(results, job.key)[0] == job
 
 
 @contextmanager

@@ -16,7 +16,6 @@ from resaudit.claims.verdicts import judge
 from resaudit.config.composition import load
 from resaudit.config.models import Figure
 from resaudit.datasets.moments import Moments
-from resaudit.errors import ResauditError
 from resaudit.experiments.experiment import at
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.whiten import Whiten
@@ -26,8 +25,7 @@ from resaudit.linear_residual.dominance import dominated
 from resaudit.linear_residual.factoring import factored
 from resaudit.linear_residual.measured import Descended, Factorizations, Points
 from resaudit.papers.identity_matters import theorem21, theorem22
-from resaudit.plan.files import read_job, write_job
-from resaudit.plan.job import Execution
+from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "identity_matters"
 CLAIMS = load().claims_of(PAPER)
@@ -35,8 +33,7 @@ REAL = Moments(np.eye(4), np.diag([0.5, 0.3, 0.1, 0.0]), np.array(1.0))
 
 
 def figure(name: str, *overrides: str) -> Figure:
-    asked = [f"figure.{PAPER}.{name}.{override}" for override in overrides]
-    return load(["scale=smoke", *asked], only=[f"{PAPER}/{name}"]).figure[f"{PAPER}/{name}"]
+    return smoke_figure(f"{PAPER}/{name}", *overrides)
 
 
 def verdict(claim: str, table: pd.DataFrame) -> str:
@@ -89,10 +86,7 @@ def dominance(**kinds: Descended) -> pd.DataFrame:
     ],
 )
 def test_impossible_settings_are_refused_in_one_line(name: str, override: str, message: str) -> None:
-    with pytest.raises(ResauditError) as refused:
-        figure(name, override)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert_refused(figure, name, override, message=message)
 
 
 @pytest.mark.parametrize("name", ["theorem21", "theorem22"])
@@ -100,9 +94,7 @@ def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
     drawn = figure(name)
     assert drawn.dataset is not None
     data = Whiten(Fetch(drawn.dataset, "data"), 10, centered=True)
-    for job in drawn.protocol.jobs(data, 1).values():
-        write_job(job, Execution(), tmp_path)
-        assert read_job(tmp_path, job.key)[0] == job
+    assert_read_back(drawn.protocol.jobs(data, 1).values(), tmp_path)
 
 
 def test_claims_on_factors_hold_and_turn_when_the_factors_are_wrong(factors: pd.DataFrame) -> None:

@@ -14,11 +14,10 @@ import pytest
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.config.composition import load
 from resaudit.config.models import Figure
-from resaudit.errors import ResauditError
 from resaudit.papers.drawing import figure_module
-from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.plan import plan_figure
+from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "stable_scaling"
 FIGURES = ["forward", "products", "backward"]
@@ -37,8 +36,7 @@ SMALL: dict[str, list[str]] = {
 
 
 def figure(name: str, *overrides: str) -> Figure:
-    asked = [f"figure.{PAPER}.{name}.{override}" for override in overrides]
-    return load(["scale=smoke", *asked], only=[f"{PAPER}/{name}"]).figure[f"{PAPER}/{name}"]
+    return smoke_figure(f"{PAPER}/{name}", *overrides)
 
 
 @pytest.fixture(scope="module")
@@ -74,17 +72,12 @@ def tables() -> dict[str, pd.DataFrame]:
     ],
 )
 def test_settings_that_no_network_has_are_refused_in_one_line(name: str, override: str, message: str) -> None:
-    with pytest.raises(ResauditError) as refused:
-        figure(name, override)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert_refused(figure, name, override, message=message)
 
 
 @pytest.mark.parametrize("name", FIGURES)
 def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
-    for job in figure(name, *SMALL[name]).protocol.jobs(None, 1).values():
-        write_job(job, Execution(), tmp_path)
-        assert read_job(tmp_path, job.key)[0] == job
+    assert_read_back(figure(name, *SMALL[name]).protocol.jobs(None, 1).values(), tmp_path)
 
 
 def test_images_are_read_from_their_raw_files_and_spheres_need_none() -> None:

@@ -10,20 +10,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from resaudit.config.composition import load
 from resaudit.config.models import Figure
-from resaudit.errors import ResauditError
 from resaudit.papers.drawing import figure_module
 from resaudit.papers.shortcut_importance.table1 import latex, printed
-from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution, Work
+from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "shortcut_importance"
 
 
 def figure(name: str, *overrides: str) -> Figure:
-    asked = [f"figure.{PAPER}.{name}.{override}" for override in overrides]
-    return load(["scale=smoke", *asked], only=[f"{PAPER}/{name}"]).figure[f"{PAPER}/{name}"]
+    return smoke_figure(f"{PAPER}/{name}", *overrides)
 
 
 def table_of(name: str, monkeypatch: pytest.MonkeyPatch, *overrides: str) -> Any:
@@ -56,17 +53,12 @@ def table_of(name: str, monkeypatch: pytest.MonkeyPatch, *overrides: str) -> Any
     ],
 )
 def test_an_impossible_world_is_refused_in_one_line(override: str, message: str) -> None:
-    with pytest.raises(ResauditError) as refused:
-        figure("table1", override)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert_refused(figure, "table1", override, message=message)
 
 
 @pytest.mark.parametrize("name", ["table1", "fig03", "fig05", "theory", "worlds"])
 def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
-    for job in figure(name).protocol.jobs(None, 1).values():
-        write_job(job, Execution(), tmp_path)
-        assert read_job(tmp_path, job.key)[0] == job
+    assert_read_back(figure(name).protocol.jobs(None, 1).values(), tmp_path)
 
 
 def test_table_1_has_the_outcomes_of_every_network(monkeypatch: pytest.MonkeyPatch) -> None:

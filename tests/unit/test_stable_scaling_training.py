@@ -14,15 +14,13 @@ import pytest
 from resaudit.claims.checks.check import Check
 from resaudit.claims.verdicts import judge
 from resaudit.config.composition import load
-from resaudit.errors import ResauditError
 from resaudit.papers.drawing import figure_module
 from resaudit.papers.stable_scaling.checks import CommonRate, StepsToLoss
 from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
-from resaudit.plan.files import read_job, write_job
-from resaudit.plan.job import Execution
 from resaudit.plan.plan import make_plan
 from resaudit.scaled_residual.losses import Losses
 from tests.claims.made import result, verdict
+from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "stable_scaling"
 DEPTHS, RATES, STEPS = (10, 100, 1000), (0.3, 1.0, 3.0, 10.0, 30.0), np.arange(10, 101, 10)
@@ -153,18 +151,13 @@ def test_steps_by_depth(check: Check, expected: str) -> None:
     ],
 )
 def test_bad_settings_are_refused_in_one_line(override: str, message: str) -> None:
-    with pytest.raises(ResauditError) as refused:
-        load(["scale=smoke", f"figure.{PAPER}.training.{override}"], only=[f"{PAPER}/training"])
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert_refused(smoke_figure, f"{PAPER}/training", override, message=message)
 
 
 def test_jobs_come_back_from_their_plan_files_and_are_shared_by_both_figures(tmp_path: Path) -> None:
     plan = make_plan(load(["scale=laptop"], only=[f"{PAPER}/training", f"{PAPER}/map"]))
     jobs = {name: part.jobs for name, part in plan.figures.items()}
-    for job in jobs[f"{PAPER}/training"].values():
-        write_job(job, Execution(), tmp_path)
-        assert read_job(tmp_path, job.key)[0] == job
+    assert_read_back(jobs[f"{PAPER}/training"].values(), tmp_path)
     ids = [{job.id for job in part.values()} for part in jobs.values()]
     assert len(ids[0] & ids[1]) == 3 * 6
 

@@ -8,21 +8,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.jobs.express import Express
 from resaudit.jobs.fetch import Fetch
-from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.plan import FigurePlan, plan_figure
+from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "identity_matters"
 
 
 def planned(name: str, *overrides: str) -> FigurePlan:
-    asked = [f"figure.{PAPER}.{name}.{override}" for override in overrides]
-    config = load(["scale=smoke", *asked], only=[f"{PAPER}/{name}"])
-    return plan_figure(config.figure[f"{PAPER}/{name}"], "data")
+    return plan_figure(smoke_figure(f"{PAPER}/{name}", *overrides), "data")
 
 
 @pytest.mark.parametrize(
@@ -46,17 +43,12 @@ def planned(name: str, *overrides: str) -> FigurePlan:
     ],
 )
 def test_impossible_settings_are_refused_in_one_line(name: str, override: str, message: str) -> None:
-    with pytest.raises(ResauditError) as refused:
-        planned(name, override)
-    assert message in str(refused.value)
-    assert "\n" not in str(refused.value)
+    assert_refused(planned, name, override, message=message)
 
 
 @pytest.mark.parametrize("name", ["theorem32", "table1"])
 def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
-    for job in planned(name).jobs.values():
-        write_job(job, Execution(), tmp_path)
-        assert read_job(tmp_path, job.key)[0] == job
+    assert_read_back(planned(name).jobs.values(), tmp_path)
 
 
 @pytest.mark.parametrize(
