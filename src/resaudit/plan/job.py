@@ -34,12 +34,16 @@ class Cost:
         megabytes: of memory at the peak.
         threads: it can use.
         wants_gpu: whether a GPU makes it faster.
+        gpu_seconds: on one GPU; 0: not estimated.
+        gpu_megabytes: of the GPU's memory at the peak; 0: not estimated.
     """
 
     seconds: float
     megabytes: float
     threads: int = 1
     wants_gpu: bool = False
+    gpu_seconds: float = 0.0
+    gpu_megabytes: float = 0.0
 
     def megabytes_asked(self, attempt: int = 1) -> int:
         """Memory to request, in MB; it grows in proportion to the attempt.
