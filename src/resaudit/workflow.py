@@ -150,6 +150,8 @@ class JobsOfRules:
         """The job that fetches each configured data set, by name."""
         known = datasets(self._folder, self._overrides).items()
         made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known}
+        # A figure may have its own source of a data set.
+        made |= {job.dataset.name: job for job in self.plan.jobs.values() if isinstance(job, Fetch)}
         for job in made.values():
             self._planned(job)
         return made
@@ -273,6 +275,15 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
     logger.addFilter(readable)
     where = "jobs of the cluster at once" if workflow.nodes else "cores"
     logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
+    for line in left_out_in_words(jobs.plan.config):
+        logger.info(line)
+
+
+def left_out_in_words(config: Config) -> Iterator[str]:
+    """Which figures are left out, why, and the command that draws them; a line for each reason."""
+    for reason in dict.fromkeys(config.left_out.values()) if not config.figures else ():
+        names = [name for name in config.left_out if config.left_out[name] == reason]
+        yield f"left out ({reason}): {', '.join(names)}; to draw one: --config 'figures=[{names[0]}]'"
 
 
 def verdicts_in_words(audit: Path) -> str:

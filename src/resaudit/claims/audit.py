@@ -50,7 +50,8 @@ def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgemen
 def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
     """The figures of a paper that match the plan, and for the other drawn ones the reason why they do not."""
     figures: dict[str, Drawn] = {}
-    reasons: dict[str, str] = {}
+    left_out = every.config.left_out.items()
+    reasons = {name: f"left out: {reason}" for name, reason in left_out if name not in plan.figures}
     for name in every.figures:
         if name.startswith(f"{paper}/"):
             try:
@@ -61,6 +62,8 @@ def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn
                 reasons[name] = str(error)
             else:
                 figures |= {name: figure} if figure else {}
+                if figure:
+                    reasons.pop(name, None)
     return figures, reasons
 
 
@@ -85,7 +88,7 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
     Raises:
         ResauditError: a table is damaged or of other settings, or nothing has been drawn.
     """
-    layout, every = Layout(plan.config.paths), make_plan(plan.config.model_copy(update={"figures": []}))
+    layout, every = Layout(plan.config.paths), make_plan(plan.config.with_every_figure())
     if not any(layout.figure(name, "csv").is_file() for name in every.figures):
         where = f"in {layout.figures.absolute()}; run snakemake --cores all, or give the folder as paths.figures"
         raise ResauditError(f"nothing has been drawn {where}")

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +21,7 @@ from resaudit.config.overrides import OF_FIGURES, Override, of_figure, parsed, s
 from resaudit.datasets.dataset import Dataset
 from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import experiments_of
+from resaudit.runtime.devices import settled
 from resaudit.schema import validated
 
 NOT_FIGURES = ("paper", "claims")
@@ -63,7 +64,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     _check_protocol_keys(given, figures, run)
     claims = {} if only is not None else _claims(folder, given, known)
-    config = Config(**dict(run), figure=figures, claims=claims)
+    config = Config(**dict(run), figure=figures, claims=claims, left_out=_left_out(figures, run))
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
         config.named(wanted)
@@ -87,6 +88,13 @@ def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
             found[file.stem] = _dataset(file, ())
     _check_datasets(found)
     return found
+
+
+def _left_out(figures: Mapping[str, Figure], run: Run) -> dict[str, str]:
+    """The figures that are drawn only if they are named, with the reason."""
+    gpu = cache(lambda: settled(run.device) == "cuda")
+    reasons = {name: run.scale.left_out(type(figure.protocol).needs_gpu, gpu) for name, figure in figures.items()}
+    return {name: reason for name, reason in reasons.items() if reason}
 
 
 def _check_datasets(found: Mapping[str, Dataset]) -> None:
@@ -160,6 +168,7 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
     """A figure's section with its data and seed, reduced by its scale, with overrides applied."""
     composed = _composed(folder, name, _choices(overrides))
     given: DictConfig = composed.figure
+    own_data = given.get("dataset") is not None
     if any(override.chooses and override.own for override in overrides):
         given.pop("dataset", None)
     elif isinstance(given.get("dataset"), str):
@@ -174,15 +183,18 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
         for key, value in (reduced or {}).items():
             protocol[key] = value
     for override in overrides:
-        if not override.chooses and (override.own or _concerns(override, given, name, run)):
+        if not override.chooses and (override.own or _concerns(override, given, name, run, own_data)):
             set_in(given, override, f"figure.{name.replace('/', '.')}." if override.own else "")
             _set_for_all_networks(given, override)
     return given
 
 
-def _concerns(override: Override, tree: DictConfig, name: str, run: Run) -> bool:
+def _concerns(override: Override, tree: DictConfig, name: str, run: Run, own_data: bool) -> bool:
     """Whether a setting of all figures is one of this figure's."""
     section, *keys = override.key.split(".")
+    if section == "dataset" and own_data and keys != ["folder"]:
+        # Another data set has other sources.
+        return False
     if section != "protocol":
         return tree.get(section) is not None
     experiment = experiments_of(name.split("/")[0]).get(str(tree.get("experiment")))
@@ -227,8 +239,9 @@ def _check_variants(config: Config, whole: bool) -> None:
                 raise ResauditError(
                     f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
                 )
-    if whole and config.variant not in (None, CONTROL, *config.variants()):
-        allowed = ", ".join((CONTROL, *config.variants()))
+    known_variants = dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)
+    if whole and config.variant not in (None, CONTROL, *known_variants):
+        allowed = ", ".join((CONTROL, *known_variants))
         raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
 
 

@@ -1,5 +1,6 @@
 """Pydantic models of the configuration: keys, types, bounds, defaults (a protocol's: in its experiment)."""
 
+from collections.abc import Callable
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
@@ -31,10 +32,32 @@ class Whitening(Model):
 
 
 class Scale(Model):
-    """How much of the protocol is run."""
+    """How much of the protocol is run.
+
+    Attributes:
+        name: of the scale.
+        summary: in words.
+        gpu_figures: whether figures that need a GPU are drawn without being named: if there is one, not, or only these.
+    """
 
     name: str
     summary: str
+    gpu_figures: Literal["if_gpu", "if_named", "only"] = "if_gpu"
+
+    def left_out(self, needs_gpu: bool, gpu: Callable[[], bool]) -> str | None:
+        """Why a figure is left out unless it is named; None if it is not.
+
+        Args:
+            needs_gpu: whether the figure does.
+            gpu: whether jobs run on one.
+        """
+        if not needs_gpu:
+            return f"scale {self.name} is for figures that need a GPU" if self.gpu_figures == "only" else None
+        if self.gpu_figures == "if_named":
+            return f"it needs a GPU, and at scale {self.name} such figures are drawn only if they are named"
+        if self.gpu_figures == "if_gpu" and not gpu():
+            return "it needs a GPU, and there is none"
+        return None
 
 
 class Variant(Model):
@@ -228,10 +251,12 @@ class Config(Run):
     Attributes:
         figure: every figure that was composed, by ``paper/figure``.
         claims: every claim, by paper and id.
+        left_out: the figures that are drawn only if they are named, with the reason.
     """
 
     figure: dict[str, Figure]
     claims: dict[str, dict[str, Claim]] = {}
+    left_out: dict[str, str] = {}
 
     @model_validator(mode="before")
     @classmethod
@@ -256,18 +281,24 @@ class Config(Run):
         return self.claims.get(paper, {})
 
     def variants(self, paper: str | None = None) -> dict[str, Variant]:
-        """Every variant, or those of one paper, by id."""
+        """Every variant of the figures that are not left out, or those of one paper, by id."""
         return {
             key: variant
             for name, figure in self.figure.items()
-            if paper in (None, name.split("/")[0])
+            if paper in (None, name.split("/")[0]) and (name in self.chosen_figures() or name not in self.left_out)
             for key, variant in figure.variants.items()
         }
 
     def chosen_figures(self) -> dict[str, Figure]:
         """The figures to draw, by ``paper/figure``."""
         chosen = {name for wanted in self.figures for name in self.named(wanted)}
-        return {name: figure for name, figure in self.figure.items() if not self.figures or name in chosen}
+        if not self.figures:
+            chosen = set(self.figure) - set(self.left_out)
+        return {name: figure for name, figure in self.figure.items() if name in chosen}
+
+    def with_every_figure(self) -> "Config":
+        """The same with every figure to draw."""
+        return self.model_copy(update={"figures": list(self.figure)})
 
     def datasets(self) -> list[Dataset]:
         """The data sets of the figures to draw."""

@@ -6,12 +6,11 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from resaudit.experiments.experiment import Coordinates, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, at, needed
 from resaudit.experiments.initial_spectra import HessianMethod, Precision, hessians_job
 from resaudit.experiments.networks import LARGEST_EPOCHS, Depth, LinearNetworks
 from resaudit.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep
 from resaudit.jobs.train import Train
-from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
 from resaudit.training.snapshots import snapshot_epochs
 
@@ -42,7 +41,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
     hessian_method: HessianMethod = "counts"
     negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """For each ``network`` and ``depth`` the parts ``sweep``, ``followed`` training and its ``hessians``."""
         data = needed(data)
         epochs, jobs = snapshot_epochs(self.epochs, self.hessian_epochs), dict[Coordinates, Job]()

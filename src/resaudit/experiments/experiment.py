@@ -2,16 +2,17 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from resaudit import experiments
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.whiten import Whiten
+from resaudit.plan.job import Job
 from resaudit.registry import import_modules
 from resaudit.schema import Model
 
-if TYPE_CHECKING:
-    from resaudit.jobs.whiten import Whiten
-    from resaudit.plan.job import Job
-
+Data = Whiten | Fetch | None
+"""A figure's data: whitened, as they are (``whitening: null``), or none (``dataset: null``)."""
 Coordinates = tuple[tuple[str, Any], ...]
 """A job's place in an experiment: names and values, such as ``(("network", "xavier"), ("depth", 16))``."""
 
@@ -35,17 +36,28 @@ def in_words(coordinates: Coordinates) -> str:
 
 
 class NoData(Exception):
-    """An experiment that needs data was given none."""
+    """An experiment that needs data was given none, or data of the other kind."""
 
 
-def needed(data: "Whiten | None") -> "Whiten":
-    """The data, which the experiment needs.
+def needed(data: Data) -> Whiten:
+    """The whitened data, which the experiment needs.
 
     Raises:
-        NoData: ``data`` is None.
+        NoData: there are none.
     """
-    if data is None:
-        raise NoData
+    if not isinstance(data, Whiten):
+        raise NoData("data; dataset is null" if data is None else "whitened data; whitening is null")
+    return data
+
+
+def needed_images(data: Data) -> Fetch:
+    """The images as they are, which the experiment needs.
+
+    Raises:
+        NoData: there are none.
+    """
+    if not isinstance(data, Fetch):
+        raise NoData("images; " + ("dataset is null" if data is None else "set whitening to null"))
     return data
 
 
@@ -58,6 +70,8 @@ class Experiment(Model):
     name: ClassVar[str]
     of_table: ClassVar[tuple[str, ...]] = ()
     """Settings that only the table depends on, not the jobs."""
+    needs_gpu: ClassVar[bool] = False
+    """Whether the full protocol takes days without a GPU: such figures are drawn if named, or if there is a GPU."""
 
     def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
         """Set the experiment's name; a shared base class has none."""
@@ -65,16 +79,16 @@ class Experiment(Model):
         if name is not None:
             cls.name = name
 
-    def jobs(self, data: "Whiten | None", seed: int) -> dict[Coordinates, "Job"]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The jobs whose results the figure's table is made from.
 
         Args:
-            data: whitened; None if the figure has none.
+            data: of the figure.
             seed: of all random draws.
         """
         raise NotImplementedError
 
-    def read(self, jobs: Mapping[Coordinates, "Job"], results: Path) -> Any:
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The argument of the figure's ``table``: by default each job's result by coordinates.
 
         Raises:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from resaudit.experiments.experiment import Coordinates, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, at, needed
 from resaudit.experiments.networks import LinearNetworks
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
@@ -39,7 +39,7 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """Hessians by ``network`` and ``depth``."""
         data = needed(data)
         return {

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
-from resaudit.experiments.experiment import Coordinates, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, at, needed
 from resaudit.experiments.networks import Depth, Epochs, Key, Networks, Rates, Runs, SomeRates, checked_name
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
@@ -66,7 +66,7 @@ class RateSweep(Networks, name="rate_sweep"):
         others = (each for each in self.per_network if each.network == network)
         return next(others, PerNetwork.model_construct(network=network))
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """A training by ``network`` and ``depth``."""
         return {at(network=name, depth=depth): job for (name, depth), job in self.sweeps(needed(data), seed).items()}
 

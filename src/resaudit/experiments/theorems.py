@@ -6,10 +6,9 @@ from typing import Annotated, Any, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.experiments.networks import Depths, Names, Runs, checked_network
 from resaudit.jobs.theorem import Theorem
-from resaudit.jobs.whiten import Whiten
 from resaudit.networks.activations import ACTIVATIONS
 from resaudit.networks.network import base_name, shortcut_depth_of
 from resaudit.plan.job import Job
@@ -65,7 +64,7 @@ class Activations(Model):
 class TheoremExperiment(Experiment):
     """A theorem, checked by one job."""
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The check at every size and draw."""
         return {at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed=seed, **self.sizes()))}
 

@@ -9,7 +9,7 @@ from typing import Any
 from resaudit.config.models import Config, Figure, Run
 from resaudit.datasets.dataset import Dataset
 from resaudit.errors import ResauditError
-from resaudit.experiments.experiment import Coordinates, NoData, in_words
+from resaudit.experiments.experiment import Coordinates, Data, NoData, in_words
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Execution, Job
@@ -76,13 +76,17 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
         figure: its configuration.
         data: folder of all data sets' raw files.
     """
-    whitened = None
-    if figure.dataset and figure.whitening:
-        whitened = Whiten(fetch_of(figure.dataset, data), figure.whitening.components, figure.whitening.centered)
     try:
-        return FigurePlan(figure, figure.protocol.jobs(whitened, figure.seed))
-    except NoData:
-        raise ResauditError(f"{figure.name}: experiment {figure.experiment} needs data; dataset is null") from None
+        return FigurePlan(figure, figure.protocol.jobs(_data_of(figure, data), figure.seed))
+    except NoData as error:
+        raise ResauditError(f"{figure.name}: experiment {figure.experiment} needs {error}") from None
+
+
+def _data_of(figure: Figure, data: str) -> Data:
+    fetched = fetch_of(figure.dataset, data) if figure.dataset else None
+    if fetched and figure.whitening:
+        return Whiten(fetched, figure.whitening.components, figure.whitening.centered)
+    return fetched
 
 
 def make_plan(config: Config, plan: Callable[[Figure, str], FigurePlan] = plan_figure) -> Plan:

@@ -9,11 +9,10 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at
 from resaudit.experiments.networks import Runs
 from resaudit.jobs.proposition import Proposition
 from resaudit.jobs.simulate import Simulate
-from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
 from resaudit.schema import Model, different
 from resaudit.two_layer.measured import Sizes
@@ -152,7 +151,7 @@ class SuccessRates(Simulations, name="success_rates"):
     published_patches: list[Patches] = []
     published_runs: Annotated[int, Field(ge=1)] = 1
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a network."""
         settings = {name: tuple(self.world.setting(name, k) for k in self.patches) for name in self.networks}
         return {
@@ -184,7 +183,7 @@ class Trajectories(Simulations, name="trajectories"):
     until: Positive
     kept: Annotated[int, Field(ge=2, le=LARGEST_SIDE)]
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a network and k."""
         return {
             at(network=name, patches=k): self.followed(name, k, seed) for name in self.networks for k in self.patches
@@ -231,7 +230,7 @@ class Theory(Trajectories, name="theory"):
     samples: Annotated[int, Field(ge=6400, le=LARGEST_CAP)]
     steps: Annotated[int, Field(ge=1, le=LARGEST_CAP)]
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The checks, and the trajectories."""
         sizes = Sizes(tuple(self.checked_patches), tuple(self.filter_sizes), self.draws, self.samples, self.steps)
         return {at(statement="proposition 16"): Proposition(sizes, seed), **super().jobs(data, seed)}
@@ -247,7 +246,7 @@ class PhasePortrait(Trajectories, name="phase_portrait"):
     patches: Annotated[list[Patches], Field(min_length=1, max_length=1)]
     side: Annotated[int, Field(ge=2, le=LARGEST_SIDE)]
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The trajectories, and the basins with equal steps of both layers."""
         setting = self.world.setting(RESNET, self.patches[0])
         basins = Simulate(RESNET, (setting,), "grid", self.side**2, seed)
@@ -303,7 +302,7 @@ class Worlds(Simulations, name="worlds"):
             self.world.model_copy(update={"alignment": alignment}).setting(RESNET, min(self.patches))
         return self
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a plane."""
         return {
             at(plane=plane): Simulate(

@@ -6,11 +6,10 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.jobs.descents import Descents
 from resaudit.jobs.dominance import Dominance
 from resaudit.jobs.factorize import Factorize
-from resaudit.jobs.whiten import Whiten
 from resaudit.linear_residual.measured import Factorizations, Points, Runs
 from resaudit.plan.job import Job
 from resaudit.schema import different
@@ -59,7 +58,7 @@ class Theorem21(Experiment, name="theorem_2_1"):
     searched_depths: SearchedDepths = []
     iterations: Annotated[int, Field(ge=1, le=LARGEST_STEPS)] = 100
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a kind of R."""
         sizes = Factorizations(
             tuple(self.widths), tuple(self.depths), self.runs, self.condition, tuple(self.searched_widths),
@@ -119,7 +118,7 @@ class Theorem22(Experiment, name="theorem_2_2"):
     kept: Annotated[int, Field(ge=2, le=1000)]
     radius: Radius
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The points, and one job for each kind of map that is learned."""
         radii, real = tuple(self.radii), needed(data)
         random = Points(tuple(self.widths), tuple(self.depths), radii, self.runs, self.condition, 0)

@@ -7,14 +7,13 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.experiments.networks import Runs
 from resaudit.expressivity.measured import DOUBLE, GAUSSIAN, IMAGES, ORTHOGONAL, SINGLE, SPHERE, Case, LemmaSizes
 from resaudit.images.measured import Architecture
 from resaudit.jobs.count import Count
 from resaudit.jobs.express import Express
 from resaudit.jobs.lemma import Lemma
-from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
 from resaudit.schema import Model, different
 
@@ -78,7 +77,7 @@ class Expressivity(Experiment, name="expressivity"):
     lemma_draws: Runs
     lemma_others: Few
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a part, and the lemma."""
         raw = needed(data).data
         nested = {"network": tuple(self.nested)}
@@ -169,7 +168,7 @@ class ParameterCounts(Experiment, name="parameter_counts"):
     networks: Annotated[dict[str, Plan], Field(min_length=1)]
     published: dict[str, dict[str, Annotated[float, Field(gt=0)]]] = {}
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a network."""
         return {at(network=name): Count(name, plan.architecture()) for name, plan in self.networks.items()}
 

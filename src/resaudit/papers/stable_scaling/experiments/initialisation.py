@@ -6,12 +6,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.experiments.networks import Runs
 from resaudit.jobs.backpropagate import Backpropagate
 from resaudit.jobs.multiply import Multiply
 from resaudit.jobs.propagate import AtInitialisation, Propagate
-from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
 from resaudit.scaled_residual.setting import Network, Samples, product_scale, scaling_factor, stable_tau
 from resaudit.schema import Model, different
@@ -58,7 +57,7 @@ class Initialised(Experiment):
         """Each job with its result, by coordinates."""
         return {where: (job, job.read(results)) for where, job in jobs.items() if isinstance(job, AtInitialisation)}
 
-    def shared(self, law: str, data: Whiten | None, seed: int, samples: int | None = None) -> dict[str, Any]:
+    def shared(self, law: str, data: Data, seed: int, samples: int | None = None) -> dict[str, Any]:
         """The arguments that all jobs have."""
         given = Samples(law, samples or self.samples, norm=self.norm)
         images = needed(data).data if law == "mnist" else None
@@ -128,7 +127,7 @@ class Forward(Initialised, name="forward"):
     stable_runs: Runs
     normalised: Normalised
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """For each kind of inputs the grid of networks, those of Theorem 2, and that of Proposition 1."""
         found: dict[Coordinates, Job] = {}
         grid = [
@@ -174,7 +173,7 @@ class ProductNorms(Initialised, name="product_norms"):
     powers: list[Annotated[float, Field(ge=0, le=2)]]
     steps: Annotated[int, Field(ge=2, le=LARGEST_KEPT)]
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job for each kind of inputs."""
         networks = tuple(self.network(self.width, depth, tau) for depth in self.depths for tau in self.taus(depth))
         return {
@@ -207,7 +206,7 @@ class Backward(Initialised, name="backward"):
     depths: Annotated[Depths, Field(min_length=2)]
     powers: Powers
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job for each kind of inputs and width."""
         return {
             at(inputs=law, width=width): Backpropagate(

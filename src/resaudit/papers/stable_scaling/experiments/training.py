@@ -8,10 +8,9 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at, needed
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.experiments.networks import LARGEST_DEPTH, Runs, SomeRates
 from resaudit.jobs.train_scaled import TrainScaled
-from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
 from resaudit.schema import Model, different, in_words
 
@@ -72,7 +71,7 @@ class ScaledTraining(Experiment, name="scaled_training"):
         further = [rate for each in self.further_rates if each.network == network for rate in each.learning_rates]
         return tuple(sorted({*self.learning_rates, *further}))
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """A training by ``network`` and ``depth``."""
         images = needed(data).data
         return {

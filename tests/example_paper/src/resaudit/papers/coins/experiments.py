@@ -5,8 +5,7 @@ from typing import Annotated
 from pydantic import Field
 from resaudit.jobs.toss import Toss
 
-from resaudit.experiments.experiment import Coordinates, Experiment, at
-from resaudit.jobs.whiten import Whiten
+from resaudit.experiments.experiment import Coordinates, Data, Experiment, at
 from resaudit.plan.job import Job
 
 
@@ -21,6 +20,6 @@ class CoinTosses(Experiment, name="tosses"):
     biases: Annotated[list[Annotated[float, Field(ge=0, le=1)]], Field(min_length=1)]
     tosses: Annotated[int, Field(ge=1)]
 
-    def jobs(self, data: Whiten | None, seed: int) -> dict[Coordinates, Job]:
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a coin."""
         return {at(bias=bias): Toss(bias, self.tosses, seed) for bias in self.biases}
