@@ -268,13 +268,15 @@ class Config(Run):
     def named(self, wanted: str) -> list[str]:
         """Every ``paper/figure`` that a short or full name matches.
 
+        A short name that several papers have does not mean figures that are left out, unless all of them are.
+
         Raises:
             ResauditError: there is none.
         """
         matches = [name for name in self.figure if wanted in (name, name.split("/")[1])]
         if not matches:
             raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
-        return matches
+        return [name for name in matches if name not in self.left_out] or matches
 
     def claims_of(self, paper: str) -> dict[str, Claim]:
         """The claims of a paper by their ids, in the order of their file."""

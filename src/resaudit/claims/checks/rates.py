@@ -80,9 +80,9 @@ class FinalExcess(Check, name="final_excess"):
         )
         table = take(_finals(table, "excess_loss"), "optimal_loss")
         for network in self.networks:
-            for depth, rows in _by_depth(of_network(table, network), self.depths):
+            for depth, rows in by_depth(of_network(table, network), self.depths):
                 optimum = float(rows["optimal_loss"].iloc[0])
-                found = _sweep(rows, network, depth, "excess_loss", least_runs, measured)
+                found = sweep_of(rows, network, depth, "excess_loss", least_runs, measured)
                 if optimum == 0.0:
                     measured.left_out.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
                 elif found:
@@ -115,12 +115,12 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
         column = "excess_loss" if self.excess else "final_loss"
         table = _finals(table, column)
         for other in self.others:
-            for depth, rows in _by_depth(table, self.depths):
+            for depth, rows in by_depth(table, self.depths):
                 above, below = (
-                    _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
+                    sweep_of(of_network(rows, name), name, depth, column, least_runs, measured)
                     for name in (other, self.network)
                 )
-                _add_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
+                add_sweep_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
         return measured
 
 
@@ -139,13 +139,13 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
         )
         table = of_network(_finals(table, "final_loss"), self.network)
         sweeps = {
-            depth: _sweep(rows, self.network, depth, "final_loss", least_runs, measured)
-            for depth, rows in _by_depth(table, "all")
+            depth: sweep_of(rows, self.network, depth, "final_loss", least_runs, measured)
+            for depth, rows in by_depth(table, "all")
         }
         if len(sweeps) < 2:
             _say_depths(measured, len(sweeps))
         for before, depth in pairwise(sweeps):
-            _add_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
+            add_sweep_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
         return measured
 
 
@@ -161,9 +161,9 @@ class BestRateRatio(Check, name="best_rate_ratio"):
         measured = _of_rates(f"best learning rate of {self.network} over the other network's")
         column = _ranked_by(table)
         table = _finals(table, column)
-        deep = list(_by_depth(table[table["depth"] >= self.from_depth], "all"))
+        deep = list(by_depth(table[table["depth"] >= self.from_depth], "all"))
         sweeps = {
-            (name, depth): _sweep(of_network(rows, name), name, depth, column, least_runs, measured)
+            (name, depth): sweep_of(of_network(rows, name), name, depth, column, least_runs, measured)
             for name in (self.network, *self.others)
             for depth, rows in deep
         }
@@ -182,12 +182,12 @@ class BestRateKept(Check, name="best_rate_kept"):
         """Ratio of the best rates at the greatest and the least depth."""
         measured = _of_rates(f"best learning rate of {self.network} at the greatest depth over that at the least")
         column = _ranked_by(table)
-        parts = list(_by_depth(of_network(_finals(table, column), self.network), "all"))
+        parts = list(by_depth(of_network(_finals(table, column), self.network), "all"))
         if len(parts) < 2:
             _say_depths(measured, len(parts))
             return measured
         most, least = (
-            _sweep(rows, self.network, depth, column, least_runs, measured) for depth, rows in (parts[-1], parts[0])
+            sweep_of(rows, self.network, depth, column, least_runs, measured) for depth, rows in (parts[-1], parts[0])
         )
         _add_rate_ratio(measured, f"depth {parts[-1][0]} over {parts[0][0]}", most, least, sweeps=2)
         return measured
@@ -223,7 +223,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         largest = np.inf if self.rates_up_to is None else self.rates_up_to
         at_depth = finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)]
         sweeps = [
-            _sweep(of_network(at_depth, network), network, self.depth, "final_loss", least_runs, measured)
+            sweep_of(of_network(at_depth, network), network, self.depth, "final_loss", least_runs, measured)
             for network in self.networks
         ]
         known = [found for found in sweeps if found]
@@ -246,8 +246,8 @@ def _of_rates(meaning: str) -> Measured:
     return Measured(meaning, "ratio", logarithmic=True, spread="over the rates that may be best")
 
 
-def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
-    """Add the ratio of mean losses at every pair of tied rates."""
+def add_sweep_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
+    """Add the ratio of mean losses at every pair of tied rates; nothing without both sweeps."""
     if above and below:
         beyond = _beyond_the_grid([above, below], measured)
         add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond)
@@ -298,13 +298,14 @@ def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return not_negative(take(table, *COLUMNS, column), column)
 
 
-def _by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
+def by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
+    """The rows of each depth, ascending."""
     every = sorted(table["depth"].unique())
     for depth in every if depths == "all" else every[-1:]:
         yield int(depth), table[table["depth"] == depth]
 
 
-def _sweep(
+def sweep_of(
     rows: pd.DataFrame, network: str, depth: int, column: str, least_runs: int, measured: Measured
 ) -> Sweep | None:
     """A network's sweep at a depth, over the rates that every run tried; None with too few runs."""

@@ -11,6 +11,16 @@ _MARKERS = "^vDoPs"
 # Powers above and below one half differ in colour family; one half itself is the solid blue line.
 _PLACES = {0.25: 0, 0.3: 1, 0.4: 2, 0.5: 3, 0.6: 4, 0.75: 5, 1.0: 5}
 PLAIN = {"color": "#000000", "marker": "X", "linestyle": (0, (8, 2)), "label": "plain"}
+_NAMED: dict[str, dict[str, Any]] = {
+    "plain": PLAIN,
+    "batch-norm": {"color": "#7F7F7F", "marker": "X", "linestyle": (0, (8, 2)), "label": "batch norm"},
+    "batch-norm-tau": {
+        "color": "#009E73",
+        "marker": "s",
+        "linestyle": (0, (4, 1.5)),
+        "label": r"batch norm and $\tau$",
+    },
+}
 LAWS = {"mnist": ("o", "MNIST"), "sphere": ("s", "random")}
 """Marker and name of each kind of inputs."""
 
@@ -34,7 +44,7 @@ def power_look(power: float) -> dict[str, Any]:
 
 def network_look(network: str) -> dict[str, Any]:
     """The look of a network by its name in tables."""
-    return PLAIN if network == "plain" else power_look(float(network.removeprefix("L^-")))
+    return _NAMED.get(network) or power_look(float(network.removeprefix("L^-")))
 
 
 def depths_axis(axes: Axes, depths: Sequence[int]) -> None:

@@ -1,0 +1,37 @@
+"""Figure 2: average Frobenius norm of the weights of pre-activation ResNets per epoch, and their test error."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.papers.image_curves import error_axis, plot_mean
+from resaudit.papers.style import colours_of, label_ends, panels
+
+JUDGED = (0.1, 0.5, 1.0)
+"""Shares of the training after which depths are compared."""
+
+
+def table(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Columns: network, depth, learning_rate, run, epoch, mean_frobenius_norm, test_error (%)."""
+    return evaluations[["network", "depth", "learning_rate", "run", "epoch", "mean_frobenius_norm", "test_error"]]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """a: norms, b: test errors; one curve a depth."""
+    figure, (norms, errors) = panels("ab", 2.6)
+    depths, last = sorted(table["depth"].unique()), int(table["epoch"].max())
+    ends: dict[str, list[tuple[float, str, object]]] = {"mean_frobenius_norm": [], "test_error": []}
+    for depth, colour in zip(depths, colours_of(depths), strict=True):
+        for axes, column in ((norms, "mean_frobenius_norm"), (errors, "test_error")):
+            end = plot_mean(axes, table[table["depth"] == depth], "epoch", column, color=colour)
+            ends[column].append((end, f"depth {depth}", colour))
+    for axes in (norms, errors):
+        axes.set_xlim(0, last)
+        axes.set_xlabel("epoch")
+    for share in JUDGED:
+        norms.axvline(round(share * last), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+    norms.set_ylim(bottom=0)
+    norms.set_ylabel("average Frobenius norm")
+    error_axis(errors)
+    label_ends(norms, ends["mean_frobenius_norm"])
+    label_ends(errors, ends["test_error"])
+    return figure

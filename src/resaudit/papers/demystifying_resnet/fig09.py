@@ -1,0 +1,33 @@
+"""Figure 9: test error of pre-activation ResNets of shortcut depth 1 to 4 against depth."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.papers.image_curves import at_the_end, error_axis
+from resaudit.papers.style import depth_axis, look, panels
+
+
+def table(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """One row a run, at its end.
+
+    Columns: network, depth, learning_rate, run, epoch, test_error (of the last epoch), error (as reported); in %.
+    """
+    columns = ["network", "depth", "learning_rate", "run", "epoch", "test_error", "error"]
+    return at_the_end(evaluations)[columns]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Means over runs against depth, every run as a point."""
+    figure, (axes,) = panels("a", 2.8)
+    networks = list(table["network"].unique())
+    for position, network in enumerate(networks):
+        rows, looks = table[table["network"] == network], look(network)
+        aside = 1.03 ** (position - (len(networks) - 1) / 2)
+        mean = rows.groupby("depth")["error"].mean()
+        axes.plot(mean.index * aside, mean, **looks)
+        dots = {"color": looks["color"], "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.5}
+        axes.plot(rows["depth"] * aside, rows["error"], ".", **dots)
+    depth_axis(axes, sorted(table["depth"].unique()))
+    error_axis(axes)
+    axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure

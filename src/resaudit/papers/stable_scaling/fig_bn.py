@@ -1,0 +1,67 @@
+"""The bar chart of the authors' code: test error with batch norm, with batch norm and tau, and with tau alone."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from resaudit.papers.image_curves import at_the_end
+from resaudit.papers.stable_scaling.looks import network_look
+from resaudit.papers.style import annotate, panels
+
+PUBLISHED: Mapping[str, Mapping[int, float]] = {
+    "batch-norm": {20: 8.08, 32: 7.39, 56: 6.73, 110: 6.61, 1202: 6.93},
+    "batch-norm-tau": {20: 7.89, 32: 7.16, 56: 6.18, 110: 5.83, 1202: 5.01},
+}
+"""The authors' validation errors in %, digitised from their bar chart (+-0.02), by network and depth."""
+CUT = 3.0
+"""Bars longer than this many times the shortest one are cut."""
+
+
+def table(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """One row a run, at its end: network, depth, learning_rate, run, step, epoch, error (as reported, %)."""
+    return at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "epoch", "error"]]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Bars by depth, one for each network, with the authors' values."""
+    figure, (axes,) = panels("a", 2.6)
+    networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
+    means = table.groupby(["network", "depth"])["error"].mean()
+    shown = means[means <= CUT * means.min()].max()
+    top = 1.12 * max(
+        [shown, *(PUBLISHED[n][d] for n in networks if n in PUBLISHED for d in depths if d in PUBLISHED[n])]
+    )
+    for position, network in enumerate(networks):
+        places = np.arange(len(depths)) + (position - (len(networks) - 1) / 2) * 0.8 / len(networks)
+        _plot_bars(axes, table[table["network"] == network], places, 0.8 / len(networks), top)
+        known = [
+            (x, PUBLISHED[network][d]) for x, d in zip(places, depths, strict=True) if d in PUBLISHED.get(network, {})
+        ]
+        if known:
+            axes.plot(*zip(*known, strict=True), "o", markersize=4.5, color="black", markerfacecolor="none", zorder=5)
+    axes.set_xticks(range(len(depths)), [str(depth) for depth in depths])
+    axes.set_xlabel("depth")
+    axes.set_ylabel("test error, %")
+    axes.set_ylim(0, top)
+    axes.grid(visible=False, axis="x")
+    handles = [
+        Line2D([], [], color=network_look(n)["color"], linewidth=5, label=network_look(n)["label"]) for n in networks
+    ]
+    marks = Line2D(
+        [], [], marker="o", linestyle="none", markersize=4.5, color="black", markerfacecolor="none", label="authors"
+    )
+    axes.legend(handles=[*handles, marks], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, handlelength=1.2)
+    return figure
+
+
+def _plot_bars(axes: Axes, rows: pd.DataFrame, places: np.ndarray, width: float, top: float) -> None:
+    look, by_depth = network_look(str(rows["network"].iloc[0])), rows.groupby("depth")["error"]
+    means, deviations = by_depth.mean(), by_depth.std(ddof=1).fillna(0.0)
+    axes.bar(places, means, 0.9 * width, color=look["color"], yerr=deviations, error_kw={"linewidth": 0.8})
+    for x, mean in zip(places, means, strict=True):
+        if mean > top:
+            annotate(axes, f"{mean:.0f}", (x, top), (0, -2), ha="center", va="top", rotation=90, color="white")
