@@ -8,6 +8,7 @@ from matplotlib.axes import Axes
 from resaudit.papers.style import plain_ticks
 
 ERROR_TICKS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100)
+LOSS_TICKS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100)
 
 
 def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
@@ -43,12 +44,19 @@ def error_axis(axes: Axes, label: str = "test error, %") -> None:
     axes.set_yscale("log")
     axes.set_ylabel(label)
     low, high = axes.get_ylim()
-    apart = max(1.12, (high / low) ** (1 / 9))
+    apart = max(1.12, (high / low) ** (1 / 12))
     ticks: list[float] = []
     for tick in ERROR_TICKS:
         if low <= tick <= high and (not ticks or tick >= apart * ticks[-1]):
             ticks.append(tick)
     plain_ticks(axes, ticks)
+
+
+def loss_axis(axes: Axes, label: str) -> None:
+    """Losses on a logarithmic y axis with plain ticks, after everything is drawn."""
+    axes.set_yscale("log")
+    axes.set_ylabel(label)
+    plain_ticks(axes, LOSS_TICKS)
 
 
 def mean_and_deviation(values: pd.Series, digits: int = 2) -> str:

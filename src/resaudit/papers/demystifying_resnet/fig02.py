@@ -19,11 +19,11 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: norms, b: test errors; one curve a depth."""
     figure, (norms, errors) = panels("ab", 2.6)
     depths, last = sorted(table["depth"].unique()), int(table["epoch"].max())
-    ends: dict[str, list[tuple[float, str, object]]] = {"mean_frobenius_norm": [], "test_error": []}
+    ends = []
     for depth, colour in zip(depths, colours_of(depths), strict=True):
-        for axes, column in ((norms, "mean_frobenius_norm"), (errors, "test_error")):
-            end = plot_mean(axes, table[table["depth"] == depth], "epoch", column, color=colour)
-            ends[column].append((end, f"depth {depth}", colour))
+        rows = table[table["depth"] == depth]
+        ends.append((plot_mean(norms, rows, "epoch", "mean_frobenius_norm", color=colour), f"depth {depth}", colour))
+        plot_mean(errors, rows, "epoch", "test_error", color=colour)
     for axes in (norms, errors):
         axes.set_xlim(0, last)
         axes.set_xlabel("epoch")
@@ -32,6 +32,5 @@ def plot(table: pd.DataFrame) -> Figure:
     norms.set_ylim(bottom=0)
     norms.set_ylabel("average Frobenius norm")
     error_axis(errors)
-    label_ends(norms, ends["mean_frobenius_norm"])
-    label_ends(errors, ends["test_error"])
+    label_ends(norms, ends)
     return figure

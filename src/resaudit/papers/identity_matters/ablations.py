@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.papers.image_curves import error_axis, plot_mean
+from resaudit.papers.image_curves import error_axis, loss_axis, plot_mean
 from resaudit.papers.style import panels
 
 LOOKS: dict[str, dict[str, Any]] = {
@@ -37,8 +37,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for axes in (losses, errors):
         axes.set_xlabel("step")
         axes.set_xlim(0, int(table["step"].max()))
-    losses.set_yscale("log")
-    losses.set_ylabel("training loss")
+    loss_axis(losses, "training loss")
     error_axis(errors)
     handles = [Line2D([], [], **LOOKS[network]) for network in networks]
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))

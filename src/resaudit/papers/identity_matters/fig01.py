@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.papers.identity_matters.table2 import OURS, PUBLISHED
-from resaudit.papers.image_curves import error_axis, plot_mean
+from resaudit.papers.image_curves import error_axis, loss_axis, plot_mean
 from resaudit.papers.style import annotate, panels
 
 TEST, TRAIN = (
@@ -45,7 +45,6 @@ def plot_training(table: pd.DataFrame, published: float) -> Figure:
     errors.axhline(published, color="0.3", linestyle="--", linewidth=0.8)
     annotate(errors, f"paper {published:g} %", (0.0, published), (3, 2), xycoords=("axes fraction", "data"))
     error_axis(errors, "error, %")
-    losses.set_yscale("log")
-    losses.set_ylabel("loss")
+    loss_axis(losses, "loss")
     errors.legend()
     return figure

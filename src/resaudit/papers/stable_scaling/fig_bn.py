@@ -1,12 +1,14 @@
 """The bar chart of the authors' code: test error with batch norm, with batch norm and tau, and with tau alone."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
 from resaudit.papers.image_curves import at_the_end
 from resaudit.papers.stable_scaling.looks import network_look
@@ -17,6 +19,9 @@ PUBLISHED: Mapping[str, Mapping[int, float]] = {
     "batch-norm-tau": {20: 7.89, 32: 7.16, 56: 6.18, 110: 5.83, 1202: 5.01},
 }
 """The authors' validation errors in %, digitised from their bar chart (+-0.02), by network and depth."""
+MARKS: dict[str, Any] = {
+    "marker": "o", "markersize": 4.5, "color": "black", "markerfacecolor": "none", "linestyle": "none", "zorder": 5,
+}  # fmt: skip
 CUT = 3.0
 """Bars longer than this many times the shortest one are cut."""
 
@@ -26,35 +31,31 @@ def table(evaluations: pd.DataFrame) -> pd.DataFrame:
     return at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "epoch", "error"]]
 
 
+def published(network: str, depths: Sequence[int]) -> np.ndarray:
+    """The authors' errors of a network in %, nan where there is none, shape (depths,)."""
+    return np.array([PUBLISHED.get(network, {}).get(depth, np.nan) for depth in depths])
+
+
 def plot(table: pd.DataFrame) -> Figure:
     """Bars by depth, one for each network, with the authors' values."""
     figure, (axes,) = panels("a", 2.6)
     networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
     means = table.groupby(["network", "depth"])["error"].mean()
-    shown = means[means <= CUT * means.min()].max()
-    top = 1.12 * max(
-        [shown, *(PUBLISHED[n][d] for n in networks if n in PUBLISHED for d in depths if d in PUBLISHED[n])]
-    )
+    drawn = [*means[means <= CUT * means.min()], *(error for name in networks for error in published(name, depths))]
+    top, width = 1.12 * float(np.nanmax(drawn)), 0.8 / len(networks)
     for position, network in enumerate(networks):
-        places = np.arange(len(depths)) + (position - (len(networks) - 1) / 2) * 0.8 / len(networks)
-        _plot_bars(axes, table[table["network"] == network], places, 0.8 / len(networks), top)
-        known = [
-            (x, PUBLISHED[network][d]) for x, d in zip(places, depths, strict=True) if d in PUBLISHED.get(network, {})
-        ]
-        if known:
-            axes.plot(*zip(*known, strict=True), "o", markersize=4.5, color="black", markerfacecolor="none", zorder=5)
+        places = np.arange(len(depths)) + (position - (len(networks) - 1) / 2) * width
+        _plot_bars(axes, table[table["network"] == network], places, width, top)
+        axes.plot(places, published(network, depths), **MARKS)
     axes.set_xticks(range(len(depths)), [str(depth) for depth in depths])
     axes.set_xlabel("depth")
     axes.set_ylabel("test error, %")
     axes.set_ylim(0, top)
     axes.grid(visible=False, axis="x")
-    handles = [
-        Line2D([], [], color=network_look(n)["color"], linewidth=5, label=network_look(n)["label"]) for n in networks
-    ]
-    marks = Line2D(
-        [], [], marker="o", linestyle="none", markersize=4.5, color="black", markerfacecolor="none", label="authors"
-    )
-    axes.legend(handles=[*handles, marks], loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, handlelength=1.2)
+    looks = [network_look(network) for network in networks]
+    handles: list[Any] = [Patch(color=look["color"], label=look["label"]) for look in looks]
+    handles += [Line2D([], [], **MARKS, label="authors")]
+    axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, handlelength=1.2)
     return figure
 
 

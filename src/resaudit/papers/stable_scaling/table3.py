@@ -27,7 +27,7 @@ def plot(table: pd.DataFrame) -> Figure:
 def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
     """The lines of the printed table: a heading, then one for each depth and learning rate."""
     networks = list(table["network"].unique())
-    heading = ("learning rate", *(network_look(network)["label"] for network in networks))
+    heading = ("network, learning rate", *(network_look(network)["label"] for network in networks))
     lines = [
         (
             f"ResNet{depth}, {rate:g}",
