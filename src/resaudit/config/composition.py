@@ -1,7 +1,7 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.config.models.Config`, one figure at a time."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field, replace
@@ -61,7 +61,8 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     _check_sections(given, known)
     run = _run(folder, given)
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
-    _check_protocol_keys(given, figures, run)
+    if only is None:
+        _check_protocol_keys(given, figures, run)
     claims = {} if only is not None else _claims(folder, given, known)
     config = Config(**dict(run), figure=figures, claims=claims)
     _check_variants(config, whole=only is None)
@@ -158,7 +159,8 @@ def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run,
 
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> DictConfig:
     """A figure's section with its data and seed, reduced by its scale, with overrides applied."""
-    composed = _composed(folder, name, _choices(overrides))
+    # Of a scale only the name matters here, and so all scales compose alike.
+    composed = _composed(folder, name, _choices(override for override in overrides if override.key != "scale"))
     given: DictConfig = composed.figure
     if any(override.chooses and override.own for override in overrides):
         given.pop("dataset", None)
@@ -307,7 +309,7 @@ def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], s
             raise ResauditError(f"{where}.needs.scales has {scale!r}; allowed: {', '.join(scales)}")
 
 
-def _choices(given: Sequence[Override]) -> tuple[str, ...]:
+def _choices(given: Iterable[Override]) -> tuple[str, ...]:
     chosen = {override.key: override.value for override in given if override.chooses}
     return tuple(f"{group}={option}" for group, option in chosen.items())
 
