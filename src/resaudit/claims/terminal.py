@@ -101,8 +101,8 @@ def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     for paper in audit["papers"]:
         of_paper = [claim for claim in claims if claim["id"].split("/")[0] == paper["id"]]
         if of_paper:
-            source = f"{paper['short']}; arXiv {paper['arxiv']}"
-            yield f"<details><summary><b>{paper['title']}</b> ({source})<br>"
+            yield f"<details><summary><b>{paper['title']}</b>"
+            yield f"({paper['short']}; arXiv {paper['arxiv']})<br>"
             yield f"At scale {audit['scale']}: {_counts(of_paper)}.</summary>"
             yield ""
             yield "| claim | verdict | comparisons that meet our threshold |"

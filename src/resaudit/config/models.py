@@ -278,6 +278,10 @@ class Config(Run):
             raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
         return [name for name in matches if name not in self.left_out] or matches
 
+    def papers(self) -> set[str]:
+        """The papers of the figures that were composed."""
+        return {name.split("/")[0] for name in self.figure}
+
     def claims_of(self, paper: str) -> dict[str, Claim]:
         """The claims of a paper by their ids, in the order of their file."""
         return self.claims.get(paper, {})
