@@ -27,7 +27,7 @@ def to_records(pixels: np.ndarray, labels: Sequence[np.ndarray]) -> bytes:
         labels: the one or two labels of each image, each of shape (images,).
 
     >>> to_records(np.zeros((1, 3072), np.uint8), [np.array([19]), np.array([29])])[:3]
-    b'\\x13\\x1d\\x00'
+    b'\x13\x1d\x00'
     """
     columns = [np.asarray(label, dtype=np.uint8)[:, None] for label in labels]
     return np.concatenate([*columns, pixels.reshape(len(pixels), PIXELS)], axis=1).tobytes()
