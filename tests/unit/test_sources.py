@@ -20,7 +20,8 @@ from resaudit.config.models import Config
 from resaudit.datasets import sources
 from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.idx import parse_idx
-from resaudit.datasets.sources import described, fetch, read_verified
+from resaudit.datasets.description import described
+from resaudit.datasets.sources import fetch, read_verified
 from resaudit.errors import ResauditError
 from tests.conftest import data_of, run_command
 
@@ -245,10 +246,9 @@ def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_data_set_that_only_a_variant_uses_is_fetched_from_the_sources_of_the_run() -> None:
     """Fashion-MNIST is fetched for robustness, also where a run spells out that it is of MNIST."""
     found = datasets(config_folder(), ["dataset=mnist", "dataset.sources=[folder]"])
-    assert {name: dataset.sources for name, dataset in found.items()} == {
-        "mnist": ["folder"],
-        "fashion_mnist": ["folder"],
-    }
+    assert {name: dataset.sources for name, dataset in found.items()} == dict.fromkeys(
+        ("mnist", "fashion_mnist", "cifar10", "cifar100", "cifar10_jpeg"), ["folder"]
+    )
 
 
 def test_sources_that_one_data_set_alone_has_do_not_stop_a_run_of_that_one() -> None:

@@ -135,7 +135,7 @@ class Figure(Model):
 
     name: str
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
-    dataset: Dataset | None
+    dataset: SerializeAsAny[Dataset] | None
     whitening: Whitening | None
     paper: Paper
     title: str
