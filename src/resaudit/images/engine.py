@@ -45,8 +45,10 @@ def train(group: Sequence[Trainee], after_round: Callable[[int], None]) -> None:
         after_round(sum(trainee.advance() for trainee in active))
 
 
-def records_of(schedule: Schedule, runs: Sequence[int], states: Sequence[RunState], weights: Sequence[str]) -> Records:
-    """The records of finished runs, in their order."""
+def records_of(
+    schedule: Schedule, runs: Sequence[int], states: Sequence[RunState], weights: Sequence[str], tests: int
+) -> Records:
+    """The records of finished runs, in their order; ``tests`` is the number of test images."""
     evaluated = schedule.evaluated
     rates = [schedule.learning_rate(int(step) - 1) if step else np.nan for step in evaluated]
     halves = np.stack([state.test_error_halves for state in states])
@@ -58,7 +60,8 @@ def records_of(schedule: Schedule, runs: Sequence[int], states: Sequence[RunStat
         train_loss=np.stack([state.train_loss for state in states]),
         train_error=np.stack([state.train_error for state in states]),
         test_loss=np.stack([state.test_loss for state in states]),
-        test_error=halves.mean(axis=2),
+        # The first half has the odd image.
+        test_error=np.average(halves, axis=2, weights=[tests - tests // 2, tests // 2]),
         test_error_halves=halves,
         norms=np.stack([state.norms for state in states]),
         weights=np.asarray(weights),

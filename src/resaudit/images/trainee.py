@@ -115,6 +115,11 @@ class Trainee:
         return self.step >= self._schedule.steps
 
     @property
+    def images_done(self) -> int:
+        """Training images that were seen."""
+        return self._schedule.samples(self.step - 1)[1] if self.step else 0
+
+    @property
     def weight_names(self) -> tuple[str, ...]:
         """The tensors whose norms are recorded."""
         return tuple(self._weights)
