@@ -229,6 +229,7 @@ class Run(Model):
         device: where jobs that want a GPU run.
         kernel: what computes networks with activations.
         checkpoint_seconds: of work between two checkpoints of a training.
+        pack: trainings on images that run on one GPU at once.
         scale: how much of the protocol is run.
         figures: to draw, by short or full name; empty: all.
         variant: id of another reading of the papers; :data:`CONTROL` is the configured reading, reduced like the
@@ -239,6 +240,7 @@ class Run(Model):
     device: Device
     kernel: Kernel
     checkpoint_seconds: Annotated[float, Field(ge=0)]
+    pack: Annotated[int, Field(ge=1, le=64)]
     scale: Scale
     figures: list[str]
     variant: str | None = None

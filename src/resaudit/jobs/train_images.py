@@ -1,14 +1,32 @@
 """Training one network on images: several runs, each with its own weights, order and augmentation."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
+from resaudit.errors import ResauditError
+from resaudit.images import costs
 from resaudit.images.records import Records
+from resaudit.images.schedule import Schedule
 from resaudit.images.setting import Network, Recipe
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
+
+if TYPE_CHECKING:
+    import torch
+
+    from resaudit.datasets.images import ImageSet
+    from resaudit.images.trainee import OnDevice, RunState, Trainee
+    from resaudit.store.checkpoints import Checkpoint
+
+# CIFAR's, for estimates: the plan does not read the data.
+TRAIN_IMAGES, TEST_IMAGES, NUMBERS_AN_IMAGE = 50_000, 10_000, 3072
+# CUDA with its libraries, and a batch of test images on its way through a network.
+GPU_MEGABYTES_TO_START = 600.0
+NORMALISED_AS_PUBLISHED = ("cifar10", "cifar10_jpeg")
+"""Data sets that the constants in the papers' codes are of."""
 
 
 @dataclass(frozen=True)
@@ -42,13 +60,153 @@ class TrainImages(Job):
         return self.network.family
 
     def cost(self, execution: Execution) -> Cost:
-        """That of a start."""
-        return Cost(SECONDS_TO_START, MEGABYTES_TO_START, wants_gpu=True)
+        """The cost with as many images as CIFAR has, if no run diverges."""
+        schedule = Schedule(self.recipe, self.samples or TRAIN_IMAGES)
+        images = len(self.runs) * schedule.samples(schedule.steps - 1)[1]
+        tests = len(self.runs) * len(schedule.evaluated) * TEST_IMAGES
+        of_images = (TRAIN_IMAGES + TEST_IMAGES) * NUMBERS_AN_IMAGE / 1e6
+        of_run = costs.run_megabytes(self.network, self.recipe)
+        at_once = min(execution.pack, len(self.runs))
+        return Cost(
+            SECONDS_TO_START + costs.cpu_seconds(self.network, images, tests),
+            # The images twice: as they are read, and colours last.
+            MEGABYTES_TO_START + 2 * of_images + of_run,
+            wants_gpu=True,
+            gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, self.recipe, images, tests),
+            gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + at_once * of_run,
+        )
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; resume from checkpoints if there are some."""
-        raise NotImplementedError
+        """Train; resume each run from its checkpoint if there is one.
+
+        Raises:
+            ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the GPU's memory is
+                too small for ``pack`` runs.
+        """
+        import torch
+
+        from resaudit.images.engine import load, records_of, train
+        from resaudit.images.precision import computing
+        from resaudit.images.trainee import deterministic
+        from resaudit.runtime.progress import Progress
+        from resaudit.store.checkpoints import delayed_signals
+
+        images = self.images()
+        with delayed_signals() as signalled, deterministic(), computing(self.recipe.precision):
+            self.check_memory(work)
+            published = self.data.dataset.name in NORMALISED_AS_PUBLISHED
+            data = load(images, self.recipe.augmentation, published, torch.device(work.device))
+            schedule = Schedule(self.recipe, len(data.train))
+            progress = Progress(len(self.runs) * schedule.samples(schedule.steps - 1)[1], "images", self.id)
+            states: list[RunState] = []
+            at_once = work.execution.pack if work.device == "cuda" else 1
+            for start in range(0, len(self.runs), at_once):
+                pack = self.runs[start : start + at_once]
+                trainees = {run: self.trainee(run, data, schedule, images) for run in pack}
+                kept = _Kept(trainees, {run: self.checkpoint(work, run) for run in pack}, signalled)
+                progress.skip(kept.resume(work.record))
+                train(list(trainees.values()), kept.after_round(progress.add))
+                states += [trainee.state() for trainee in trainees.values()]
+                names = trainees[pack[0]].weight_names
+        progress.end()
+        return {"records.npz": records_of(schedule, self.runs, states, names, len(data.test))}
+
+    def images(self) -> "ImageSet":
+        """The images to use; raises as :meth:`run`."""
+        from resaudit.datasets.images import ImageSet
+
+        whole: ImageSet = self.data.image_set()
+        if self.samples is None:
+            return whole
+        if len(whole.train_images) < self.samples:
+            name = self.data.dataset.name
+            raise ResauditError(f"{name} has {len(whole.train_images)} training images; {self.samples} are asked for")
+        first = whole.train_images[: self.samples], whole.train_labels[: self.samples]
+        return ImageSet(*first, whole.test_images, whole.test_labels, whole.classes)
+
+    def trainee(self, run: int, data: "OnDevice", schedule: Schedule, images: "ImageSet") -> "Trainee":
+        """One run before its first step."""
+        from resaudit.images.counter_hash import WEIGHTS, key_of
+        from resaudit.images.networks.build import build
+        from resaudit.images.trainee import Trainee
+
+        weights = key_of(self.seed, WEIGHTS, 0 if self.shared_start else run)
+        network = build(self.network, images.train_images.shape[1], images.classes, weights)
+        return Trainee(network, data, schedule, self.seed, run, captured=True)
+
+    def checkpoint(self, work: Work, run: int) -> "Checkpoint[RunState]":
+        """That of one run; finished runs keep theirs until all are done."""
+        from resaudit.images.trainee import RunState
+        from resaudit.store.checkpoints import Checkpoint
+
+        folder, seconds = work.checkpoints / f"run{run}", work.execution.checkpoint_seconds
+        return Checkpoint(folder, RunState, self.made_by(work.record), seconds)
+
+    def check_memory(self, work: Work) -> None:
+        """Refuse what does not fit into the GPU; raises ResauditError."""
+        if work.device != "cuda":
+            return
+        import torch
+
+        from resaudit.images.engine import check_memory
+
+        each = costs.run_megabytes(self.network, self.recipe)
+        at_once = min(work.execution.pack, len(self.runs))
+        needed = self.cost(work.execution).gpu_megabytes - at_once * each
+        check_memory(needed, each, torch.cuda.mem_get_info()[0] / 1e6, at_once)
+
+    def made_by(self, record: dict[str, Any]) -> dict[str, Any]:
+        """Everything that the bits of a training depend on."""
+        import torch
+
+        from resaudit.plan.code import code_sha256
+
+        return {
+            "settings": self.identity,
+            "device": record["device"],
+            "threads": torch.get_num_threads(),
+            "torch version": torch.__version__,
+            "cuDNN version": torch.backends.cudnn.version() if record["device"] != "cpu" else None,
+            "code version": code_sha256(__name__),
+        }
 
     def read(self, results: Path) -> Records:
         """The records; raises ResauditError as :func:`resaudit.store.results.read_result`."""
         return read_result(self, results, "records.npz", Records)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """The checkpoints of runs that train at once, by run."""
+
+    trainees: dict[int, "Trainee"]
+    checkpoints: dict[int, "Checkpoint[RunState]"]
+    signalled: Callable[[], int | None]
+
+    def resume(self, record: dict[str, Any]) -> int:
+        """Put each run where its checkpoint left it, and give the images that are done."""
+        images = 0
+        for run, trainee in self.trainees.items():
+            state = self.checkpoints[run].read()
+            if state is not None:
+                trainee.resume(state)
+                record[f"run {run} resumed from step"] = int(state.step)
+                record[f"run {run} seconds before"] = self.checkpoints[run].seconds_before
+                images += trainee.images_done
+        return images
+
+    def after_round(self, count: Callable[[int], None]) -> Callable[[int], None]:
+        """What is called after each round of steps; it keeps states, all of them after a signal."""
+        left = {run for run, trainee in self.trainees.items() if not trainee.finished}
+
+        def after(images: int) -> None:
+            count(images)
+            signal = self.signalled()
+            done = {run for run in left if self.trainees[run].finished}
+            for run in left if signal is not None else done:
+                self.checkpoints[run].write(self.trainees[run].state())
+            for run in left - done:
+                self.checkpoints[run].keep(self.trainees[run].state, signal)
+            left.difference_update(done)
+
+        return after

@@ -101,4 +101,4 @@ def fetch_of(dataset: Dataset, data: str) -> Fetch:
 
 def execution_of(run: Run) -> Execution:
     """How jobs run here."""
-    return Execution(settled(run.device), run.kernel, run.checkpoint_seconds)
+    return Execution(settled(run.device), run.kernel, run.checkpoint_seconds, run.pack)

@@ -31,6 +31,44 @@ def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
     say(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s")
 
 
+class Progress:
+    """Progress of work that is counted in many small items: a line every few seconds, with speed and time left.
+
+    Args:
+        total: items of the work.
+        unit: their name.
+        what: the work.
+    """
+
+    def __init__(self, total: int, unit: str, what: str) -> None:
+        self._total, self._unit, self._what = total, unit, what
+        self._done = self._skipped = 0
+        self._start = self._last = time.monotonic()
+
+    def skip(self, items: int) -> None:
+        """Count items that an earlier run has done."""
+        self._done += items
+        self._skipped += items
+
+    def add(self, items: int) -> None:
+        """Count items; say how far the work is if the last line is old enough."""
+        self._done += items
+        now = time.monotonic()
+        if now - self._last > SECONDS_BETWEEN_LINES:
+            self._last = now
+            speed = (self._done - self._skipped) / (now - self._start)
+            left = (self._total - self._done) / speed / 60
+            say(f"{self._so_far}, {speed:.0f} {self._unit}/s, {left:.0f} min left")
+
+    def end(self) -> None:
+        """Say that the work is done."""
+        say(f"{self._so_far} after {time.monotonic() - self._start:.1f} s")
+
+    @property
+    def _so_far(self) -> str:
+        return f"{self._what}: {self._done} of {self._total} {self._unit}"
+
+
 def say(line: str, else_to: TextIO | None = None) -> None:
     """Print a line to standard error; a full disk under it is ignored.
 

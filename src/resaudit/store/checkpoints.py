@@ -108,11 +108,12 @@ class Checkpoint(Generic[State]):
 
 
 def forget(folder: Path) -> None:
-    """Remove the checkpoint of a job that is done."""
-    (folder / CHECKPOINT).unlink(missing_ok=True)
-    # Not empty: a job whose Snakemake was killed may still be writing there.
-    with suppress(OSError):
-        folder.rmdir()
+    """Remove the checkpoints of a job that is done: its own, and those of its runs in folders below."""
+    for path in (*folder.glob(f"*/{CHECKPOINT}"), folder / CHECKPOINT):
+        path.unlink(missing_ok=True)
+        # Not empty: a job whose Snakemake was killed may still be writing there.
+        with suppress(OSError):
+            path.parent.rmdir()
 
 
 @contextmanager

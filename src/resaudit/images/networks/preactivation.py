@@ -1,0 +1,61 @@
+"""The pre-activation residual network of fb.resnet.torch for images of 32 x 32, with shortcuts of any depth."""
+
+import torch
+from torch import nn
+
+from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, stages, subsample, widen
+from resaudit.images.setting import PreActivation
+
+
+class Block(nn.Module):
+    """x + B(x), where B is batch norm, ReLU and convolution, repeated.
+
+    Attributes:
+        first: whether the block is a stage's first: its first batch norm and ReLU then come before the shortcut.
+        depth: convolutions.
+        stride: of the first of them.
+        outputs: channels.
+        norm1, conv1, norm2, …: the layers.
+    """
+
+    def __init__(self, inputs: int, outputs: int, stride: int, first: bool, setting: PreActivation) -> None:
+        super().__init__()
+        self.first, self.depth, self.stride, self.outputs = first, setting.shortcut_depth, stride, outputs
+        for place in range(1, self.depth + 1):
+            self.add_module(f"norm{place}", BatchNorm(inputs, setting.statistics))
+            self.add_module(f"conv{place}", Convolution(inputs, outputs, stride))
+            inputs, stride = outputs, 1
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """The shortcut subsamples x and adds channels of zeros."""
+        branch = self.norm1(x).relu_()
+        shortcut = widen(subsample(branch if self.first else x, self.stride), self.outputs)
+        branch = self.conv1(branch)
+        for place in range(2, self.depth + 1):
+            branch = getattr(self, f"conv{place}")(getattr(self, f"norm{place}")(branch).relu_())
+        return branch.add_(shortcut)
+
+
+class PreActivationNetwork(nn.Module):
+    """A convolution, three stages of blocks, batch norm, ReLU, the mean over the image, a linear layer.
+
+    Attributes:
+        rate_factors: of the learning rate of single parameters: none.
+    """
+
+    def __init__(self, setting: PreActivation, channels: int, classes: int) -> None:
+        super().__init__()
+        self.rate_factors: dict[str, float] = {}
+        self.first = Convolution(channels, 16)
+        blocks = (setting.depth - 2) // (3 * setting.shortcut_depth)
+        shape = (16, blocks, 1), (32, blocks, 2), (64, blocks, 2)
+        for name, stage in stages(shape, 16, lambda *block: Block(*block, setting)).items():
+            self.add_module(name, stage)
+        self.norm = BatchNorm(64, setting.statistics)
+        self.last = Linear(64, classes, zero_bias=True)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        """Class scores, shape (images, classes), of images (images, channels, height, width)."""
+        x = self.stage3(self.stage2(self.stage1(self.first(x))))
+        scores: torch.Tensor = self.last(self.norm(x).relu_().mean((2, 3)))
+        return scores
