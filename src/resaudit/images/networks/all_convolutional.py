@@ -12,6 +12,7 @@ from torch.nn.functional import avg_pool2d, conv2d, leaky_relu_, pad
 
 from resaudit.images.measured import Architecture, LayerCounts
 from resaudit.images.networks.layers import Convolution, Drawn, fill, stages
+from resaudit.images.precision import branch
 from resaudit.images.setting import AllConvolutional
 
 
@@ -48,16 +49,20 @@ class Block(nn.Module):
         shortcut = avg_pool2d(x, stride) if stride > 1 else x
         if more:
             shortcut = pad(shortcut, (0, 0, 0, 0, more // 2, more - more // 2))
+        return branch(x, self.branch).add_(shortcut)
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """C2(relu(C1 x))."""
         hidden = self.conv1(x)
         changed: torch.Tensor = self.conv2(leaky_relu_(hidden, self.leak) if self.leak else hidden.relu_())
-        return changed.add_(shortcut)
+        return changed
 
 
 class Projection(Drawn):
     """x P, without bias.
 
     Attributes:
-        normal: whether entries are N(0, 1/channels), else uniform with three times that variance's root as bound.
+        normal: whether entries are N(0, 1/channels), else uniform in +-sqrt(3/channels).
         weight: shape (channels, classes); a parameter if it is trained, else a buffer.
     """
 
@@ -96,9 +101,7 @@ class AllConvolutionalNetwork(nn.Module):
         super().__init__()
         self.rate_factors: dict[str, float] = {}
         self.first = SameConvolution(plan.inputs, plan.first_outputs, plan.first_stride, plan.first_kernel)
-        blocks = stages(
-            plan.stages, plan.first_outputs, lambda *block: Block(*block[:3], plan.kernel, setting)
-        )
+        blocks = stages(plan.stages, plan.first_outputs, lambda *block: Block(*block[:3], plan.kernel, setting))
         self.stages = tuple(blocks)
         for name, stage in blocks.items():
             self.add_module(name, stage)

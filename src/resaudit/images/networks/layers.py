@@ -89,7 +89,7 @@ class BatchNorm(nn.Module):
 
 
 class Linear(Drawn):
-    """x W^T + b; weights uniform in +-1/sqrt(inputs).
+    """X W^T + b; weights uniform in +-1/sqrt(inputs).
 
     Attributes:
         weight: shape (outputs, inputs).
@@ -120,7 +120,7 @@ def subsample(x: torch.Tensor, stride: int) -> torch.Tensor:
 
 
 def widen(x: torch.Tensor, channels: int) -> torch.Tensor:
-    """x and after its channels as many of zeros as are missing."""
+    """With channels of zeros after those of x, ``channels`` in all."""
     missing = channels - x.shape[1]
     return pad(x, (0, 0, 0, 0, 0, missing)) if missing else x
 

@@ -8,6 +8,7 @@ import torch
 from torch import nn
 
 from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, stages, subsample, widen
+from resaudit.images.precision import branch
 from resaudit.images.setting import PostActivation
 
 Tau = float | torch.Tensor
@@ -24,9 +25,13 @@ class NormalisedBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
-        branch = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu_()))
         shortcut = self.norm_shortcut(subsample(x, self.conv1.stride))
-        return scaled_sum(shortcut, branch, tau).relu_()
+        return scaled_sum(shortcut, branch(x, self.branch), tau).relu_()
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """B(x)."""
+        normalised: torch.Tensor = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu_()))
+        return normalised
 
 
 class BiasedBlock(nn.Module):
@@ -40,17 +45,21 @@ class BiasedBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
-        branch = self.conv1(x + self.before1).add_(self.after1).relu_()
-        branch = self.conv2(branch + self.before2).add_(self.after2)
-        return scaled_sum(subsample(x, self.conv1.stride), branch, tau).relu_()
+        return scaled_sum(subsample(x, self.conv1.stride), branch(x, self.branch), tau).relu_()
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """B(x)."""
+        hidden = self.conv1(x + self.before1).add_(self.after1).relu_()
+        changed: torch.Tensor = self.conv2(hidden + self.before2).add_(self.after2)
+        return changed
 
 
-def scaled_sum(shortcut: torch.Tensor, branch: torch.Tensor, tau: Tau) -> torch.Tensor:
-    """Shortcut + tau branch, after channels of zeros for those that the shortcut lacks."""
-    shortcut = widen(shortcut, branch.shape[1])
+def scaled_sum(shortcut: torch.Tensor, change: torch.Tensor, tau: Tau) -> torch.Tensor:
+    """Shortcut + tau change, where the channels that the shortcut lacks are zeros after its own."""
+    shortcut = widen(shortcut, change.shape[1])
     if isinstance(tau, float):
-        return torch.add(shortcut, branch, alpha=tau)
-    return torch.addcmul(shortcut, branch, tau)
+        return torch.add(shortcut, change, alpha=tau)
+    return torch.addcmul(shortcut, change, tau)
 
 
 class PostActivationNetwork(nn.Module):

@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, stages, subsample, widen
+from resaudit.images.precision import branch
 from resaudit.images.setting import PreActivation
 
 
@@ -28,12 +29,17 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The shortcut subsamples x and adds channels of zeros."""
-        branch = self.norm1(x).relu_()
-        shortcut = widen(subsample(branch if self.first else x, self.stride), self.outputs)
-        branch = self.conv1(branch)
+        if self.first:
+            x = self.norm1(x).relu_()
+        shortcut = widen(subsample(x, self.stride), self.outputs)
+        return branch(x, self.branch).add_(shortcut)
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """B(x), of a stage's first block without its first batch norm and ReLU."""
+        x = self.conv1(x if self.first else self.norm1(x).relu_())
         for place in range(2, self.depth + 1):
-            branch = getattr(self, f"conv{place}")(getattr(self, f"norm{place}")(branch).relu_())
-        return branch.add_(shortcut)
+            x = getattr(self, f"conv{place}")(getattr(self, f"norm{place}")(x).relu_())
+        return x
 
 
 class PreActivationNetwork(nn.Module):
