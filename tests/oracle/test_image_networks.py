@@ -234,11 +234,8 @@ def sabotage(wrong: str, patch: pytest.MonkeyPatch) -> Network:
     """Break a network; returns its setting."""
     match wrong:
         case "shortcut before batch norm and ReLU":
-            patch.setattr(
-                preactivation,
-                "stages",
-                lambda shape, inputs, block: layers.stages(shape, inputs, lambda *at: block(*at[:3], False)),
-            )
+            made = preactivation.Block
+            patch.setattr(preactivation, "Block", lambda *at, setting: made(*at[:3], False, setting=setting))
         case "zeros before, pre-activation":
             patch.setattr(preactivation, "widen", zeros_before)
         case "zeros before, post-activation":

@@ -31,7 +31,7 @@ def parameters(setting: Network) -> int:
         (PreActivation(1202), 19_421_274),
         (AllConvolutional(), 13_538_736),
         (AllConvolutional(projection="trained"), 13_538_736 + 2560),
-        # Batch norms of two shortcuts of 16 and 32 channels; without batch norm, convolutions, linear layer and scalars.
+        # With batch norm, also on shortcuts of 16 and 32 channels; without, convolutions, linear layer, scalars.
         (PostActivation(20, True, 0.5), 269_722 + 2 * (16 + 32)),
         (PostActivation(20, False, 0.5), 267_696 + 650 + 4 * 9),
     ],

@@ -7,7 +7,7 @@ Without, each block has four scalar biases, as Fixup's (Zhang et al. 2019).
 import torch
 from torch import nn
 
-from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, stages, subsample, widen
+from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, subsample, widen
 from resaudit.images.precision import branch
 from resaudit.images.setting import PostActivation
 
@@ -17,7 +17,7 @@ Tau = float | torch.Tensor
 class NormalisedBlock(nn.Module):
     """relu(x + tau B(x)), where B is convolution, batch norm, ReLU, convolution, batch norm."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int, _: bool) -> None:
         super().__init__()
         self.conv1, self.norm1 = Convolution(inputs, outputs, stride), BatchNorm(outputs)
         self.conv2, self.norm2 = Convolution(outputs, outputs), BatchNorm(outputs)
@@ -37,7 +37,7 @@ class NormalisedBlock(nn.Module):
 class BiasedBlock(nn.Module):
     """relu(x + tau B(x)), where B is convolution, ReLU, convolution, with a scalar bias before and after each."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int, _: bool) -> None:
         super().__init__()
         self.conv1, self.conv2 = Convolution(inputs, outputs, stride), Convolution(outputs, outputs)
         self.before1, self.after1 = nn.Parameter(torch.zeros(())), nn.Parameter(torch.zeros(()))
@@ -71,6 +71,10 @@ class PostActivationNetwork(nn.Module):
         rate_factors: of the learning rate of single parameters: 0.1 for tau and the scalar biases.
     """
 
+    stage1: nn.Sequential
+    stage2: nn.Sequential
+    stage3: nn.Sequential
+
     def __init__(self, setting: PostActivation, channels: int, classes: int) -> None:
         super().__init__()
         self.blocks = (setting.depth - 2) // 2
@@ -80,8 +84,7 @@ class PostActivationNetwork(nn.Module):
         self.norm = BatchNorm(16) if setting.batch_norm else nn.Identity()
         block, each = NormalisedBlock if setting.batch_norm else BiasedBlock, self.blocks // 3
         shape = (16, each, 1), (32, each, 2), (64, each, 2)
-        for name, stage in stages(shape, 16, lambda inputs, outputs, stride, _: block(inputs, outputs, stride)).items():
-            self.add_module(name, stage)
+        add_stages(self, shape, 16, block)
         self.last = Linear(64, classes, zero_bias=False)
         self.rate_factors = {name: 0.1 for name, value in self.named_parameters() if value.ndim == 0}
 
