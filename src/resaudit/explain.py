@@ -18,7 +18,7 @@ from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.job import Cost, Execution
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
-from resaudit.plan.words import deviations, value_of
+from resaudit.plan.words import deviations, left_out_in_words, value_of
 from resaudit.runtime.devices import cuda_is_usable
 
 WIDTH = 100
@@ -90,14 +90,30 @@ def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
     costs = {job.key: job.cost(execution) for job in part.jobs.values()}
     for key, cost in costs.items():
         where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else _threads(cost)
-        yield f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}"
+        yield f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}{_on_gpu(cost)}"
     total = in_minutes(sum(cost.seconds for cost in costs.values()))
     yield f"  in all {total} of one core; less if other figures or earlier runs share these jobs"
+    yield from _gpu_hours(list(costs.values()))
     yield from _without_gpu(execution, list(costs.values()))
 
 
 def _threads(cost: Cost) -> str:
     return "on one core" if cost.threads == 1 else f"on {cost.threads} cores"
+
+
+def _on_gpu(cost: Cost) -> str:
+    """What a job needs of a GPU, if that is estimated."""
+    if not cost.gpu_seconds:
+        return ""
+    return f"; on a GPU {cost.gpu_seconds:.0f} s, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
+
+
+def _gpu_hours(costs: Collection[Cost]) -> Iterator[str]:
+    """What the jobs with an estimate for a GPU need of one, in a line."""
+    known = [cost for cost in costs if cost.gpu_seconds]
+    if known:
+        hours, most = sum(cost.gpu_seconds for cost in known) / 3600, max(cost.gpu_megabytes for cost in known)
+        yield f"  on a GPU: {hours:.2g} GPU hours and at most {most / 1000:.1f} GB of its memory, by estimate"
 
 
 def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
@@ -188,10 +204,10 @@ def explain_run(plan: Plan) -> Iterator[str]:
     """Describe the whole run line by line: jobs, core-hours, the longest job, done and to do, time left."""
     scale, execution, cores = plan.config.scale, execution_of(plan.config), _cores()
     steps = _steps(plan, execution)
-    left = {key: (step.cost, step.waits) for key, step in steps.items() if not step.done}
+    left = {key: (step.cost.on(execution.device), step.waits) for key, step in steps.items() if not step.done}
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(step.kind for step in steps.values()).items())
     longest = max(steps, key=lambda key: steps[key].cost.seconds / steps[key].cost.threads)
-    cost = steps[longest].cost
+    cost = steps[longest].cost.on(execution.device)
     yield f"scale {scale.name} ({scale.summary}), {len(plan.figures)} figures"
     yield f"  jobs: {len(steps)}: {kinds}"
     yield f"  work: {_core_hours([step.cost for step in steps.values()])}"
@@ -199,11 +215,13 @@ def explain_run(plan: Plan) -> Iterator[str]:
     if execution.device == "cuda":
         on_gpu = [step.cost for step in steps.values() if step.cost.wants_gpu]
         yield f"  on a GPU: {len(on_gpu)} jobs, {_core_hours(on_gpu)} on a CPU; no GPU hours have been measured"
+        yield from _gpu_hours(on_gpu)
         yield from _without_gpu(execution, on_gpu)
     yield f"  done: {len(steps) - len(left)}, by their files; snakemake -n says which of these are out of date"
     yield f"  to do: {len(left)}, {_core_hours([cost for cost, _ in left.values()])}: " + (
         f"{in_minutes(duration(left, cores))} on {cores} cores" if left else "nothing"
     )
+    yield from (f"  {line}" for line in left_out_in_words(plan.config))
 
 
 def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:

@@ -27,6 +27,7 @@ from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
+from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.locks import hold
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
@@ -193,8 +194,12 @@ class JobsOfRules:
         costs = {job: self._costs[key] for job, key in left.items() if key}
         return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once)
 
+    def cost(self, job: Job) -> Cost:
+        """The cost of a job on the device that it runs on."""
+        return job.cost(self.execution).on(self.execution.device)
+
     def _planned(self, job: Job) -> Job:
-        self._costs[job.key] = job.cost(self.execution)
+        self._costs[job.key] = self.cost(job)
         if self._writes:
             write_job(job, self.execution, self.files.results)
         return job
@@ -276,13 +281,6 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
     logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
     for line in left_out_in_words(jobs.plan.config):
         logger.info(line)
-
-
-def left_out_in_words(config: Config) -> Iterator[str]:
-    """Which figures are left out, why, and the command that draws them; a line for each reason."""
-    for reason in dict.fromkeys(config.left_out.values()) if not config.figures else ():
-        names = [name for name in config.left_out if config.left_out[name] == reason]
-        yield f"left out ({reason}): {', '.join(names)}; to draw one: --config 'figures=[{names[0]}]'"
 
 
 def verdicts_in_words(audit: Path) -> str:

@@ -81,19 +81,19 @@ def key_of(rule):
 
 
 def threads_of(rule):
-    return lambda wildcards: job(rule, wildcards).cost(JOBS.execution).threads
+    return lambda wildcards: JOBS.cost(job(rule, wildcards)).threads
 
 
 def mem_mb_of(rule):
-    return lambda wildcards, attempt: job(rule, wildcards).cost(JOBS.execution).megabytes_asked(attempt)
+    return lambda wildcards, attempt: JOBS.cost(job(rule, wildcards)).megabytes_asked(attempt)
 
 
 def runtime_of(rule):
-    return lambda wildcards, attempt: job(rule, wildcards).cost(JOBS.execution).minutes_asked(attempt)
+    return lambda wildcards, attempt: JOBS.cost(job(rule, wildcards)).minutes_asked(attempt)
 
 
 def gpus_of(rule):
-    return lambda wildcards: int(ON_GPU and job(rule, wildcards).cost(JOBS.execution).wants_gpu)
+    return lambda wildcards: int(ON_GPU and JOBS.cost(job(rule, wildcards)).wants_gpu)
 
 
 def code(*modules):

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, Field, model_validator
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed_images
 from resaudit.experiments.networks import LARGEST_RUNS, Names, Rates, Runs
 from resaudit.images.records import Records
-from resaudit.images.setting import Network, Recipe
+from resaudit.images.setting import Network, Recipe, check
 from resaudit.jobs.train_images import TrainImages
 from resaudit.plan.job import Job
 from resaudit.schema import different
@@ -160,7 +160,11 @@ class ImageTraining(Experiment):
     @model_validator(mode="after")
     def _networks_exist(self) -> Self:
         for name, depth in self.places():
-            self.network(name, depth)
+            network = self.network(name, depth)
+            try:
+                check(network)
+            except ValueError as error:
+                raise ValueError(f"is wrong for {name}: {error}") from None
         return self
 
 
@@ -176,16 +180,3 @@ def reported(records: Records, reading: Reading) -> np.ndarray:
         return records.test_error
     errors = records.test_error if reading == "best" else records.test_error_halves.min(axis=2)
     return np.minimum.accumulate(errors, axis=1)
-
-
-def fitting(depth: int, period: int) -> int:
-    """A depth that is two more than a multiple of the layers that a network adds at a time.
-
-    Raises:
-        ValueError: it is not; the message continues the protocol's name and says which are near.
-    """
-    if depth < period + 2 or (depth - 2) % period:
-        below = max(1, (depth - 2) // period)
-        near = " and ".join(str(2 + period * blocks) for blocks in (below, below + 1))
-        raise ValueError(f"has depth {depth}; allowed: 2 more than a multiple of {period}, near it {near}")
-    return depth

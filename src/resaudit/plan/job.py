@@ -3,7 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field, fields, is_dataclass
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from math import ceil
 from pathlib import Path
@@ -44,6 +44,16 @@ class Cost:
     wants_gpu: bool = False
     gpu_seconds: float = 0.0
     gpu_megabytes: float = 0.0
+
+    def on(self, device: str) -> "Cost":
+        """The cost on the device of jobs that want a GPU; that of the CPU if the GPU's is not estimated.
+
+        >>> Cost(3600, 1000, threads=2, wants_gpu=True, gpu_seconds=60).on("cuda").seconds
+        60
+        """
+        if device == "cuda" and self.wants_gpu and self.gpu_seconds:
+            return replace(self, seconds=self.gpu_seconds, threads=1)
+        return self
 
     def megabytes_asked(self, attempt: int = 1) -> int:
         """Memory to request, in MB; it grows in proportion to the attempt.

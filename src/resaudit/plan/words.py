@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+from collections.abc import Iterator
 from typing import Any
 
 from resaudit.config.models import Assumption, Config, Figure
@@ -76,6 +77,14 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
     for part in assumption.setting.split("."):
         node = getattr(node, part)
     return in_words(node)
+
+
+def left_out_in_words(config: Config) -> Iterator[str]:
+    """Which figures are left out, why, and how to draw them; a line for each reason."""
+    for reason in dict.fromkeys(config.left_out.values()) if not config.figures else ():
+        names = [name for name in config.left_out if config.left_out[name] == reason]
+        some = f"{len(names)} figures" if len(names) > 3 else ", ".join(names)
+        yield f"left out: {some}: {reason}; to draw one: snakemake --cores all --config 'figures=[{names[0]}]'"
 
 
 def claims_sha256(config: Config, paper: str) -> str:

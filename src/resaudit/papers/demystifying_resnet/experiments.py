@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from resaudit.experiments.image_training import LARGEST_BATCH, ImageDepths, ImageTraining, fitting
+from resaudit.experiments.image_training import LARGEST_BATCH, ImageDepths, ImageTraining
 from resaudit.images.setting import Network, PreActivation
 
 RESNET = "resnet"
@@ -33,10 +33,10 @@ class PreActivationTraining(ImageTraining, name="preactivation_training"):
         """A network's settings.
 
         Raises:
-            ValueError: no network has that name or depth; the message continues the protocol's name.
+            ValueError: no network has that name; the message continues the protocol's name.
         """
         shortcut_depth = 2 if name == RESNET else _shortcut_depth(name)
-        return PreActivation(fitting(depth, 3 * shortcut_depth), shortcut_depth, self.statistics)
+        return PreActivation(depth, shortcut_depth, self.statistics)
 
 
 def _shortcut_depth(name: str) -> int:

@@ -2,14 +2,12 @@
 
 from collections.abc import Iterator
 
-from resaudit.experiments.image_training import ImageDepths, ImageTraining, fitting
+from resaudit.experiments.image_training import ImageDepths, ImageTraining
 from resaudit.images.setting import Network, PostActivation
 
 WITH_BATCH_NORM = {"batch-norm": None, "batch-norm-tau": 0.5}
 """The power a of tau = L^-a; None: no tau."""
 WITHOUT = {"L^-0.25": 0.25, "L^-0.5": 0.5, "L^-1": 1.0}
-PERIOD = 6
-"""Layers of a block in each of the three stages."""
 
 
 class PostActivationTraining(ImageTraining, name="postactivation_training"):
@@ -32,10 +30,10 @@ class PostActivationTraining(ImageTraining, name="postactivation_training"):
         """A network's settings.
 
         Raises:
-            ValueError: no network has that name or depth; the message continues the protocol's name.
+            ValueError: no network has that name; the message continues the protocol's name.
         """
         known = WITH_BATCH_NORM | WITHOUT
         if name not in known:
             raise ValueError(f"has the network {name!r}; allowed: {', '.join(known)}")
         normed = name in WITH_BATCH_NORM
-        return PostActivation(fitting(depth, PERIOD), normed, known[name], self.learnable and not normed)
+        return PostActivation(depth, normed, known[name], self.learnable and not normed)
