@@ -40,7 +40,7 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
     for key, value in _settings(figure):
-        yield from _wrapped(f"{short}.{key}={_in_hydra(value)}")
+        yield from _wrapped(f"{_in_overrides(plan.config, name)}.{key}={_in_hydra(value)}")
     changed = deviations(figure, of_paper)
     yield "\ndiffers from the paper's protocol in" + ("" if changed else " nothing")
     for change in changed:
@@ -58,6 +58,13 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield "\nfiles"
     yield from _wrapped(f"{Layout(plan.config.paths).figure(name, 'csv')}, .pdf, .svg, .png")
     yield from _wrapped(f"reference: figures/reference/{name}.csv")
+
+
+def _in_overrides(config: Config, name: str) -> str:
+    """A figure as overrides name it: in short, unless several papers have the short name."""
+    short = name.split("/")[1]
+    several = sum(other.split("/")[1] == short for other in config.figure) > 1
+    return f"figure.{name.replace('/', '.')}" if several else short
 
 
 def _settings(figure: Figure) -> Iterator[tuple[str, Any]]:

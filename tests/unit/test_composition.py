@@ -121,7 +121,7 @@ def test_a_grid_of_rates_is_a_list_of_them() -> None:
 
 def test_yaml_scales_set_known_keys_only() -> None:
     for figure in load().figure.values():
-        assert {"laptop", "smoke"} >= set(figure.scales)
+        assert {"laptop", "smoke"} | ({"gpu_hour"} if figure.protocol.needs_gpu else set()) >= set(figure.scales)
         assert "smoke" in figure.scales or not figure.scales  # what costs nothing has one scale
         assert all(set(changes) <= set(type(figure.protocol).model_fields) for changes in figure.scales.values())
 
@@ -176,16 +176,16 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
             "unknown configuration key 'dataset.debian.package', there is no section 'debian'; allowed: files, wheel",
         ),
         ("~dataset", "not added or deleted"),
-        ("variant=odd", "unknown variant 'odd'; allowed: control, fashion-mnist, not-centred"),
-        ("scale=huge", "unknown scale 'huge'; allowed: laptop, paper, smoke"),
+        ("variant=odd", "unknown variant 'odd'; allowed: control, statistics-64, shared-start"),
+        ("scale=huge", "unknown scale 'huge'; allowed: gpu_hour, laptop, paper, smoke"),
         ("scale.name=huge", "chosen as a whole"),
-        ("dataset=fashion-mnist", "unknown dataset 'fashion-mnist'; allowed: fashion_mnist, mnist"),
-        ("dataset=cifar10", "unknown dataset 'cifar10'; allowed: fashion_mnist, mnist"),
+        ("dataset=fashion-mnist", "unknown dataset 'fashion-mnist'; allowed: cifar10, cifar100, cifar10_jpeg"),
+        ("dataset=cifar10x", "unknown dataset 'cifar10x'; allowed: cifar10, cifar100"),
         ("dataset.folder=/nowhere", "dataset.folder is '/nowhere', which is not a folder; give one"),
         ("dataset.sources=[]", "dataset.sources is empty"),
         ("dataset.sources=[debian]", "dataset lists the source debian, which mnist does not define"),
         ("device=tpu", "device is 'tpu'; allowed: 'auto', 'cpu' or 'cuda'"),
-        ("figures=[fig99]", "unknown figure 'fig99'; allowed: demystifying_resnet/fig03"),
+        ("figures=[fig99]", "unknown figure 'fig99'; did you mean demystifying_resnet/fig09"),
         ("figure=3", "name a setting"),
         (f"{FIG04}=null", "name a setting"),
         (f"{FIG04}.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),

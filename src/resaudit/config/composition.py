@@ -166,7 +166,8 @@ def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run,
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
     """The composed files; ``figure`` has its data and seed, is reduced by its scale, and overrides are applied."""
     # Of a scale only the name matters here, and so all scales compose alike.
-    composed = _composed(folder, name, _choices(override for override in overrides if override.key != "scale"))
+    chosen = sorted((each for each in overrides if each.key != "scale"), key=lambda each: each.own)  # its own last
+    composed = _composed(folder, name, _choices(chosen))
     given: Tree = composed["figure"]
     own_data = given.get("dataset") is not None
     if any(override.chooses and override.own for override in overrides):

@@ -290,10 +290,11 @@ class Config(Run):
 
     def variants(self, paper: str | None = None) -> dict[str, Variant]:
         """Every variant of the figures that are not left out, or those of one paper, by id."""
+        left_out = set(self.left_out) - set(self.chosen_figures())
         return {
             key: variant
             for name, figure in self.figure.items()
-            if paper in (None, name.split("/")[0]) and (name in self.chosen_figures() or name not in self.left_out)
+            if paper in (None, name.split("/")[0]) and name not in left_out
             for key, variant in figure.variants.items()
         }
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from resaudit.papers.style import plain_ticks
 
 ERROR_TICKS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100)
-LOSS_TICKS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100)
+LOSS_TICKS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
 
 
 def at_the_end(table: pd.DataFrame) -> pd.DataFrame:

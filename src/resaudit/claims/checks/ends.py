@@ -4,14 +4,16 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check, Depth
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rates import COLUMNS, add_sweep_ratio, by_depth, sweep_of
+from resaudit.claims.checks.rates import COLUMNS, by_depth, sweep_of
+from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
 
 
 class EndRatio(Check, name="end_ratio"):
     """Ratio of a network's mean quantity at the end of training to another's, depth by depth.
 
-    Each network is taken at its best learning rate, that of the least mean of the quantity.
+    Each network is taken at its best learning rate of those tried, that of the least mean of the quantity. Rates beyond
+    the grid are no part of the comparison.
 
     Attributes:
         network: in the numerator.
@@ -40,5 +42,6 @@ class EndRatio(Check, name="end_ratio"):
                 sweep_of(of_network(rows, name), name, depth, self.column, least_runs, measured)
                 for name in (self.network, self.other)
             )
-            add_sweep_ratio(measured, f"depth {depth}", above, below, least_runs)
+            if above and below:
+                add_ratio(measured, f"depth {depth}", above.finals(), below.finals(), least_runs)
         return measured

@@ -120,7 +120,7 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
                     sweep_of(of_network(rows, name), name, depth, column, least_runs, measured)
                     for name in (other, self.network)
                 )
-                add_sweep_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
+                _add_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
         return measured
 
 
@@ -145,7 +145,7 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
         if len(sweeps) < 2:
             _say_depths(measured, len(sweeps))
         for before, depth in pairwise(sweeps):
-            add_sweep_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
+            _add_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
         return measured
 
 
@@ -246,8 +246,8 @@ def _of_rates(meaning: str) -> Measured:
     return Measured(meaning, "ratio", logarithmic=True, spread="over the rates that may be best")
 
 
-def add_sweep_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
-    """Add the ratio of mean losses at every pair of tied rates; nothing without both sweeps."""
+def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
+    """Add the ratio of mean losses at every pair of tied rates."""
     if above and below:
         beyond = _beyond_the_grid([above, below], measured)
         add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond)

@@ -2,6 +2,7 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
 
 from resaudit.papers.image_curves import error_axis, plot_mean
 from resaudit.papers.style import colours_of, label_ends, panels
@@ -27,6 +28,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for axes in (norms, errors):
         axes.set_xlim(0, last)
         axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     for share in JUDGED:
         norms.axvline(round(share * last), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
     norms.set_ylim(bottom=0)

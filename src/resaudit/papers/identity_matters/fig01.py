@@ -2,6 +2,7 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from resaudit.papers.identity_matters.table2 import OURS, PUBLISHED
 from resaudit.papers.image_curves import error_axis, loss_axis, plot_mean
@@ -46,5 +47,6 @@ def plot_training(table: pd.DataFrame, published: float) -> Figure:
     annotate(errors, f"paper {published:g} %", (0.0, published), (3, 2), xycoords=("axes fraction", "data"))
     error_axis(errors, "error, %")
     loss_axis(losses, "loss")
-    errors.legend()
+    handles = [Line2D([], [], **look) for look in (TEST, TRAIN)]
+    figure.legend(handles=handles, loc="outside upper center", ncols=2)
     return figure

@@ -3,6 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
 from resaudit.papers.image_curves import error_axis, plot_mean
 from resaudit.papers.stable_scaling.looks import network_look
@@ -25,6 +26,7 @@ def plot(table: pd.DataFrame) -> Figure:
             plot_mean(axes, rows, "epoch", "error", **looks[network])
         axes.set_title(f"ResNet{depth}")
         axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
         axes.set_xlim(0, int(table["epoch"].max()))
     for axes in reversed(every_axes):
         error_axis(axes, "test error, %" if axes is every_axes[0] else "")

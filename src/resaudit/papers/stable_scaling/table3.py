@@ -51,4 +51,4 @@ def _plot_rates(axes: Axes, table: pd.DataFrame) -> None:
     axes.set_xticks([], minor=True)
     axes.set_xlabel("learning rate")
     error_axis(axes)
-    axes.legend()
+    axes.legend(loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2)

@@ -1,0 +1,243 @@
+"""Oracle: records made by hand, and the plan.
+
+Sees trainings that are not shared, errors read otherwise than said, figures that run without being asked for, and
+drawings that a journal would not print.
+"""
+
+import warnings
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from resaudit.claims.audit import judge_paper
+from resaudit.config.composition import load
+from resaudit.config.models import Config
+from resaudit.errors import ResauditError
+from resaudit.experiments.image_training import reported
+from resaudit.images.records import Records
+from resaudit.images.setting import PostActivation, PreActivation
+from resaudit.jobs.train_images import TrainImages
+from resaudit.papers.drawing import figure_module
+from resaudit.papers.style import apply_style
+from resaudit.plan.plan import FigurePlan, make_plan, plan_figure
+from resaudit.plan.words import left_out_in_words
+from resaudit.workflow import JobsOfRules
+from tests.made_records import made, write
+from tests.unit import test_print as print_rules
+
+ON_CPU = "device=cpu"
+NAMES = [name for name, figure in load([ON_CPU]).figure.items() if figure.protocol.needs_gpu]
+
+
+def planned(name: str, *overrides: str) -> FigurePlan:
+    config = load([ON_CPU, *overrides], only=[name])
+    return plan_figure(config.figure[name], "data")
+
+
+def trainings(name: str, *overrides: str) -> list[TrainImages]:
+    return [job for job in planned(name, *overrides).jobs.values() if isinstance(job, TrainImages)]
+
+
+def test_runs_are_split_into_jobs_and_every_place_is_trained() -> None:
+    jobs = trainings("demystifying_resnet/fig09", "scale=paper", "fig09.runs=7", "fig09.runs_per_job=3")
+    assert {job.runs for job in jobs} == {(0, 1, 2), (3, 4, 5), (6,)}
+    assert len({job.id for job in jobs}) == len(jobs) == 4 * 6 * 3
+    assert {(job.network.shortcut_depth, job.network.depth) for job in jobs if isinstance(job.network, PreActivation)} \
+        == {(k, depth) for k in (1, 2, 3, 4) for depth in (38, 74, 110, 182, 290, 434)}  # fmt: skip
+
+
+def test_the_papers_protocols_are_those_of_their_codes() -> None:
+    fig02, fig06 = (trainings(name, "scale=paper")[0] for name in ("demystifying_resnet/fig02", "stable_scaling/fig06"))
+    assert (fig02.recipe.length, fig02.recipe.milestones, fig02.recipe.nesterov) == (200, (81, 122), True)
+    assert fig02.recipe.augmentation == "pad_last"
+    assert isinstance(fig06.network, PostActivation)
+    assert (fig06.network.power, fig06.network.batch_norm, fig06.network.learnable) == (0.25, False, False)
+    table2 = trainings("identity_matters/table2", "scale=paper")[0]
+    assert (table2.recipe.length, table2.recipe.unit, table2.recipe.decayed) == (50_000, "steps", "convolutions")
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("identity_matters/fig01", "identity_matters/table2"),
+        ("identity_matters/fig01", "identity_matters/ablations"),
+        ("stable_scaling/fig06", "stable_scaling/table3"),
+        ("stable_scaling/fig06", "stable_scaling/fig_bn"),
+    ],
+)
+def test_figures_share_trainings(one: str, other: str) -> None:
+    keys = [{job.key for job in trainings(name, "scale=paper")} for name in (one, other)]
+    assert keys[0] & keys[1]
+
+
+@pytest.mark.parametrize("reading", ["last", "best_of_halves"])
+def test_a_reading_is_of_the_table_and_trains_nothing_again(reading: str) -> None:
+    best, other = planned("identity_matters/table2"), planned("identity_matters/table2", f"table2.reading={reading}")
+    assert best.evidence["jobs"] == other.evidence["jobs"]
+    assert best.evidence != other.evidence
+
+
+def records() -> Records:
+    errors = np.array([[0.9, 0.3, 0.4], [0.9, 0.5, 0.2]])
+    halves = np.stack([errors - 0.05, errors + 0.05], axis=2)
+    unknown = np.array([np.nan, 1, 1])
+    return Records(
+        run=np.array([0, 1]), step=np.array([0, 391, 782]), epoch=np.array([0.0, 1, 2]),
+        learning_rate=np.full(3, 0.1), train_loss=2 * errors * unknown, train_error=errors * unknown,
+        test_loss=2 * errors, test_error=errors, test_error_halves=halves,
+        norms=np.ones((2, 3, 2)) * [1.0, 3.0], weights=np.array(["a", "b"]),
+    )  # fmt: skip
+
+
+def test_errors_are_reported_as_the_reading_says() -> None:
+    found = records()
+    assert reported(found, "last").tolist() == found.test_error.tolist()
+    assert reported(found, "best").tolist() == [[0.9, 0.3, 0.3], [0.9, 0.5, 0.2]]
+    assert reported(found, "best_of_halves") == pytest.approx(np.array([[0.85, 0.25, 0.25], [0.85, 0.45, 0.15]]))
+
+
+def test_the_table_has_a_row_for_each_run_and_evaluation_in_percent() -> None:
+    part = planned("demystifying_resnet/fig02", "scale=smoke", "fig02.depths=[8]")
+    ((where, _),) = part.jobs.items()
+    table = part.figure.protocol._table(dict(where), records())  # type: ignore[attr-defined]
+    assert table["run"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert table["epoch"].tolist() == [0, 1, 2] * 2
+    assert table["error"].tolist() == pytest.approx([90, 30, 30, 90, 50, 20])
+    assert set(table["mean_frobenius_norm"]) == {2.0}
+    assert table["train_loss"].isna().sum() == 2
+
+
+@pytest.mark.parametrize(
+    ("override", "said"),
+    [
+        ("demystifying_resnet.fig02.protocol.depths=[21]", "depth 21 does not fit blocks of 2 convolutions"),
+        ("demystifying_resnet.fig09.protocol.networks=[0-shortcut]", "has the network '0-shortcut'; allowed: resnet"),
+        ("stable_scaling.fig06.protocol.networks=['L^-2']", "has the network 'L^-2'; allowed: batch-norm"),
+        ("stable_scaling.fig06.protocol.steps=10", "has epochs 4 and steps 10; give one of them"),
+        ("identity_matters.fig01.protocol.evaluations=null", "has steps and no evaluations"),
+        ("identity_matters.fig01.protocol.networks=[other]", "allowed: 'published', 'usual-init' or 'trained"),
+        ("stable_scaling.fig06.protocol.reading=first", "allowed: 'last', 'best' or 'best_of_halves'"),
+        ("stable_scaling.fig06.protocol.learning_rates=[0]", "allowed: greater than 0"),
+    ],
+)  # fmt: skip
+def test_bad_settings_are_refused_in_one_line(override: str, said: str) -> None:
+    name = "/".join(override.split(".")[:2])
+    with pytest.raises(ResauditError) as refusal:
+        load([f"figure.{override}"], only=[name])
+    assert said in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+
+
+def test_images_are_trained_on_as_they_are() -> None:
+    without = planned("demystifying_resnet/fig02").figure.model_copy(update={"dataset": None})
+    with pytest.raises(ResauditError, match="preactivation_training needs images; dataset is null"):
+        plan_figure(without, "data")
+    with pytest.raises(ResauditError, match="rate_sweep needs whitened data; whitening is null"):
+        plan_figure(
+            load(only=["demystifying_resnet/fig07"])
+            .figure["demystifying_resnet/fig07"]
+            .model_copy(update={"whitening": None}),
+            "data",
+        )
+
+
+def test_another_data_set_is_one_figures_alone_and_said_under_it() -> None:
+    config = load([ON_CPU, "fig02.dataset=cifar10_jpeg", "dataset=fashion_mnist", "dataset.sources=[debian]"])
+    chosen = {name: config.figure[name].dataset for name in ("demystifying_resnet/fig02", "demystifying_resnet/fig09")}
+    assert [dataset.name for dataset in chosen.values() if dataset] == ["cifar10_jpeg", "cifar10"]
+
+
+def drawn_without_naming(*overrides: str) -> list[str]:
+    return list(load(list(overrides)).chosen_figures())
+
+
+def test_figures_that_need_a_gpu_are_left_out_unless_named_or_there_is_one() -> None:
+    config = load([ON_CPU])
+    assert set(config.left_out) == set(NAMES)
+    assert not set(NAMES) & set(config.chosen_figures())
+    assert set(NAMES) <= set(drawn_without_naming("device=cuda"))
+    assert not set(NAMES) & set(drawn_without_naming("device=cuda", "scale=smoke"))
+    assert drawn_without_naming(ON_CPU, "scale=smoke", "figures=[fig02]") == ["demystifying_resnet/fig02"]
+    assert set(drawn_without_naming(ON_CPU, "scale=gpu_hour")) == set(NAMES)
+
+
+def test_a_short_name_that_two_papers_have_is_not_a_figure_left_out() -> None:
+    assert drawn_without_naming(ON_CPU, "figures=[fig06]") == ["demystifying_resnet/fig06"]
+    assert drawn_without_naming(ON_CPU, "figures=[stable_scaling/fig06]") == ["stable_scaling/fig06"]
+    assert len(drawn_without_naming("device=cuda", "figures=[fig06]")) == 2
+
+
+def test_what_is_left_out_is_said_with_its_reason_and_a_command() -> None:
+    (line,) = left_out_in_words(load([ON_CPU]))
+    assert line == (
+        "left out: 10 figures: it needs a GPU, and there is none; to draw one: snakemake --cores all --config "
+        "'figures=[demystifying_resnet/fig02]'"
+    )
+    assert not list(left_out_in_words(load([ON_CPU, "figures=[fig02]"])))
+    assert "at scale smoke such figures are drawn only if they are named" in next(
+        left_out_in_words(load(["scale=smoke"]))
+    )
+
+
+def test_variants_of_figures_left_out_are_none_of_the_run() -> None:
+    assert "learnable-tau" not in load([ON_CPU]).variants("stable_scaling")
+    assert "learnable-tau" in load([ON_CPU, "figures=[table3]"]).variants("stable_scaling")
+    assert load([ON_CPU, "variant=learnable-tau", "figures=[table3]"]).variant == "learnable-tau"
+
+
+def test_claims_of_figures_left_out_are_not_run_and_say_why(tmp_path: Path) -> None:
+    config = load([ON_CPU, f"paths.figures={tmp_path}"])
+    judgements, _ = judge_paper(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")
+    judgement = judgements["tau-helps-batch-norm"]
+    assert judgement.verdict.value == "not run"
+    assert judgement.obstacle == "left out: it needs a GPU, and there is none"
+
+
+def test_on_a_gpu_jobs_ask_for_the_gpus_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    seconds = {}
+    for device in ("cpu", "cuda"):
+        jobs = JobsOfRules([f"device={device}", "figures=[fig02]", "scale=paper"], print_rules.ROOT / "config", False)
+        seconds[device] = max(jobs.cost(job).seconds for job in jobs.plan.jobs.values())
+    assert seconds["cuda"] < seconds["cpu"] / 100
+
+
+def error_of(job: TrainImages) -> float:
+    """Errors as in the papers; tau = L^(-1/4) diverges in the deepest network."""
+    network = job.network
+    if isinstance(network, PreActivation):
+        return 0.06 + 0.01 * network.shortcut_depth
+    if isinstance(network, PostActivation):
+        return {None: 0.068, 0.5: 0.06, 1.0: 0.075}.get(network.power, np.inf if network.depth > 8 else 0.3)
+    return 0.064 * (1 if network.small else 1.2)
+
+
+def evaluations(config: Config, name: str, results: Path) -> pd.DataFrame:
+    part = plan_figure(config.figure[name], "data")
+    for job in part.jobs.values():
+        assert isinstance(job, TrainImages)
+        write(job, made(job, error_of), results)
+    table: pd.DataFrame = part.figure.protocol.read(part.jobs, results)
+    return table
+
+
+@pytest.mark.parametrize("scale", ["smoke", "laptop", "paper"])
+@pytest.mark.parametrize("name", NAMES)
+def test_figures_are_drawn_as_journals_print(name: str, scale: str, tmp_path: Path) -> None:
+    config = load([f"scale={scale}"], only=[name])
+    module, figure = figure_module(name), config.figure[name]
+    table = module.table(evaluations(config, name, tmp_path))
+    assert not table.duplicated(figure.keys).any()
+    assert {*figure.keys, *figure.tolerances} <= set(table)
+    assert not table.isna().any().any()
+    apply_style()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        drawing: Figure = module.plot(table)
+        drawing.draw_without_rendering()
+    print_rules.test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(drawing)
+    print_rules.test_networks_differ_in_more_than_colour(drawing)
+    print_rules.test_no_legend_hides_data(drawing)
