@@ -293,7 +293,11 @@ def cifar100(folder: Path, **changed: Any) -> CifarDataset:
     """Two records a file, with coarse and fine labels."""
     write_files(folder, {name: to_records(*made(2, seed)) for seed, name in enumerate(("train.bin", "test.bin"))})
     files = {
-        name: {"name": f"{name}.bin", "size": 1, "sha1": hashlib.sha1((folder / f"{name}.bin").read_bytes()).hexdigest()}
+        name: {
+            "name": f"{name}.bin",
+            "size": 1,
+            "sha1": hashlib.sha1((folder / f"{name}.bin").read_bytes()).hexdigest(),
+        }
         for name in ("train", "test")
     }
     return cifar(folder, files=files, labels=2, pickles={}, name=folder.name, **changed)

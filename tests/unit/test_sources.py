@@ -23,6 +23,7 @@ from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.description import described
 from resaudit.datasets.sources import fetch, read_verified
 from resaudit.errors import ResauditError
+from resaudit.workflow import JobsOfRules
 from tests.conftest import data_of, run_command
 
 IMAGES = "train-images-idx3-ubyte"
@@ -255,3 +256,12 @@ def test_sources_that_one_data_set_alone_has_do_not_stop_a_run_of_that_one() -> 
     found = datasets(config_folder(), ["dataset=fashion_mnist", "dataset.sources=[debian]"])
     assert found["fashion_mnist"].sources == ["debian"]
     assert "debian" not in found["mnist"].sources
+
+
+def test_a_figures_own_folder_is_the_one_that_is_searched(tmp_path: Path) -> None:
+    overrides = ["figures=[fig07]", "fig07.dataset=cifar10_jpeg", f"fig07.dataset.folder={tmp_path}"]
+    paths = [f"paths.{name}={tmp_path / name}" for name in ("data", "results", "figures")]
+    found = JobsOfRules([*overrides, *paths], config_folder(), writes=False).fetching()
+    assert {name: job.dataset.folder for name, job in found.items() if job.dataset.folder} == {
+        "cifar10_jpeg": str(tmp_path)
+    }
