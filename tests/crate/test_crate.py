@@ -173,8 +173,8 @@ def test_records_that_are_known_by_sha_1_are_described_by_it() -> None:
 
     data = add_data(ROCrate(), datasets(config_folder())["cifar100"])
     train, test = data["hasPart"]
-    assert (train["name"], train["identifier"]) == ("train.bin", "sha1:e207cd2e05b73b1393c74c7f5e7bea451d63e08e")
-    assert test.get("sha256") is None
+    assert train["description"].endswith("by its SHA-1 e207cd2e05b73b1393c74c7f5e7bea451d63e08e.")
+    assert (test["name"], test.get("sha256")) == ("test.bin", None)
 
 
 CITATION = """
