@@ -258,7 +258,7 @@ class Forged:
 def test_a_forged_pickle_is_never_opened(packed: bool, mine: Path, tmp_path: Path) -> None:
     canary = tmp_path / "fired"
     forged = pickle.dumps(Forged(canary))
-    pickle.loads(forged)
+    pickle.loads(forged)  # noqa: S301  (it would, if it were opened)
     assert canary.exists()
     canary.unlink()
     files = PICKLES | {"data_batch_1": forged, "batches.meta": forged}
@@ -293,7 +293,11 @@ def cifar100(folder: Path, **changed: Any) -> CifarDataset:
     """Two records a file, with coarse and fine labels."""
     write_files(folder, {name: to_records(*made(2, seed)) for seed, name in enumerate(("train.bin", "test.bin"))})
     files = {
-        name: {"name": f"{name}.bin", "size": 1, "sha1": hashlib.sha1((folder / f"{name}.bin").read_bytes()).hexdigest()}
+        name: {
+            "name": f"{name}.bin",
+            "size": 1,
+            "sha1": hashlib.sha1((folder / f"{name}.bin").read_bytes()).hexdigest(),
+        }
         for name in ("train", "test")
     }
     return cifar(folder, files=files, labels=2, pickles={}, name=folder.name, **changed)
@@ -391,5 +395,5 @@ def test_a_failed_download_is_a_refusal(tmp_path: Path, monkeypatch: pytest.Monk
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.setattr("torchvision.datasets.utils.download_url", fail)
-    with pytest.raises(ResauditError, match="torchvision: download failed .*no route to host"):
+    with pytest.raises(ResauditError, match=r"torchvision: download failed .*no route to host"):
         fetch(cifar(None, sources=["torchvision"], torchvision="CIFAR10"), tmp_path / "data")

@@ -79,11 +79,9 @@ def add_data(crate: Any, dataset: Dataset) -> Any:
     """The data set, which is not in the crate: its files' digests, licence and citation."""
     name = f"#data/{dataset.name}"
     parts = [
-        add(crate, f"{name}/{file.name}", "CreativeWork", name=file.name, **_digest(file),
-            contentSize=str(file.size),
-            description=f"Not in this crate; the workflow fetches it, by its {file.digest_name}.")
+        add(crate, f"{name}/{file.name}", "CreativeWork", name=file.name, contentSize=str(file.size), **_digest(file))
         for file in dataset.files.values()
-    ]  # fmt: skip
+    ]
     licence = add(crate, f"{name}/licence", "CreativeWork", name=dataset.licence,
                   description=f"Of {dataset.title}, as config/dataset/{dataset.name}.yaml states it")  # fmt: skip
     return add(
@@ -99,8 +97,11 @@ def add_data(crate: Any, dataset: Dataset) -> Any:
 
 
 def _digest(file: StoredFile) -> dict[str, str]:
+    fetched = f"Not in this crate; the workflow fetches it, by its {file.digest_name}"
+    if file.algorithm == "sha256":
+        return {"sha256": file.digest, "description": f"{fetched}."}
     # The crate's context has no term for SHA-1.
-    return {"sha256": file.digest} if file.algorithm == "sha256" else {"identifier": f"sha1:{file.digest}"}
+    return {"description": f"{fetched} {file.digest}."}
 
 
 def _author(crate: Any, author: Any) -> Any:

@@ -79,13 +79,11 @@ def _read(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
     found: dict[str, bytes] = {}
     wrong: list[str] = []
     for name, content in files_in(place, lambda name: name.name in names):
-        if name.name in dataset.pickles and _md5(content) not in dataset.pickles.values():
-            wrong.append(
-                f"{name.name} was not opened, since a pickle can run code: its MD5 is {_md5(content)}, "
-                f"expected {dataset.pickles[name.name]}"
-            )
+        try:
+            records = _unpickled(name.name, content, dataset) if name.name in dataset.pickles else content
+        except Refused as refusal:
+            wrong.append(str(refusal))
             continue
-        records = _unpickled(content, dataset.labels) if name.name in dataset.pickles else content
         digest = next(iter(dataset.files.values())).digest_of(records)
         if digest in known:
             found[known[digest]] = records
@@ -115,12 +113,12 @@ def _lost(image: Name) -> str:
     return "their order is lost"
 
 
-def _unpickled(content: bytes, labels: int) -> bytes:
-    """Records of a pickled batch; the caller must have checked its MD5, since unpickling can run code."""
+def _unpickled(name: str, content: bytes, dataset: CifarDataset) -> bytes:
+    """Records of a pickled batch, which is opened only if its MD5 is known: unpickling can run code."""
+    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    if found not in dataset.pickles.values():
+        expected = dataset.pickles[name]
+        raise Refused(f"{name} was not opened, since a pickle can run code: its MD5 is {found}, expected {expected}")
     batch = pickle.loads(content, encoding="latin1")  # noqa: S301
-    keys = ("labels",) if labels == 1 else ("coarse_labels", "fine_labels")
+    keys = ("labels",) if dataset.labels == 1 else ("coarse_labels", "fine_labels")
     return to_records(batch["data"], [batch[key] for key in keys])
-
-
-def _md5(content: bytes) -> str:
-    return hashlib.md5(content, usedforsecurity=False).hexdigest()

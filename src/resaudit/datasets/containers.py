@@ -52,7 +52,10 @@ def names_in(place: Path) -> Iterator[Name]:
 
 def archives_in(folder: Path) -> list[Path]:
     """The tar archives of a folder, sorted by name."""
-    found = (path for path in sorted(folder.iterdir()) if re.search(r"\.(tar(\.\w+)?|tgz)$", path.name))
+    try:
+        found = [path for path in sorted(folder.iterdir()) if re.search(r"\.(tar(\.\w+)?|tgz)$", path.name)]
+    except OSError as error:
+        raise Refused(f"{folder} cannot be read ({error.strerror})") from error
     return [path for path in found if path.is_file() and path.stat().st_size <= LARGEST_ARCHIVE]
 
 

@@ -39,7 +39,7 @@ class Fetch(Job):
         return self.dataset.identity
 
     def cost(self, execution: Execution) -> Cost:
-        """A download of some ten megabytes for MNIST; of CIFAR 170 MB, measured with all files in memory."""
+        """That of a slow download; measured: 800 MB for 60 000 JPEG images, 350 MB for CIFAR-10's pickles."""
         stored = sum(file.size for file in self.dataset.files.values()) / 1e6
         return Cost(60.0 + stored, 600.0 + 2 * stored)
 
