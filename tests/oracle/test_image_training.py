@@ -1,0 +1,347 @@
+"""Oracles: torch.optim.SGD with a plain loop over NCHW batches, and the same runs alone, eager or left alone.
+
+They see a wrong momentum or decay, a step at another learning rate, a batch or augmentation of another run, a graph
+that differs from its step, state that a checkpoint lacks, and a diverged run that looks trained.
+"""
+
+import multiprocessing
+import random
+import shutil
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.images import ImageSet
+from resaudit.errors import Interrupted, ResauditError
+from resaudit.images.counter_hash import WEIGHTS, key_of
+from resaudit.images.engine import check_memory, load, records_of, train
+from resaudit.images.networks.build import build
+from resaudit.images.optimiser import FlatParameters, MomentumSgd
+from resaudit.images.precision import computing
+from resaudit.images.records import Records
+from resaudit.images.samples import Samples
+from resaudit.images.schedule import Schedule
+from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
+from resaudit.images.trainee import Trainee, deterministic
+from resaudit.jobs.fetch import Fetch
+from resaudit.jobs.train_images import TrainImages
+from resaudit.plan.job import Execution, Work
+from resaudit.store.arrays import save_arrays
+from tests.oracle.test_image_samples import one_by_one
+
+CPU = torch.device("cpu")
+needs_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
+RNG = np.random.default_rng(4)
+CLASSES = 4
+
+
+def made(images: int, tests: int) -> ImageSet:
+    parts = []
+    for number in (images, tests):
+        labels = RNG.integers(0, CLASSES, number, dtype=np.uint8)
+        pixels = RNG.integers(0, 180, (number, 3, 8, 8), dtype=np.uint8)
+        pixels[np.arange(number), labels % 3] += 60  # something to learn
+        parts += [pixels, labels]
+    return ImageSet(*parts, CLASSES)
+
+
+IMAGES = made(88, 41)
+NETWORK = PreActivation(8)
+# 6 steps an epoch, the last one of 8 images.
+RECIPE = Recipe(4, "epochs", 0.1, (3,), 16, "pad_last", warm_up=2, nesterov=True)
+STEPS = Recipe(23, "steps", 0.05, (15,), 16, "standardise", decayed="convolutions", evaluations=3)
+NETWORKS: list[tuple[Network, Recipe]] = [
+    (NETWORK, RECIPE),
+    (PostActivation(8, batch_norm=True, power=0.5), replace(RECIPE, nesterov=False, augmentation="pad_first")),
+    (PostActivation(8, batch_norm=False, power=0.5, learnable=True), replace(RECIPE, augmentation="pad_first")),
+    (AllConvolutional(1), STEPS),
+]
+
+
+def trainee(
+    run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU, captured: bool = True
+) -> Trainee:
+    data = load(IMAGES, recipe.augmentation, True, device)
+    module = build(network, 3, CLASSES, key_of(1, WEIGHTS, run))
+    return Trainee(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run, captured)
+
+
+def trained(group: Sequence[Trainee], precision: str = "fp32") -> list[tuple[bytes, ...]]:
+    """The bytes of the state of each at the end."""
+    with deterministic(), computing(precision):
+        train(group, lambda _: None)
+        return [tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state())) for one in group]
+
+
+class Plain:
+    """The loop of a textbook: torch.optim.SGD, contiguous NCHW batches, images augmented one by one."""
+
+    def __init__(self, network: Network, recipe: Recipe) -> None:
+        self.network, self.recipe = build(network, 3, CLASSES, key_of(1, WEIGHTS, 0)), recipe
+        factors: dict[str, float] = self.network.rate_factors  # type: ignore[assignment]
+        self.groups = [
+            {"params": [p], "lr": 0.0, "factor": factors.get(name, 1.0),
+             "weight_decay": recipe.weight_decay * (recipe.decayed == "all" or p.ndim == 4)}
+            for name, p in self.network.named_parameters()
+        ]  # fmt: skip
+        self.optimiser = torch.optim.SGD(self.groups, lr=1.0, momentum=recipe.momentum, nesterov=recipe.nesterov)
+
+    def steps(self, number: int) -> None:
+        data = load(IMAGES, self.recipe.augmentation, True, CPU)
+        constants = data.train._mean, data.train._deviation
+        of = type("Of", (), {"mean": constants[0].tolist(), "deviation": constants[1].tolist()})
+        schedule = Schedule(self.recipe, len(IMAGES.train_images))
+        samples = Samples(len(IMAGES.train_images), data.train.padding, 1, 0, CPU)
+        for step in range(number):
+            batch = samples(*schedule.samples(step)).tolist()
+            images = [
+                one_by_one(IMAGES.train_images[i], self.recipe.augmentation, of, top, left, bool(flip))  # type: ignore[arg-type]
+                for i, top, left, flip in batch
+            ]
+            labels = torch.from_numpy(IMAGES.train_labels[[row[0] for row in batch]].astype(np.int64))
+            for group in self.optimiser.param_groups:
+                group["lr"] = schedule.learning_rate(step) * group["factor"]
+            self.optimiser.zero_grad()
+            scores = self.network(torch.from_numpy(np.stack(images).astype(np.float32)))
+            nn.functional.cross_entropy(scores, labels).backward()
+            self.optimiser.step()
+
+
+@pytest.mark.parametrize(("network", "recipe"), NETWORKS)
+def test_twenty_steps_are_those_of_the_textbooks_loop(network: Network, recipe: Recipe) -> None:
+    plain, ours = Plain(network, recipe), trainee(0, network, recipe)
+    plain.steps(20)
+    with deterministic():
+        for _ in range(20):
+            ours.advance()
+    found = ours._parameters.tensors
+    for name, expected in plain.network.named_parameters():
+        # float32 with sums in another order, amplified by 20 steps.
+        np.testing.assert_allclose(found[name].detach(), expected.detach(), rtol=1e-3, atol=2e-5, err_msg=name)
+
+
+@pytest.mark.parametrize("nesterov", [False, True])
+@pytest.mark.parametrize("decayed", ["all", "convolutions"])
+@pytest.mark.parametrize("factors", [{}, {"0.weight": 0.1, "2.bias": 3.0}])
+def test_flat_momentum_is_torchs_sgd_for_twenty_steps(nesterov: bool, decayed: str, factors: dict[str, float]) -> None:
+    def network() -> nn.Sequential:
+        torch.manual_seed(1)
+        return nn.Sequential(nn.Conv2d(3, 5, 3), nn.Flatten(), nn.Linear(5 * 36, 4)).double()
+
+    ours, theirs = network(), network()
+    flat = FlatParameters(ours)
+    sgd = MomentumSgd(flat, 0.9, nesterov, 0.01, decayed, factors)
+    sgd.learning_rate.fill_(0.05)
+    groups = [
+        {"params": [p], "lr": 0.05 * factors.get(name, 1.0), "weight_decay": 0.01 * (decayed == "all" or p.ndim == 4)}
+        for name, p in theirs.named_parameters()
+    ]
+    reference = torch.optim.SGD(groups, lr=0.05, momentum=0.9, nesterov=nesterov)
+    x, labels = torch.randn(20, 7, 3, 8, 8, dtype=torch.float64), torch.randint(4, (20, 7))
+    for step in range(20):
+        sgd.step(flat.gradient(nn.functional.cross_entropy(ours(x[step]), labels[step])))
+        reference.zero_grad()
+        nn.functional.cross_entropy(theirs(x[step]), labels[step]).backward()
+        reference.step()
+    for name, expected in theirs.named_parameters():
+        # 20 steps of a few sums over at most 180 numbers.
+        np.testing.assert_allclose(flat.tensors[name].detach(), expected.detach(), rtol=0, atol=20 * 180 * 2.3e-16)
+
+
+def test_runs_beside_each_other_have_the_bytes_that_they_have_alone() -> None:
+    together = trained([trainee(run) for run in range(3)])
+    assert together == [trained([trainee(run)])[0] for run in range(3)]
+    assert len(set(together)) == 3
+
+
+@needs_card
+@pytest.mark.parametrize("precision", ["fp32", "tf32", "bf16"])
+@pytest.mark.parametrize(("network", "recipe"), NETWORKS)
+def test_graphs_alone_and_packed_have_the_bytes_of_eager_steps(
+    network: Network, recipe: Recipe, precision: str
+) -> None:
+    cuda = torch.device("cuda")
+    eager = [trained([trainee(run, network, recipe, cuda, captured=False)], precision)[0] for run in range(4)]
+    alone = [trained([trainee(run, network, recipe, cuda)], precision)[0] for run in range(4)]
+    packed = trained([trainee(run, network, recipe, cuda) for run in range(4)], precision)
+    assert alone == eager
+    assert packed == eager
+
+
+@needs_card
+def test_a_run_on_a_gpu_starts_as_on_the_cpu() -> None:
+    cuda = torch.device("cuda")
+    for recipe in (RECIPE, STEPS):
+        one, other = trainee(0, NETWORK, recipe), trainee(0, NETWORK, recipe, cuda)
+        with deterministic(), computing("fp32"):
+            for each in (one, other):
+                each.advance()
+        np.testing.assert_allclose(other.state().weights, one.state().weights, rtol=1e-3, atol=1e-5)
+
+
+def test_records_are_sums_of_the_plain_loop() -> None:
+    ours, plain = trainee(), Plain(NETWORK, RECIPE)
+    plain.steps(24)
+    trained([ours])
+    records = records_of(Schedule(RECIPE, 88), [5], [ours.state()], ours.weight_names, 41)
+    assert records.run.tolist() == [5]
+    assert records.step.tolist() == [0, 6, 12, 18, 24]
+    assert records.epoch.tolist() == [0, 1, 2, 3, 4]
+    np.testing.assert_array_equal(records.learning_rate, [np.nan, 0.1, 0.1, 0.01, 0.01])
+    assert np.isnan(records.train_loss[0, 0])
+    assert np.isnan(records.train_error[0, 0])
+    assert records.train_loss[0, -1] < records.train_loss[0, 1]
+    images = load(IMAGES, "pad_last", True, CPU).test.plain(0, 41)
+    labels = torch.from_numpy(IMAGES.test_labels.astype(np.int64))
+    plain.network.eval()
+    with torch.no_grad():
+        scores = plain.network(images)
+    wrong = (scores.argmax(dim=1) != labels).double()
+    assert records.test_loss[0, -1] == pytest.approx(float(nn.functional.cross_entropy(scores, labels)), rel=1e-3)
+    assert records.test_error[0, -1] == pytest.approx(float(wrong.mean()))
+    assert records.test_error_halves[0, -1].tolist() == [float(wrong[:21].mean()), float(wrong[21:].mean())]
+    weights = {name: p for name, p in plain.network.named_parameters() if p.ndim >= 2}
+    assert records.weights.tolist() == list(weights)
+    np.testing.assert_allclose(records.norms[0, -1], [float(p.detach().norm()) for p in weights.values()], rtol=1e-4)
+
+
+def test_a_diverged_run_ends_and_says_so() -> None:
+    recipe = replace(RECIPE, learning_rate=1e30, warm_up=0)
+    network = PostActivation(8, batch_norm=False, power=0.0)
+    ours, other = trainee(0, network, recipe), trainee(1)
+    ends = trained([ours, other])
+    records = records_of(Schedule(recipe, 88), [0], [ours.state()], ours.weight_names, 41)
+    assert np.isfinite(records.test_loss[0, 0])
+    assert np.isinf(records.test_loss[0, 1:]).all()
+    assert np.isinf(records.train_loss[0, 1:]).all()
+    assert np.isinf(records.norms[0, 1:]).all()
+    assert (records.test_error[0, 1:] == 1).all()
+    assert (records.train_error[0, 1:] == 1).all()
+    assert ends[1] == trained([trainee(1)])[0]
+
+
+def test_a_pack_that_does_not_fit_is_refused_with_what_would() -> None:
+    check_memory(1000, 2000, 9000, 4)
+    with pytest.raises(ResauditError, match=r"4 runs at once need 9000 MB .* 8999 MB are free; set pack=3$"):
+        check_memory(1000, 2000, 8999, 4)
+    with pytest.raises(ResauditError, match="take another GPU, or device=cpu"):
+        check_memory(1000, 2000, 2999, 1)
+
+
+def job(**changes: object) -> TrainImages:
+    settings = {"network": NETWORK, "recipe": RECIPE, "runs": (0, 2), "seed": 1}
+    dataset = Dataset.model_construct(name="made", classes=CLASSES, files={})
+    return TrainImages(Fetch(dataset, ""), **(settings | changes))  # type: ignore[arg-type]
+
+
+def work(folder: Path, execution: Execution | None = None) -> Work:
+    return Work(folder, execution or Execution(), "cpu", folder / "kept", {"device": "cpu"})
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Records]:
+    monkeypatch.setattr(Fetch, "image_set", lambda _: IMAGES, raising=False)
+
+    def records(**changes: object) -> Records:
+        made: Records = job(**changes).run(work(tmp_path))["records.npz"]
+        return made
+
+    return records
+
+
+def same(a: Records, b: Records) -> bool:
+    return all(getattr(a, f.name).tobytes() == getattr(b, f.name).tobytes() for f in fields(Records))
+
+
+def test_a_run_does_not_depend_on_those_of_its_job(run: Callable[..., Records], tmp_path: Path) -> None:
+    both = run()
+    shutil.rmtree(tmp_path / "kept")
+    assert run(runs=(2,)).norms[0].tobytes() == both.norms[1].tobytes()
+    shutil.rmtree(tmp_path / "kept")
+    shared = run(shared_start=True)
+    assert shared.norms[0, 0].tobytes() == shared.norms[1, 0].tobytes()
+    assert shared.norms[0, 1].tobytes() != shared.norms[1, 1].tobytes()
+    assert both.norms[0, 0].tobytes() != both.norms[1, 0].tobytes()
+
+
+def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) -> None:
+    assert run(samples=32).step.tolist() == [0, 2, 4, 6, 8]
+    with pytest.raises(ResauditError, match="^made has 88 training images; 89 are asked for$"):
+        run(samples=89)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_stopped_training_resumes_to_the_same_bytes(
+    run: Callable[..., Records], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+) -> None:
+    undisturbed = run()
+    shutil.rmtree(tmp_path / "kept")
+    steps = 0
+
+    def counted(one: Trainee) -> int:
+        nonlocal steps
+        steps += 1
+        if steps == 30:  # in the second run
+            signal.raise_signal(number)
+        return advance(one)
+
+    advance = Trainee.advance
+    monkeypatch.setattr(Trainee, "advance", counted)
+    with pytest.raises(Interrupted):
+        run()
+    assert same(run(), undisturbed)
+    assert steps == 2 * 24
+
+
+# Long enough to be killed many times; batch norm, order, augmentation, momentum and sums are all in its state.
+LONG = replace(RECIPE, length=30, evaluations=5)
+
+
+def long_training(folder: Path, images: ImageSet) -> None:
+    """In a process of its own."""
+    torch.set_num_threads(1)
+    Fetch.image_set = lambda _: images  # type: ignore[method-assign, assignment]
+    made = job(recipe=LONG).run(work(folder, Execution(checkpoint_seconds=0.02)))
+    save_arrays(folder / "records.npz", made["records.npz"])
+
+
+def test_killed_thirty_times_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    processes, chance = multiprocessing.get_context("forkserver"), random.Random(1)
+    # Loaded once: a killed process costs a fork, not an import of torch.
+    processes.set_forkserver_preload([__name__])
+    kills = resumed = 0
+
+    def started(folder: Path) -> multiprocessing.process.BaseProcess:
+        process = processes.Process(target=long_training, args=(folder, IMAGES))
+        process.start()
+        return process
+
+    undisturbed = started(tmp_path / "alone")
+    before = time.monotonic()
+    undisturbed.join()
+    longest = time.monotonic() - before
+    expected = (tmp_path / "alone" / "records.npz").read_bytes()
+    folder, lives = tmp_path / "killed", 0
+    while kills < 30 or not (folder / "records.npz").exists():
+        process = started(folder)
+        process.join(chance.uniform(0, longest / 2) if kills < 30 else None)
+        if process.is_alive():
+            process.kill()
+            kills += 1
+            resumed += (folder / "kept").exists()
+        process.join()
+        if (folder / "records.npz").exists():
+            assert (folder / "records.npz").read_bytes() == expected
+            lives += 1
+            if kills < 30:
+                shutil.rmtree(folder)
+    assert lives >= 1
+    assert resumed >= 10
