@@ -13,6 +13,7 @@ import pytest
 
 from resaudit.claims.checks.check import checks_by_name
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
+from resaudit.claims.checks.ends import EndRatio
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.means import MeanOfRuns, ZeroOfExponent
@@ -27,7 +28,7 @@ from resaudit.claims.checks.rates import (
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import CheckResult
-from tests.claims.made import along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
+from tests.claims.made import RUNS, along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
 
@@ -278,6 +279,26 @@ def test_final_loss_ratio() -> None:
     # Within a factor of 1.1 of the least are the losses of a at all three rates and those of b at the first two.
     assert point.effect == pytest.approx(1.0032 / 1.1, rel=1e-3), "at the smallest rates"
     assert point.ends == pytest.approx((1.0032 / 1.1, 1.032 / 1.001), rel=3e-3), "of all pairs"
+
+
+def test_end_ratio_is_of_means_at_the_last_step_and_the_best_rate_tried() -> None:
+    def ends(good: float, bad: float, factor: float = 1.01) -> pd.DataFrame:
+        finals = {"a": lambda depth, rate: good * (1 if rate == 0.1 else 3), "b": lambda _, rate: bad / rate}
+        last = sweep(finals, rates=(0.1, 1.0), beyond=False, factor=factor).assign(error=lambda t: t["excess_loss"])
+        return pd.concat([last.assign(step=0, error=90.0), last.assign(step=100)], ignore_index=True)
+
+    check = EndRatio(network="b", other="a", column="error", depths=[16], at_least=2)
+    (point,) = result(check, ends(6, 15)).points
+    assert (point.where, point.runs) == ("depth 16", RUNS)
+    assert point.effect == pytest.approx(2.5, rel=1e-3), "b at 1.0, the end of the grid, where it still falls"
+    assert verdict(check, ends(6, 15)) == SUPPORTED
+    assert verdict(check, ends(15, 6)) == CONTRADICTED
+    assert verdict(check, ends(6, 13, factor=2)) == INCONCLUSIVE
+    every = EndRatio(network="b", other="a", column="error", at_least=2)
+    assert [p.where for p in result(every, ends(6, 15)).points] == ["depth 4", "depth 16"]
+    diverged = ends(6, 15)
+    diverged.loc[(diverged["network"] == "b") & (diverged["step"] == 100), "error"] = np.inf
+    assert verdict(check, diverged) == SUPPORTED
 
 
 def test_final_loss_across_depths() -> None:
