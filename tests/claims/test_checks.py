@@ -283,7 +283,7 @@ def test_final_loss_ratio() -> None:
 
 def test_end_ratio_is_of_means_at_the_last_step_and_the_best_rate_tried() -> None:
     def ends(good: float, bad: float, factor: float = 1.01) -> pd.DataFrame:
-        finals = {"a": lambda depth, rate: good * (1 if rate == 0.1 else 3), "b": lambda _, rate: bad / rate}
+        finals = {"a": lambda _, rate: good * (1 if rate == 0.1 else 3), "b": lambda _, rate: bad / rate}
         last = sweep(finals, rates=(0.1, 1.0), beyond=False, factor=factor).assign(error=lambda t: t["excess_loss"])
         return pd.concat([last.assign(step=0, error=90.0), last.assign(step=100)], ignore_index=True)
 

@@ -77,7 +77,8 @@ def keys_to_set(folder: Path) -> dict[str, Any]:
     config = load(folder=folder)
     (figure,) = config.figure.values()
     everywhere = {section: getattr(figure, section) for section in OF_FIGURES}
-    return dict(keys_of({**inside(config), **everywhere}))
+    settings = {key: value for key, value in inside(config).items() if key != "left_out"}
+    return dict(keys_of({**settings, **everywhere}))
 
 
 @pytest.fixture(scope="module")
@@ -181,7 +182,7 @@ def overrides(draw: st.DrawFn, keys: dict[str, Any]) -> list[str]:
 def _checked(given: list[str], folder: Path) -> tuple[Config, Plan]:
     config = load(given, folder)
     Layout(config.paths).check_writable()
-    return config, make_plan(config)
+    return config, make_plan(config.with_every_figure() if config.left_out else config)
 
 
 def planned(given: list[str], folder: Path) -> Config | None:

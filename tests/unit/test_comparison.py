@@ -153,7 +153,10 @@ def test_tables_of_other_data_are_not_compared_and_other_scales_are(tmp_path: Pa
 
 
 def test_every_reference_has_its_figures_keys_without_repetition() -> None:
-    for name, figure in load().figure.items():
+    config = load(["device=cpu"])
+    # Of figures that need a GPU there may be none yet.
+    drawn = [name for name in config.figure if name not in config.left_out or reference_file(name).is_file()]
+    for name, figure in ((name, config.figure[name]) for name in drawn):
         table = pd.read_csv(reference_file(name))
         assert not table.duplicated(figure.keys).any()
         assert set(figure.tolerances) <= set(table.columns) - set(figure.keys)
