@@ -35,7 +35,7 @@ class Count(Job):
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and count."""
-        from resaudit.images.all_convolutional import count_layers
+        from resaudit.images.networks.all_convolutional import count_layers
 
         return {"counts.npz": count_layers(self.architecture)}
 

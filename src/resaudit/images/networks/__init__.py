@@ -1,0 +1,1 @@
+"""The networks for images: one module for each family, and what they share."""
