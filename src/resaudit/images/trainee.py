@@ -104,6 +104,7 @@ class Trainee:
         if captured and self._stream is not None:
             self._do = Graphs(self._take_step, self._changing, self._stream)
         self._ahead: torch.cuda.Event | None = None
+        self._rate: float | None = None
         self.step, self._evaluated = 0, schedule.evaluated
         evaluations = len(self._evaluated)
         self._train_loss, self._train_error, self._test_loss = (np.full(evaluations, np.nan) for _ in range(3))
@@ -135,7 +136,7 @@ class Trainee:
             if self.step == 0:
                 self._evaluate()
             first, stop = self._schedule.samples(self.step)
-            self._optimiser.learning_rate.fill_(self._schedule.learning_rate(self.step))
+            self._set_rate(self._schedule.learning_rate(self.step))
             self._do(self._samples(first, stop))
             self.step += 1
             self._wait()
@@ -168,6 +169,11 @@ class Trainee:
     @property
     def _changing(self) -> list[Tensor]:
         return [self._parameters.vector, self._optimiser.velocity, self._totals, *self._buffers]
+
+    def _set_rate(self, rate: float) -> None:
+        if rate != self._rate:
+            self._rate = rate
+            self._optimiser.learning_rate.fill_(rate)
 
     def _take_step(self, samples: Tensor) -> None:
         chosen, top, left, flip = samples.unbind(dim=1)
