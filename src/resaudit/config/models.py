@@ -240,6 +240,7 @@ class Run(Model):
     device: Device
     kernel: Kernel
     checkpoint_seconds: Annotated[float, Field(ge=0)]
+    # No GPU has more queues than that at work.
     pack: Annotated[int, Field(ge=1, le=64)]
     scale: Scale
     figures: list[str]

@@ -69,7 +69,7 @@ class Images:
         self, images: np.ndarray, augmentation: str, normalisation: Normalisation, device: torch.device
     ) -> None:
         # Colours last: one pixel is gathered at once, and batches are channels_last.
-        self._bytes = torch.from_numpy(np.ascontiguousarray(images.transpose(0, 2, 3, 1))).to(device)
+        self._bytes = torch.from_numpy(images.transpose(0, 2, 3, 1).copy(order="C")).to(device)
         self._augmentation, self.padding = augmentation, PADDING[augmentation]
         self._rows = torch.arange(images.shape[2], device=device)
         self._columns = torch.arange(images.shape[3], device=device)
