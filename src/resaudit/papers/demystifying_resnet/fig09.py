@@ -19,15 +19,15 @@ def table(evaluations: pd.DataFrame) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """Means over runs against depth, every run as a point."""
     figure, (axes,) = panels("a", 2.8)
-    networks = list(table["network"].unique())
+    networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
     for position, network in enumerate(networks):
         rows, looks = table[table["network"] == network], look(network)
-        aside = 1.03 ** (position - (len(networks) - 1) / 2)
+        aside = (depths[-1] / depths[0]) ** (0.0125 * (position - (len(networks) - 1) / 2))
         mean = rows.groupby("depth")["error"].mean()
         axes.plot(mean.index * aside, mean, **looks)
         dots = {"color": looks["color"], "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.5}
         axes.plot(rows["depth"] * aside, rows["error"], ".", **dots)
-    depth_axis(axes, sorted(table["depth"].unique()))
+    depth_axis(axes, depths)
     error_axis(axes)
     axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
     return figure
