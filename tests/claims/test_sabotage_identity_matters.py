@@ -14,8 +14,8 @@ import torch
 from resaudit.claims.verdicts import judge
 from resaudit.config.composition import load
 from resaudit.expressivity import network
-from resaudit.images.networks.all_convolutional import count_layers
 from resaudit.images.measured import Architecture
+from resaudit.images.networks.all_convolutional import count_layers
 from resaudit.jobs.fetch import Fetch
 from resaudit.papers.identity_matters.table1 import printed
 from resaudit.papers.identity_matters.table1 import table as table1

@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.images.all_convolutional import AllConvolutional, Convolution, count_layers
 from resaudit.images.measured import Architecture
+from resaudit.images.networks.all_convolutional import AllConvolutionalNetwork, SameConvolution, count_layers
+from resaudit.images.networks.build import build, draw
+from resaudit.images.setting import AllConvolutional
 
 CIFAR = Architecture(3, 16, 3, 1, 3, ((64, 9, 1), (128, 9, 2), (256, 9, 2)), 10)
 SMALL = Architecture(3, 4, 3, 1, 3, ((6, 1, 1), (9, 2, 2)), 5)
@@ -43,16 +45,18 @@ def convolve(x: np.ndarray, weight: np.ndarray, stride: int) -> np.ndarray:
 
 @pytest.mark.parametrize("size", [8, 7])
 @pytest.mark.parametrize("stride", [1, 2])
-def test_a_convolution_pads_as_tensorflow_does(size: int, stride: int) -> None:
-    layer = Convolution(3, 4, 3, stride, 1.0).double()
+@pytest.mark.parametrize("kernel", [3, 5])
+def test_a_convolution_pads_as_tensorflow_does(size: int, stride: int, kernel: int) -> None:
+    layer = SameConvolution(3, 4, stride, kernel, 1.0).double()
+    layer.draw(np.random.default_rng(1))
     x = torch.randn(1, 3, size, size, dtype=torch.float64)
     expected = convolve(x[0].numpy(), layer.weight.detach().numpy(), stride)
     np.testing.assert_allclose(layer(x)[0].detach(), expected, atol=1e-12)
 
 
 def test_the_network_is_its_description() -> None:
-    torch.manual_seed(1)
-    network = AllConvolutional(SMALL).double()
+    network = AllConvolutionalNetwork(SMALL, AllConvolutional()).double()
+    draw(network, 1)
     x = torch.randn(2, 3, 8, 8, dtype=torch.float64)
     for image, scores in zip(x.numpy(), network(x).detach().numpy(), strict=True):
         weights = [p.detach().numpy() for p in network.parameters()]
@@ -64,16 +68,15 @@ def test_the_network_is_its_description() -> None:
             pooled = h.reshape(c, size, stride, size, stride).mean(axis=(2, 4))
             shortcut[start : start + c] = pooled
             h = shortcut + convolve(np.maximum(convolve(h, first, stride), 0), second, 1)
-        np.testing.assert_allclose(scores, h.mean(axis=(1, 2)) @ network.projection.numpy(), atol=1e-12)
+        np.testing.assert_allclose(scores, h.mean(axis=(1, 2)) @ network.last.weight.numpy(), atol=1e-12)
 
 
 def test_weights_are_small_and_the_projection_is_not_trained() -> None:
-    torch.manual_seed(1)
-    network = AllConvolutional(CIFAR)
-    last = network.blocks[-1].second.weight.detach()
+    network = build(AllConvolutional(), 3, 10, 1)
+    last = network.stage3.block9.conv2.weight.detach()
     assert float(last.std()) == pytest.approx(1 / (9 * 256), rel=0.01)
-    assert "projection" not in dict(network.named_parameters())
-    assert float(network.projection.std()) == pytest.approx(1 / 16, rel=0.05)
+    assert "last.weight" not in dict(network.named_parameters())
+    assert float(network.last.weight.std()) == pytest.approx(1 / 16, rel=0.05)
     with torch.no_grad():
         scores = network(torch.randn(1, 3, 32, 32))
     assert scores.shape == (1, 10)

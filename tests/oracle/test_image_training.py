@@ -274,7 +274,7 @@ def test_a_run_does_not_depend_on_those_of_its_job(run: Callable[..., Records], 
 
 def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) -> None:
     assert run(samples=32).step.tolist() == [0, 2, 4, 6, 8]
-    with pytest.raises(ResauditError, match="^made has 88 training images; 89 are asked for$"):
+    with pytest.raises(ResauditError, match=r"^made has 88 training images; 89 are asked for$"):
         run(samples=89)
 
 

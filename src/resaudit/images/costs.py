@@ -96,10 +96,7 @@ def gpu_seconds(network: Network, recipe: Recipe, images: int, tests: int) -> fl
 def _layers(network: Network, channels: int, side: int) -> Iterator[_Layer]:
     """The convolutions, in order."""
     widths = (64, 128, 256) if isinstance(network, AllConvolutional) else (16, 32, 64)
-    if isinstance(network, AllConvolutional):
-        each = 2 * network.blocks
-    else:
-        each = (network.depth - 2) // 3
+    each = 2 * network.blocks if isinstance(network, AllConvolutional) else (network.depth - 2) // 3
     yield _Layer(channels, 16, 3, side**2, side**2)
     inputs = 16
     for stage, outputs in enumerate(widths):

@@ -83,5 +83,6 @@ def check_memory(needed: float, each: float, free: float, pack: int) -> None:
     if needed + pack * each <= free:
         return
     fits = int((free - needed) // each)
-    what = f"{pack} runs at once need {needed + pack * each:.0f} MB of the GPU's memory, of which {free:.0f} MB are free"
-    raise ResauditError(f"{what}; {f'set pack={fits}' if fits >= 1 else 'take another GPU, or device=cpu'}")
+    what = f"{pack} runs at once need {needed + pack * each:.0f} MB of the GPU's memory"
+    remedy = f"set pack={fits}" if fits >= 1 else "take another GPU, or device=cpu"
+    raise ResauditError(f"{what}, of which {free:.0f} MB are free; {remedy}")

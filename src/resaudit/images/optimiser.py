@@ -22,7 +22,7 @@ class FlatParameters:
         self.names = tuple(parameters)
         self._parameters = list(parameters.values())
         self.vector = joined([p.detach() for p in self._parameters])
-        for parameter, part in zip(self._parameters, self.vector.split(self.sizes), strict=True):
+        for parameter, part in zip(self._parameters, self.vector.split_with_sizes(self.sizes), strict=True):
             parameter.data = _shaped(part, parameter)
 
     @property

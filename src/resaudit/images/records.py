@@ -13,7 +13,7 @@ class Records:
         run: number of each run, shape (R,).
         step: steps done at each evaluation, shape (E,); the first evaluation is before the first step.
         epoch: epochs done, float64, shape (E,).
-        learning_rate: of the step before, float64, shape (E,).
+        learning_rate: of the step before, float64, shape (E,); nan at the first.
         train_loss: mean over the augmented images since the last evaluation, float64, shape (R, E); nan at the first.
         train_error: their share of wrong answers, shape (R, E); nan at the first.
         test_loss: mean over all test images, float64, shape (R, E).

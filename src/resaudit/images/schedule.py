@@ -52,7 +52,7 @@ class Schedule:
         recipe = self.recipe
         at = step // self.steps_an_epoch + 1 if recipe.unit == "epochs" else step
         tenths = sum(milestone <= at for milestone in recipe.milestones) + (step < recipe.warm_up)
-        return recipe.learning_rate / 10**tenths
+        return float(recipe.learning_rate / 10**tenths)
 
     @property
     def evaluated(self) -> np.ndarray:

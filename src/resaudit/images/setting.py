@@ -61,6 +61,38 @@ class AllConvolutional:
 Network = Annotated[PreActivation | PostActivation | AllConvolutional, Field(discriminator="family")]
 
 
+def check(network: Network) -> None:
+    """Whether there is such a network.
+
+    Raises:
+        ValueError: depth or shortcut depth do not fit, or a value is out of its range; in one line, with what fits.
+    """
+    if isinstance(network, AllConvolutional):
+        _demand(network.blocks >= 1, f"blocks is {network.blocks}; allowed: 1 or more")
+        _demand(0 <= network.leak < 1, f"leak is {network.leak}; allowed: from 0 to below 1")
+        return
+    layers = 2
+    if isinstance(network, PreActivation):
+        layers = network.shortcut_depth
+        _demand(layers >= 1, f"shortcut_depth is {layers}; allowed: 1 or more")
+        _demand(network.statistics >= 1, f"statistics is {network.statistics}; allowed: 1 or more")
+    elif network.power is None:
+        _demand(not network.learnable, "learnable needs a power: without, there is no tau")
+    more = 3 * layers  # layers of one block in each stage
+    blocks = max(0, (network.depth - 2) // more)
+    around = " or ".join(str(2 + more * number) for number in (blocks, blocks + 1) if number)
+    _demand(
+        blocks > 0 and network.depth == 2 + more * blocks,
+        f"depth {network.depth} does not fit blocks of {layers} convolutions in three stages; "
+        f"allowed: 2 + {more} k, such as {around}",
+    )
+
+
+def _demand(holds: bool, message: str) -> None:
+    if not holds:
+        raise ValueError(message)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """SGD with momentum on augmented images.

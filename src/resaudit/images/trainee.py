@@ -1,8 +1,10 @@
 """One run of a training on images: its network, its place in the schedule and what was recorded of it so far."""
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import torch
@@ -97,17 +99,16 @@ class Trainee:
         self._totals = torch.zeros(2, dtype=torch.float64, device=device)
         self._samples = Samples(len(data.train), data.train.padding, seed, run, device)
         self._weights = {name: p for name, p in self._parameters.tensors.items() if p.ndim >= 2}
-        self._stream = torch.cuda.Stream(device) if device.type == "cuda" else None
+        self._stream = _new_stream(device) if device.type == "cuda" else None
         self._do: Callable[[Tensor], None] = self._take_step
         if captured and self._stream is not None:
-            # New tensors were written on the stream that was current.
-            torch.cuda.synchronize(device)
             self._do = Graphs(self._take_step, self._changing, self._stream)
         self._ahead: torch.cuda.Event | None = None
         self.step, self._evaluated = 0, schedule.evaluated
         evaluations = len(self._evaluated)
         self._train_loss, self._train_error, self._test_loss = (np.full(evaluations, np.nan) for _ in range(3))
-        self._halves, self._norms = np.full((evaluations, 2), np.nan), np.full((evaluations, len(self._weights)), np.nan)
+        self._halves = np.full((evaluations, 2), np.nan)
+        self._norms = np.full((evaluations, len(self._weights)), np.nan)
 
     @property
     def finished(self) -> bool:
@@ -156,7 +157,7 @@ class Trainee:
             self._parameters.vector.copy_(torch.from_numpy(state.weights))
             self._optimiser.velocity.copy_(torch.from_numpy(state.velocity))
             self._totals.copy_(torch.from_numpy(state.totals))
-            parts = torch.from_numpy(state.buffers).split([buffer.numel() for buffer in self._buffers])
+            parts = torch.from_numpy(state.buffers).split_with_sizes([buffer.numel() for buffer in self._buffers])
             for buffer, part in zip(self._buffers, parts, strict=True):
                 buffer.copy_(part.view(buffer.shape))
         self.step = int(state.step)
@@ -224,7 +225,7 @@ class Trainee:
         if self._stream is not None and self.step % STEPS_AHEAD == 0:
             if self._ahead is not None:
                 self._ahead.synchronize()
-            self._ahead = torch.cuda.Event()
+            self._ahead = torch.cuda.Event()  # type: ignore[no-untyped-call]
             self._ahead.record()
 
     def _on_stream(self) -> AbstractContextManager[object]:
@@ -234,17 +235,26 @@ class Trainee:
 @contextmanager
 def deterministic() -> Iterator[None]:
     """Only kernels that give the same bits every time; new memory is not filled, which would change none."""
-    before = torch.are_deterministic_algorithms_enabled(), torch.utils.deterministic.fill_uninitialized_memory
+    # cuBLAS reads it when a process first uses it, and torch refuses products without it.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    memory: Any = torch.utils.deterministic
+    before = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
     cudnn = torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic
     torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
     torch.use_deterministic_algorithms(True)
-    torch.utils.deterministic.fill_uninitialized_memory = False
+    memory.fill_uninitialized_memory = False
     try:
         yield
     finally:
         torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = cudnn
         torch.use_deterministic_algorithms(before[0])
-        torch.utils.deterministic.fill_uninitialized_memory = before[1]
+        memory.fill_uninitialized_memory = before[1]
+
+
+def _new_stream(device: torch.device) -> torch.cuda.Stream:
+    """A stream that starts when everything before is done: networks and images are put on the device by another."""
+    torch.cuda.synchronize(device)
+    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _joined(tensors: list[Tensor]) -> Tensor:

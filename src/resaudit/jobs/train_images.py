@@ -15,8 +15,6 @@ from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execut
 from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
-    import torch
-
     from resaudit.datasets.images import ImageSet
     from resaudit.images.trainee import OnDevice, RunState, Trainee
     from resaudit.store.checkpoints import Checkpoint
@@ -86,11 +84,13 @@ class TrainImages(Job):
         import torch
 
         from resaudit.images.engine import load, records_of, train
+        from resaudit.images.memory import keep_memory
         from resaudit.images.precision import computing
         from resaudit.images.trainee import deterministic
         from resaudit.runtime.progress import Progress
         from resaudit.store.checkpoints import delayed_signals
 
+        keep_memory()
         images = self.images()
         with delayed_signals() as signalled, deterministic(), computing(self.recipe.precision):
             self.check_memory(work)
@@ -99,15 +99,21 @@ class TrainImages(Job):
             schedule = Schedule(self.recipe, len(data.train))
             progress = Progress(len(self.runs) * schedule.samples(schedule.steps - 1)[1], "images", self.id)
             states: list[RunState] = []
-            at_once = work.execution.pack if work.device == "cuda" else 1
-            for start in range(0, len(self.runs), at_once):
-                pack = self.runs[start : start + at_once]
-                trainees = {run: self.trainee(run, data, schedule, images) for run in pack}
-                kept = _Kept(trainees, {run: self.checkpoint(work, run) for run in pack}, signalled)
+            names: tuple[str, ...] = ()
+
+            def train_together(runs: tuple[int, ...]) -> None:
+                """A function of its own: its networks are gone before the next pack has memory."""
+                nonlocal names
+                trainees = {run: self.trainee(run, data, schedule, images) for run in runs}
+                kept = _Kept(trainees, {run: self.checkpoint(work, run) for run in runs}, signalled)
                 progress.skip(kept.resume(work.record))
                 train(list(trainees.values()), kept.after_round(progress.add))
-                states += [trainee.state() for trainee in trainees.values()]
-                names = trainees[pack[0]].weight_names
+                states.extend(trainee.state() for trainee in trainees.values())
+                names = trainees[runs[0]].weight_names
+
+            at_once = work.execution.pack if work.device == "cuda" else 1
+            for start in range(0, len(self.runs), at_once):
+                train_together(self.runs[start : start + at_once])
         progress.end()
         return {"records.npz": records_of(schedule, self.runs, states, names, len(data.test))}
 
@@ -166,7 +172,7 @@ class TrainImages(Job):
             "device": record["device"],
             "threads": torch.get_num_threads(),
             "torch version": torch.__version__,
-            "cuDNN version": torch.backends.cudnn.version() if record["device"] != "cpu" else None,
+            "cuDNN version": torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
             "code version": code_sha256(__name__),
         }
 

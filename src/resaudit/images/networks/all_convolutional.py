@@ -5,13 +5,16 @@ block changes the shape, x is average-pooled and zero-padded, half of the new ch
 ones. Shortcut and padding are those of the code the paper starts from, tensorflow/models' resnet.
 """
 
+from functools import partial
+
 import numpy as np
 import torch
 from torch import nn
 from torch.nn.functional import avg_pool2d, conv2d, leaky_relu_, pad
 
 from resaudit.images.measured import Architecture, LayerCounts
-from resaudit.images.networks.layers import Convolution, Drawn, fill, stages
+from resaudit.images.networks.layers import Convolution, Drawn, add_stages, fill
+from resaudit.images.precision import branch
 from resaudit.images.setting import AllConvolutional
 
 
@@ -22,10 +25,10 @@ class SameConvolution(Convolution):
         """Shape (images, outputs, height / stride, width / stride), rounded up."""
         kernel = self.weight.shape[-1]
         sides = [max(0, (-(-size // self.stride) - 1) * self.stride + kernel - size) for size in x.shape[2:]]
-        (top, right), odd = (side // 2 for side in sides), [side % 2 for side in sides]
+        (top, left), odd = (side // 2 for side in sides), [side % 2 for side in sides]
         if any(odd):  # SAME puts the odd one of the zeros on the right and at the bottom.
             x = pad(x, (0, odd[1], 0, odd[0]))
-        return conv2d(x, self.weight, stride=self.stride, padding=(top, right))
+        return conv2d(x, self.weight, stride=self.stride, padding=(top, left))
 
 
 class Block(nn.Module):
@@ -35,7 +38,9 @@ class Block(nn.Module):
         leak: slope of the ReLU below zero.
     """
 
-    def __init__(self, inputs: int, outputs: int, stride: int, kernel: int, setting: AllConvolutional) -> None:
+    def __init__(
+        self, inputs: int, outputs: int, stride: int, _: bool, *, kernel: int, setting: AllConvolutional
+    ) -> None:
         super().__init__()
         self.leak = setting.leak
         deviation = 1 / (kernel**2 * outputs) if setting.small else 1 / (kernel * outputs**0.5)
@@ -48,16 +53,20 @@ class Block(nn.Module):
         shortcut = avg_pool2d(x, stride) if stride > 1 else x
         if more:
             shortcut = pad(shortcut, (0, 0, 0, 0, more // 2, more - more // 2))
+        return branch(x, self.branch).add_(shortcut)
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """C2(relu(C1 x))."""
         hidden = self.conv1(x)
         changed: torch.Tensor = self.conv2(leaky_relu_(hidden, self.leak) if self.leak else hidden.relu_())
-        return changed.add_(shortcut)
+        return changed
 
 
 class Projection(Drawn):
     """x P, without bias.
 
     Attributes:
-        normal: whether entries are N(0, 1/channels), else uniform with three times that variance's root as bound.
+        normal: whether entries are N(0, 1/channels), else uniform in +-sqrt(3/channels).
         weight: shape (channels, classes); a parameter if it is trained, else a buffer.
     """
 
@@ -96,12 +105,9 @@ class AllConvolutionalNetwork(nn.Module):
         super().__init__()
         self.rate_factors: dict[str, float] = {}
         self.first = SameConvolution(plan.inputs, plan.first_outputs, plan.first_stride, plan.first_kernel)
-        blocks = stages(
-            plan.stages, plan.first_outputs, lambda *block: Block(*block[:3], plan.kernel, setting)
+        self.stages = add_stages(
+            self, plan.stages, plan.first_outputs, partial(Block, kernel=plan.kernel, setting=setting)
         )
-        self.stages = tuple(blocks)
-        for name, stage in blocks.items():
-            self.add_module(name, stage)
         self.last = Projection(plan.stages[-1][0], plan.classes, setting.projection)
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:

@@ -27,11 +27,16 @@ def build(network: Network, channels: int, classes: int, seed: int) -> nn.Module
         another, by name.
     """
     built = _empty(network, channels, classes)
+    draw(built, seed)
+    return built
+
+
+def draw(network: nn.Module, seed: int) -> None:
+    """Overwrite the initial weights, layer by layer, with draws that depend on the seed alone."""
     rng = np.random.default_rng(seed)
-    for layer in built.modules():
+    for layer in network.modules():
         if isinstance(layer, Drawn):
             layer.draw(rng)
-    return built
 
 
 def _empty(network: Network, channels: int, classes: int) -> nn.Module:

@@ -89,7 +89,7 @@ class BatchNorm(nn.Module):
 
 
 class Linear(Drawn):
-    """x W^T + b; weights uniform in +-1/sqrt(inputs).
+    """X W^T + b; weights uniform in +-1/sqrt(inputs).
 
     Attributes:
         weight: shape (outputs, inputs).
@@ -120,28 +120,33 @@ def subsample(x: torch.Tensor, stride: int) -> torch.Tensor:
 
 
 def widen(x: torch.Tensor, channels: int) -> torch.Tensor:
-    """x and after its channels as many of zeros as are missing."""
+    """With channels of zeros after those of x, ``channels`` in all."""
     missing = channels - x.shape[1]
     return pad(x, (0, 0, 0, 0, 0, missing)) if missing else x
 
 
-def stages(
-    shape: Iterable[tuple[int, int, int]], inputs: int, block: Callable[[int, int, int, bool], nn.Module]
-) -> dict[str, nn.Sequential]:
-    """Stages of blocks by name.
+def add_stages(
+    network: nn.Module,
+    shape: Iterable[tuple[int, int, int]],
+    inputs: int,
+    block: Callable[[int, int, int, bool], nn.Module],
+) -> list[str]:
+    """Add stages of blocks: stage1.block1, …; returns the stages' names.
 
     Args:
+        network: which gets them.
         shape: of each stage: channels, number of blocks, stride of the first block.
         inputs: channels before the first stage.
         block: makes a block from its input channels, its output channels, its stride, and whether it is a stage's
             first.
     """
-    found = {}
+    names = []
     for number, (channels, blocks, stride) in enumerate(shape, 1):
         stage = nn.Sequential()
         for place in range(1, blocks + 1):
             first = place == 1
             stage.add_module(f"block{place}", block(inputs, channels, stride if first else 1, first))
             inputs = channels
-        found[f"stage{number}"] = stage
-    return found
+        names.append(f"stage{number}")
+        network.add_module(names[-1], stage)
+    return names

@@ -7,7 +7,8 @@ Without, each block has four scalar biases, as Fixup's (Zhang et al. 2019).
 import torch
 from torch import nn
 
-from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, stages, subsample, widen
+from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, subsample, widen
+from resaudit.images.precision import branch
 from resaudit.images.setting import PostActivation
 
 Tau = float | torch.Tensor
@@ -16,7 +17,7 @@ Tau = float | torch.Tensor
 class NormalisedBlock(nn.Module):
     """relu(x + tau B(x)), where B is convolution, batch norm, ReLU, convolution, batch norm."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int, _: bool) -> None:
         super().__init__()
         self.conv1, self.norm1 = Convolution(inputs, outputs, stride), BatchNorm(outputs)
         self.conv2, self.norm2 = Convolution(outputs, outputs), BatchNorm(outputs)
@@ -24,15 +25,19 @@ class NormalisedBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
-        branch = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu_()))
         shortcut = self.norm_shortcut(subsample(x, self.conv1.stride))
-        return scaled_sum(shortcut, branch, tau).relu_()
+        return scaled_sum(shortcut, branch(x, self.branch), tau).relu_()
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """B(x)."""
+        normalised: torch.Tensor = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu_()))
+        return normalised
 
 
 class BiasedBlock(nn.Module):
     """relu(x + tau B(x)), where B is convolution, ReLU, convolution, with a scalar bias before and after each."""
 
-    def __init__(self, inputs: int, outputs: int, stride: int) -> None:
+    def __init__(self, inputs: int, outputs: int, stride: int, _: bool) -> None:
         super().__init__()
         self.conv1, self.conv2 = Convolution(inputs, outputs, stride), Convolution(outputs, outputs)
         self.before1, self.after1 = nn.Parameter(torch.zeros(())), nn.Parameter(torch.zeros(()))
@@ -40,17 +45,21 @@ class BiasedBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
-        branch = self.conv1(x + self.before1).add_(self.after1).relu_()
-        branch = self.conv2(branch + self.before2).add_(self.after2)
-        return scaled_sum(subsample(x, self.conv1.stride), branch, tau).relu_()
+        return scaled_sum(subsample(x, self.conv1.stride), branch(x, self.branch), tau).relu_()
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """B(x)."""
+        hidden = self.conv1(x + self.before1).add_(self.after1).relu_()
+        changed: torch.Tensor = self.conv2(hidden + self.before2).add_(self.after2)
+        return changed
 
 
-def scaled_sum(shortcut: torch.Tensor, branch: torch.Tensor, tau: Tau) -> torch.Tensor:
-    """Shortcut + tau branch, after channels of zeros for those that the shortcut lacks."""
-    shortcut = widen(shortcut, branch.shape[1])
+def scaled_sum(shortcut: torch.Tensor, change: torch.Tensor, tau: Tau) -> torch.Tensor:
+    """Shortcut + tau change, where the channels that the shortcut lacks are zeros after its own."""
+    shortcut = widen(shortcut, change.shape[1])
     if isinstance(tau, float):
-        return torch.add(shortcut, branch, alpha=tau)
-    return torch.addcmul(shortcut, branch, tau)
+        return torch.add(shortcut, change, alpha=tau)
+    return torch.addcmul(shortcut, change, tau)
 
 
 class PostActivationNetwork(nn.Module):
@@ -62,6 +71,10 @@ class PostActivationNetwork(nn.Module):
         rate_factors: of the learning rate of single parameters: 0.1 for tau and the scalar biases.
     """
 
+    stage1: nn.Sequential
+    stage2: nn.Sequential
+    stage3: nn.Sequential
+
     def __init__(self, setting: PostActivation, channels: int, classes: int) -> None:
         super().__init__()
         self.blocks = (setting.depth - 2) // 2
@@ -71,8 +84,7 @@ class PostActivationNetwork(nn.Module):
         self.norm = BatchNorm(16) if setting.batch_norm else nn.Identity()
         block, each = NormalisedBlock if setting.batch_norm else BiasedBlock, self.blocks // 3
         shape = (16, each, 1), (32, each, 2), (64, each, 2)
-        for name, stage in stages(shape, 16, lambda inputs, outputs, stride, _: block(inputs, outputs, stride)).items():
-            self.add_module(name, stage)
+        add_stages(self, shape, 16, block)
         self.last = Linear(64, classes, zero_bias=False)
         self.rate_factors = {name: 0.1 for name, value in self.named_parameters() if value.ndim == 0}
 

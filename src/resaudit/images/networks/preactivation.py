@@ -1,9 +1,12 @@
 """The pre-activation residual network of fb.resnet.torch for images of 32 x 32, with shortcuts of any depth."""
 
+from functools import partial
+
 import torch
 from torch import nn
 
-from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, stages, subsample, widen
+from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, subsample, widen
+from resaudit.images.precision import branch
 from resaudit.images.setting import PreActivation
 
 
@@ -18,7 +21,10 @@ class Block(nn.Module):
         norm1, conv1, norm2, …: the layers.
     """
 
-    def __init__(self, inputs: int, outputs: int, stride: int, first: bool, setting: PreActivation) -> None:
+    norm1: BatchNorm
+    conv1: Convolution
+
+    def __init__(self, inputs: int, outputs: int, stride: int, first: bool, *, setting: PreActivation) -> None:
         super().__init__()
         self.first, self.depth, self.stride, self.outputs = first, setting.shortcut_depth, stride, outputs
         for place in range(1, self.depth + 1):
@@ -28,12 +34,17 @@ class Block(nn.Module):
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """The shortcut subsamples x and adds channels of zeros."""
-        branch = self.norm1(x).relu_()
-        shortcut = widen(subsample(branch if self.first else x, self.stride), self.outputs)
-        branch = self.conv1(branch)
+        if self.first:
+            x = self.norm1(x).relu_()
+        shortcut = widen(subsample(x, self.stride), self.outputs)
+        return branch(x, self.branch).add_(shortcut)
+
+    def branch(self, x: torch.Tensor) -> torch.Tensor:
+        """B(x), of a stage's first block without its first batch norm and ReLU."""
+        x = self.conv1(x if self.first else self.norm1(x).relu_())
         for place in range(2, self.depth + 1):
-            branch = getattr(self, f"conv{place}")(getattr(self, f"norm{place}")(branch).relu_())
-        return branch.add_(shortcut)
+            x = getattr(self, f"conv{place}")(getattr(self, f"norm{place}")(x).relu_())
+        return x
 
 
 class PreActivationNetwork(nn.Module):
@@ -43,14 +54,17 @@ class PreActivationNetwork(nn.Module):
         rate_factors: of the learning rate of single parameters: none.
     """
 
+    stage1: nn.Sequential
+    stage2: nn.Sequential
+    stage3: nn.Sequential
+
     def __init__(self, setting: PreActivation, channels: int, classes: int) -> None:
         super().__init__()
         self.rate_factors: dict[str, float] = {}
         self.first = Convolution(channels, 16)
         blocks = (setting.depth - 2) // (3 * setting.shortcut_depth)
         shape = (16, blocks, 1), (32, blocks, 2), (64, blocks, 2)
-        for name, stage in stages(shape, 16, lambda *block: Block(*block, setting)).items():
-            self.add_module(name, stage)
+        add_stages(self, shape, 16, partial(Block, setting=setting))
         self.norm = BatchNorm(64, setting.statistics)
         self.last = Linear(64, classes, zero_bias=True)
 

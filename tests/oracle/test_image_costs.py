@@ -1,0 +1,143 @@
+"""Oracles: what autograd saves of each network, its parameters, and the peak of a process or a GPU that trains it.
+
+They see a layer that the plan forgets or counts twice, and memory that a pack needs and the plan does not know of.
+"""
+
+import multiprocessing
+import resource
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from resaudit.images.costs import FLOAT, counts, cpu_seconds, gpu_seconds, run_megabytes
+from resaudit.images.networks.build import build
+from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
+from resaudit.plan.job import Cost, Execution
+from tests.oracle.test_image_training import IMAGES, job, needs_card
+
+NETWORKS: list[Network] = [
+    PreActivation(20), PreActivation(38, 1), PreActivation(38, 3), PreActivation(38, 4),
+    PostActivation(20, True, None), PostActivation(20, True, 0.5), PostActivation(20, True, 0.5, learnable=True),
+    PostActivation(20, False, 0.5), PostActivation(20, False, 0.5, learnable=True),
+    AllConvolutional(), AllConvolutional(2, leak=0.1), AllConvolutional(3, projection="trained"),
+]  # fmt: skip
+BATCH = 4
+PAPER = Recipe(164, "epochs", 0.1, (81, 122), 128, "pad_last", nesterov=True)
+
+
+def saved_by(network: Network) -> float:
+    """Numbers an image that autograd keeps, each storage once and parameters not."""
+    module = build(network, 3, 10, 1).to("meta")
+    own, seen = {p.untyped_storage()._cdata for p in module.parameters()}, {}
+
+    def pack(tensor: torch.Tensor) -> torch.Tensor:
+        storage = tensor.untyped_storage()
+        if storage._cdata not in own:
+            seen[storage._cdata] = storage  # held, so that no other gets its address
+        return tensor
+
+    with torch.autograd.graph.saved_tensors_hooks(pack, lambda tensor: tensor):
+        kept = module(torch.empty(BATCH, 3, 32, 32, device="meta"))
+    assert kept.requires_grad
+    return sum(storage.nbytes() for storage in seen.values()) / FLOAT / BATCH
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_saved_numbers_are_those_that_autograd_keeps(network: Network) -> None:
+    # Statistics of batch norm and the last layer's inputs are left out.
+    assert counts(network).saved == pytest.approx(saved_by(network), rel=0.02)
+
+
+@pytest.mark.parametrize("network", NETWORKS)
+def test_weights_are_those_of_the_convolutions(network: Network) -> None:
+    kernels = [p for p in build(network, 3, 10, 1).parameters() if p.ndim == 4]
+    assert counts(network).weights == sum(p.numel() for p in kernels)
+    assert counts(network).layers == len(kernels) + 1
+
+
+def test_published_sizes() -> None:
+    assert [counts(PreActivation(depth)).macs / 1e9 for depth in (38, 110, 434, 1202)] == pytest.approx(
+        [0.083, 0.253, 1.017, 2.829], rel=0.01
+    )
+    saved = [4 * 128 * counts(PreActivation(depth)).saved / 1e9 for depth in (38, 110, 434, 1202)]
+    assert saved == pytest.approx([0.4, 1.1, 4.2, 11.7], rel=0.08)
+    for depth in (1, 2, 3, 4):
+        assert counts(PreActivation(110, depth)) == counts(PreActivation(110))
+
+
+def cost(execution: Execution | None = None, **changes: object) -> Cost:
+    return job(recipe=PAPER, network=PreActivation(110), runs=tuple(range(6)), **changes).cost(execution or Execution())
+
+
+def test_costs_grow_with_what_is_asked_for() -> None:
+    one, fewer = cost(), cost(samples=5000)
+    # Each epoch's test stays as it is.
+    assert one.seconds > 5 * fewer.seconds
+    assert one.gpu_seconds > 5 * fewer.gpu_seconds > 0
+    packs = [cost(Execution(pack=pack)).gpu_megabytes for pack in (1, 2, 4, 8)]
+    each = run_megabytes(PreActivation(110), PAPER)
+    # Eight at once are six, if there are six.
+    np.testing.assert_allclose(np.diff(packs), [each, 2 * each, 2 * each])
+    assert cost(Execution(pack=8)).megabytes == cost().megabytes
+
+
+def test_time_is_bound_by_arithmetic_or_by_latency() -> None:
+    deep, wide, tf32 = PreActivation(110), AllConvolutional(), replace(PAPER, precision="tf32")
+    steps = 1_000_000 / PAPER.batch
+    assert gpu_seconds(deep, tf32, 1_000_000, 0) == pytest.approx(110 * steps * 30e-6)
+    assert gpu_seconds(wide, tf32, 1_000_000, 0) < gpu_seconds(wide, PAPER, 1_000_000, 0) / 4
+    assert cpu_seconds(deep, 3000, 0) == pytest.approx(cpu_seconds(deep, 0, 9000))
+
+
+def peak_of(network: Network, batch: int, peaks: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
+    """The growth of a process's memory in MB over three steps."""
+    from resaudit.images.memory import keep_memory
+    from resaudit.images.optimiser import FlatParameters, MomentumSgd
+
+    keep_memory()
+    torch.set_num_threads(1)
+    module = build(network, 3, 10, 1)
+    flat = FlatParameters(module)
+    sgd = MomentumSgd(flat, 0.9, False, 1e-4, "all", {})
+    images, labels = torch.zeros(batch, 32, 32, 3).permute(0, 3, 1, 2), torch.zeros(batch, dtype=torch.int64)
+    torch.nn.functional.cross_entropy(module(images[:1]), labels[:1]).backward()  # loads libraries
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(3):
+        sgd.step(flat.gradient(torch.nn.functional.cross_entropy(module(images), labels)))
+    peaks.put((resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before) * 1024 / 1e6)
+
+
+@pytest.mark.parametrize(("network", "batch"), [(PreActivation(38), 128), (PostActivation(20, False, 0.5), 192)])
+def test_a_process_grows_by_what_is_planned(network: Network, batch: int) -> None:
+    processes = multiprocessing.get_context("forkserver")
+    peaks = processes.Queue()
+    process = processes.Process(target=peak_of, args=(network, batch, peaks))
+    process.start()
+    found = peaks.get(timeout=300)
+    process.join()
+    planned = run_megabytes(network, replace(PAPER, batch=batch))
+    assert found == pytest.approx(planned, rel=0.15)
+
+
+@needs_card
+@pytest.mark.parametrize("network", [PreActivation(110), PostActivation(56, False, 0.5), AllConvolutional()])
+def test_a_gpu_holds_what_is_planned(network: Network) -> None:
+    from resaudit.images.engine import load
+    from resaudit.images.precision import computing
+    from resaudit.images.schedule import Schedule
+    from resaudit.images.trainee import Trainee, deterministic
+
+    large = replace(IMAGES, train_images=np.zeros((256, 3, 32, 32), np.uint8), train_labels=np.zeros(256, np.uint8),
+                    test_images=np.zeros((16, 3, 32, 32), np.uint8), test_labels=np.zeros(16, np.uint8))  # fmt: skip
+    data = load(large, "pad_last", True, torch.device("cuda"))
+    torch.cuda.empty_cache()
+    torch.cuda.reset_peak_memory_stats()
+    before = torch.cuda.memory_reserved()
+    with deterministic(), computing("fp32"):
+        trainee = Trainee(build(network, 3, 10, 1), data, Schedule(PAPER, 256), 1, 0, captured=True)
+        for _ in range(3):
+            trainee.advance()
+        torch.cuda.synchronize()
+    assert (torch.cuda.max_memory_reserved() - before) / 1e6 == pytest.approx(run_megabytes(network, PAPER), rel=0.15)
