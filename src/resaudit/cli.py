@@ -199,15 +199,18 @@ def checks(overrides: Overrides) -> None:
 
 
 @cli.command("hash")
-@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("folder", type=click.Path(exists=True, path_type=Path))
 def hash_files(folder: Path) -> None:
-    """Print names, sizes and SHA-256 of the IDX files in FOLDER, to paste into config/dataset/NAME.yaml."""
+    """Print names, sizes and SHA-256 for config/dataset/NAME.yaml.
+
+    FOLDER holds four IDX files, or images in train/CLASS/ and test/CLASS/, or a tar archive of these (which may be
+    named itself).
+    """
     import yaml
 
-    from resaudit.datasets.sources import described
+    from resaudit.datasets.description import description_of
 
-    files = {key: file.model_dump() for key, file in described(folder).items()}
-    click.echo(yaml.safe_dump({"files": files}, sort_keys=False), nl=False)
+    click.echo(yaml.safe_dump(description_of(folder), sort_keys=False), nl=False)
 
 
 @cli.command()

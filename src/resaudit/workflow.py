@@ -147,9 +147,10 @@ class JobsOfRules:
         return self._found[asked]
 
     def fetching(self) -> dict[str, Fetch]:
-        """The job that fetches each configured data set, by name."""
-        known = datasets(self._folder, self._overrides).items()
-        made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known}
+        """The job that fetches each configured data set, by name, with the sources that a chosen figure has for it."""
+        known = datasets(self._folder, self._overrides)
+        known |= {dataset.name: dataset for dataset in self.plan.config.datasets()}
+        made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known.items()}
         for job in made.values():
             self._planned(job)
         return made

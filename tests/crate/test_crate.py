@@ -14,9 +14,11 @@ from typing import Any
 
 import pytest
 
+from resaudit.config.composition import config_folder, datasets
 from resaudit.crate.archive import write_crate
 from resaudit.crate.contents import gather
 from resaudit.crate.description import describe
+from resaudit.crate.run import add_data
 from resaudit.errors import ResauditError
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
@@ -164,6 +166,15 @@ def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan)
     assert graph[data["mainEntity"]["@id"]]["sha256"] == images.sha256
     assert graph["./"]["datePublished"] == GENERATED
     assert any(entity.get("name") == "torch" and entity["softwareVersion"] for entity in graph.values())
+
+
+def test_records_that_are_known_by_sha_1_are_described_by_it() -> None:
+    from rocrate.rocrate import ROCrate
+
+    data = add_data(ROCrate(), datasets(config_folder())["cifar100"])
+    train, test = data["hasPart"]
+    assert train["description"].endswith("by its SHA-1 e207cd2e05b73b1393c74c7f5e7bea451d63e08e.")
+    assert (test["name"], test.get("sha256")) == ("test.bin", None)
 
 
 CITATION = """

@@ -22,7 +22,7 @@ from resaudit.claims.claim import Claim, Needs
 from resaudit.config.composition import NOT_FIGURES, config_folder, load
 from resaudit.config.models import Assumption, Config, Figure, Tolerance, Variant
 from resaudit.config.overrides import OF_FIGURES
-from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.dataset import CifarDataset, IdxDataset, ImageFolderDataset
 from resaudit.experiments.experiment import experiments_of
 from resaudit.experiments.networks import RunsAt
 from resaudit.experiments.rate_sweep import PerNetwork
@@ -129,7 +129,8 @@ TEXTS = st.one_of(
 )  # fmt: skip
 SCALARS = st.one_of(NUMBERS, TEXTS)
 MODELS = [
-    Activations, Assumption, Claim, Dataset, Figure, Needs, PerNetwork, RunsAt, Tolerance, Variant,
+    Activations, Assumption, CifarDataset, Claim, Figure, IdxDataset, ImageFolderDataset, Needs, PerNetwork, RunsAt,
+    Tolerance, Variant,
     *experiments_of(PAPER).values(), *Check.__subclasses__(),
 ]  # fmt: skip
 FIELDS = sorted({name for model in MODELS for name in model.model_fields} | {"check", "foo", "laptop", "0"})

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.datasets.dataset import DataFile, Dataset
+from resaudit.datasets.dataset import DataFile, IdxDataset
 from resaudit.datasets.sources import fetch
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
@@ -29,7 +29,7 @@ def fetched(files: dict[str, bytes], root: Path) -> bool:
     folder, store = root / "mine", root / "store"
     for name, content in files.items():
         (folder / name).write_bytes(content)
-    dataset = Dataset(
+    dataset = IdxDataset(
         name="it", title="It", citation="", licence="", classes=10, files=FILES, sources=["folder"], folder=str(folder)
     )
     said = unless_refused(lambda: fetch(dataset, store))

@@ -19,9 +19,11 @@ from resaudit.config.composition import config_folder, datasets, load
 from resaudit.config.models import Config
 from resaudit.datasets import sources
 from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.description import described
 from resaudit.datasets.idx import parse_idx
-from resaudit.datasets.sources import described, fetch, read_verified
+from resaudit.datasets.sources import fetch, read_verified
 from resaudit.errors import ResauditError
+from resaudit.workflow import JobsOfRules
 from tests.conftest import data_of, run_command
 
 IMAGES = "train-images-idx3-ubyte"
@@ -245,13 +247,20 @@ def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: P
 def test_a_data_set_that_only_a_variant_uses_is_fetched_from_the_sources_of_the_run() -> None:
     """Fashion-MNIST is fetched for robustness, also where a run spells out that it is of MNIST."""
     found = datasets(config_folder(), ["dataset=mnist", "dataset.sources=[folder]"])
-    assert {name: dataset.sources for name, dataset in found.items()} == {
-        "mnist": ["folder"],
-        "fashion_mnist": ["folder"],
-    }
+    assert set(found) == {"mnist", "fashion_mnist", "cifar10", "cifar100", "cifar10_jpeg"}
+    assert [dataset.sources for dataset in found.values()] == [["folder"]] * 5
 
 
 def test_sources_that_one_data_set_alone_has_do_not_stop_a_run_of_that_one() -> None:
     found = datasets(config_folder(), ["dataset=fashion_mnist", "dataset.sources=[debian]"])
     assert found["fashion_mnist"].sources == ["debian"]
     assert "debian" not in found["mnist"].sources
+
+
+def test_a_figures_own_folder_is_the_one_that_is_searched(tmp_path: Path) -> None:
+    overrides = ["figures=[fig07]", "fig07.dataset=cifar10_jpeg", f"fig07.dataset.folder={tmp_path}"]
+    paths = [f"paths.{name}={tmp_path / name}" for name in ("data", "results", "figures")]
+    found = JobsOfRules([*overrides, *paths], config_folder(), writes=False).fetching()
+    assert {name: job.dataset.folder for name, job in found.items() if job.dataset.folder} == {
+        "cifar10_jpeg": str(tmp_path)
+    }

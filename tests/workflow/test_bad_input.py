@@ -22,7 +22,7 @@ FIG04 = "figure.demystifying_resnet.fig04.protocol"
 BAD = [
     ("sede=1", "unknown configuration key 'sede'"),
     (f"{FIG04}.runs=0", "protocol.runs is 0; allowed"),
-    ("dataset=cifar99", "unknown dataset 'cifar99'; allowed: fashion_mnist, mnist"),
+    ("dataset=cifar99", "unknown dataset 'cifar99'; allowed: cifar10, cifar100, cifar10_jpeg, fashion_mnist, mnist"),
     ("figures=[fig99]", "unknown figure 'fig99'"),
     ("seed=[1", "does not parse"),
 ]

@@ -16,7 +16,7 @@ for dataset, fetch in DATASETS.items():
         localrule: True
         threads: 1
         resources:
-            mem_mb=1000,
+            mem_mb=fetch.cost(JOBS.execution).megabytes_asked(),
             runtime=30,
         params:
             job=fetch.key,

@@ -112,7 +112,7 @@ class Figure(Model):
 
     name: str
     seed: Annotated[int, Field(ge=0, le=LARGEST_SEED)]
-    dataset: Dataset | None
+    dataset: SerializeAsAny[Dataset] | None
     whitening: Whitening | None
     paper: Paper
     title: str
@@ -252,6 +252,10 @@ class Config(Run):
         if not matches:
             raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
         return matches
+
+    def papers(self) -> set[str]:
+        """The papers of the figures that were composed."""
+        return {name.split("/")[0] for name in self.figure}
 
     def claims_of(self, paper: str) -> dict[str, Claim]:
         """The claims of a paper by their ids, in the order of their file."""

@@ -2,12 +2,13 @@
 
 import re
 from collections.abc import Sequence
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
 from hydra.errors import HydraException
-from omegaconf import DictConfig, OmegaConf
+from omegaconf import OmegaConf
 
 from resaudit.config.models import Figure
 from resaudit.errors import ResauditError, suggestion
@@ -15,6 +16,9 @@ from resaudit.errors import ResauditError, suggestion
 GROUPS = ("dataset", "scale")
 OF_FIGURES = ("seed", "dataset", "whitening")
 """Sections shared by all figures unless a figure has its own."""
+
+Tree = dict[str, Any]
+"""Composed configuration: plain values, with interpolations not resolved."""
 
 # Users type figures=fig04,fig05; Hydra needs brackets around a list.
 _FIGURES = re.compile(r"^figures=([^\[].*)$")
@@ -135,7 +139,7 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     return found
 
 
-def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
+def set_in(tree: Tree, override: Override, where: str = "") -> None:
     """Set a key of a section.
 
     Args:
@@ -150,13 +154,23 @@ def set_in(tree: DictConfig, override: Override, where: str = "") -> None:
     node: Any = tree
     for part in sections:
         below = node.get(part)
-        if not isinstance(below, DictConfig):
-            known = sorted(str(key) for key, value in node.items() if isinstance(value, DictConfig))
+        if not isinstance(below, dict):
+            known = sorted(str(key) for key, value in node.items() if isinstance(value, dict))
             raise ResauditError(
                 f"unknown configuration key {where + override.key!r}, there is no section {part!r}"
                 + suggestion(part, known)
             )
         node = below
     # Of a section the keys that are named, the others stay.
-    within = isinstance(override.value, dict) and isinstance(node.get(last), DictConfig)
-    node[last] = OmegaConf.merge(node[last], override.value) if within else override.value
+    within = isinstance(override.value, dict) and isinstance(node.get(last), dict)
+    node[last] = (
+        OmegaConf.to_container(OmegaConf.merge(node[last], override.value)) if within else deepcopy(override.value)
+    )
+
+
+def resolved(tree: Tree) -> Tree:
+    """A tree with its interpolations, such as ``${oc.env:HOME}``, resolved."""
+    if "${" not in repr(tree):
+        return tree
+    plain: Tree = OmegaConf.to_container(OmegaConf.create(tree), resolve=True)  # type: ignore[assignment]
+    return plain

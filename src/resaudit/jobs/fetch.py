@@ -1,4 +1,4 @@
-"""Fetching a data set's raw files into a folder that runs may share."""
+"""Fetching a data set's files into a folder that runs may share."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -6,15 +6,16 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.dataset import Dataset, IdxDataset
 from resaudit.datasets.idx import parse_idx
+from resaudit.datasets.images import ImageSet
 from resaudit.plan.job import Cost, Execution, Job, Work
 from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
 class Fetch(Job):
-    """The raw files of a data set, identified by their SHA-256, not by their source.
+    """The stored files of a data set, identified by their digests, not by their source.
 
     Attributes:
         dataset: files and sources.
@@ -34,15 +35,16 @@ class Fetch(Job):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """The SHA-256 of each file."""
-        return {"files": {key: file.sha256 for key, file in self.dataset.files.items()}}
+        """The digest of each file."""
+        return self.dataset.identity
 
     def cost(self, execution: Execution) -> Cost:
-        """A download of some ten megabytes."""
-        return Cost(60.0, 600.0)
+        """That of a slow download; measured: 800 MB for 60 000 JPEG images, 350 MB for CIFAR-10's pickles."""
+        stored = sum(file.size for file in self.dataset.files.values()) / 1e6
+        return Cost(60.0 + stored, 600.0 + 2 * stored)
 
     def written(self, results: Path, *names: str) -> list[Path]:
-        """The raw files."""
+        """The stored files."""
         return [Path(self.raw) / file.name for file in self.dataset.files.values()]
 
     def run(self, work: Work) -> dict[str, Any]:
@@ -58,13 +60,26 @@ class Fetch(Job):
         return {}
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:
-        """All training images (samples, height, width) and labels (samples,), as unsigned bytes.
+        """All training images, shape (samples, …), and labels (samples,), as unsigned bytes.
 
         Raises:
             ResauditError: a file is missing or was changed.
         """
         from resaudit.datasets.sources import read_verified
 
+        if not isinstance(self.dataset, IdxDataset):
+            found = self.image_set()
+            return found.train_images, found.train_labels
         files = {key: self.dataset.files[key] for key in ("train_images", "train_labels")}
         images, labels = (parse_idx(read_verified(Path(self.raw), file), key) for key, file in files.items())
         return images, labels
+
+    def image_set(self) -> ImageSet:
+        """Training and test images with channels, and labels.
+
+        Raises:
+            ResauditError: a file is missing or was changed.
+        """
+        from resaudit.datasets.stored import read_image_set
+
+        return read_image_set(self.dataset, Path(self.raw))

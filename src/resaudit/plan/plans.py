@@ -25,8 +25,21 @@ class Plans:
 
     @classmethod
     def composed(cls, overrides: Sequence[str] = (), folder: Path | None = None) -> "Plans":
-        """Plans from the configuration's files; arguments and errors as :func:`resaudit.config.composition.load`."""
-        return cls(lambda variant: load([*overrides, *([f"variant={variant}"] if variant else [])], folder))
+        """Plans from the configuration's files; arguments and errors as :func:`resaudit.config.composition.load`.
+
+        Under a variant only the papers that have it are composed.
+        """
+        base = load(overrides, folder)
+
+        def config_of(variant: str | None) -> Config:
+            if variant is None:
+                return base
+            papers = base.papers() if variant == CONTROL else {p for p in base.papers() if variant in base.variants(p)}
+            figures = [name for name in base.chosen_figures() if name.split("/")[0] in papers]
+            under = load([*overrides, f"variant={variant}"], folder, figures)
+            return under.model_copy(update={"claims": base.claims})
+
+        return cls(config_of)
 
     @classmethod
     def of(cls, config: Config, variants: Mapping[str, Config]) -> "Plans":
@@ -64,7 +77,9 @@ class Plans:
     def all(self) -> Iterator[Plan]:
         """As configured, then under the control and every variant."""
         yield self.base
-        for variant in (CONTROL, *self.variants()) if self.variants() else ():
+        chosen = {name.split("/")[0] for name in self.base.figures}
+        variants = [variant for paper in sorted(chosen) for variant in self.variants(paper)]
+        for variant in dict.fromkeys((CONTROL, *variants)) if variants else ():
             yield self.under(variant)
 
 

@@ -1,0 +1,103 @@
+"""Files of a folder or a tar archive, read one by one without unpacking."""
+
+import lzma
+import re
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+
+LARGEST_MEMBER = 2**28
+"""Bytes of a file that is read at once; five times a file of CIFAR."""
+LARGEST_ARCHIVE = 2**31
+"""Bytes of an archive that is looked into if a folder is searched."""
+LEVELS = 4
+"""Of a folder that are looked into."""
+IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+"""Those that torchvision's ImageFolder reads."""
+
+DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError)
+"""Raised when a compressed file or an archive is missing, damaged or not one."""
+
+Name = PurePosixPath
+"""Of a file, relative to its folder or archive."""
+
+
+class Refused(Exception):
+    """Why a source failed."""
+
+
+def files_in(place: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
+    """Each wanted file of a folder or a tar archive (packed or not), with its bytes; links in archives are left out.
+
+    Raises:
+        Refused: one cannot be read, or has more than :data:`LARGEST_MEMBER` bytes.
+    """
+    try:
+        yield from _in_folder(place, wanted) if place.is_dir() else _in_archive(place, wanted)
+    except DAMAGED as error:
+        raise Refused(f"{place} cannot be read ({first_line(error)})") from error
+
+
+def names_in(place: Path) -> Iterator[Name]:
+    """The name of each file, from an archive as far as it can be read."""
+    with suppress(*DAMAGED):
+        if place.is_dir():
+            yield from (name for name, path in _paths(place))
+        else:
+            with tarfile.open(place) as opened:
+                yield from (Name(member.name) for member in opened if member.isreg())
+
+
+def archives_in(folder: Path) -> list[Path]:
+    """The tar archives of a folder, sorted by name."""
+    try:
+        found = [path for path in sorted(folder.iterdir()) if re.search(r"\.(tar(\.\w+)?|tgz)$", path.name)]
+    except OSError as error:
+        raise Refused(f"{folder} cannot be read ({error.strerror})") from error
+    return [path for path in found if path.is_file() and path.stat().st_size <= LARGEST_ARCHIVE]
+
+
+def is_image(name: Name) -> bool:
+    """By its suffix.
+
+    >>> is_image(Name("train/cat/1.JPG")), is_image(Name("train/README.md"))
+    (True, False)
+    """
+    return name.suffix.lower() in IMAGE_SUFFIXES and not name.name.startswith(".")
+
+
+def first_line(error: BaseException) -> str:
+    """Of an error's message."""
+    return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+
+
+def _paths(folder: Path) -> Iterator[tuple[Name, Path]]:
+    for level in range(1, LEVELS + 1):
+        for path in sorted(folder.glob("/".join("*" * level))):
+            if path.is_file():
+                yield Name(path.relative_to(folder).as_posix()), path
+
+
+def _in_folder(folder: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
+    for name, path in _paths(folder):
+        if wanted(name):
+            _check_size(folder, name, path.stat().st_size)
+            yield name, path.read_bytes()
+
+
+def _in_archive(archive: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
+    with tarfile.open(archive) as opened:
+        for member in opened:
+            name = Name(member.name)
+            if member.isreg() and wanted(name):
+                _check_size(archive, name, member.size)
+                file = opened.extractfile(member)
+                assert file is not None  # it is a regular file
+                yield name, file.read()
+
+
+def _check_size(place: Path, name: Name, size: int) -> None:
+    if size > LARGEST_MEMBER:
+        raise Refused(f"{name} of {place} has {size} bytes; allowed: at most {LARGEST_MEMBER}")

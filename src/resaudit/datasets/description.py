@@ -1,0 +1,63 @@
+"""What the YAML of a new data set needs: names, sizes and digests of its files."""
+
+import gzip
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+from resaudit.datasets.containers import Refused
+from resaudit.datasets.dataset import FILES, DataFile
+from resaudit.datasets.idx import parse_idx
+from resaudit.datasets.image_folder import decoded
+from resaudit.errors import ResauditError
+
+_NAMED = "train-images…, train-labels…, t10k-images… and t10k-labels…, each raw or .gz"
+_IDX = re.compile(r"(train|test|t10k).*(images|labels)")
+
+
+def description_of(place: Path) -> dict[str, Any]:
+    """The keys of a data set's YAML that depend on its bytes.
+
+    Args:
+        place: a folder of four IDX files, raw or packed; or images of classes, in a folder or an archive.
+
+    Raises:
+        ResauditError: it is neither.
+    """
+    if place.is_dir() and any(_IDX.search(path.name) and path.is_file() for path in place.iterdir()):
+        return _printed(described(place))
+    try:
+        classes, contents = decoded(place)
+    except Refused as refusal:
+        raise ResauditError(f"{refusal}; or IDX files: {_NAMED}") from refusal
+    stored = {key: _file_of(f"{key.replace('_', '-')}.idx", content) for key, content in contents.items()}
+    return {"format": "image_folder", "classes": len(classes), **_printed({key: stored[key] for key in FILES})}
+
+
+def described(folder: Path) -> dict[str, DataFile]:
+    """The four IDX files of a folder, raw or packed, with sizes and SHA-256: the ``files`` of a data set's YAML.
+
+    Raises:
+        ResauditError: one is missing or no IDX file.
+    """
+    found: dict[str, DataFile] = {}
+    for path in sorted(folder.iterdir()):
+        part = _IDX.search(path.name)
+        if part:
+            name = path.name.removesuffix(".gz")
+            content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
+            parse_idx(content, str(path))
+            found[f"{part[1].replace('t10k', 'test')}_{part[2]}"] = _file_of(name, content)
+    missing = [key for key in FILES if key not in found]
+    if missing:
+        raise ResauditError(f"{folder} has no {', '.join(missing)}; needed: files named {_NAMED}")
+    return {key: found[key] for key in FILES}
+
+
+def _file_of(name: str, content: bytes) -> DataFile:
+    return DataFile(name=name, size=len(content), sha256=hashlib.sha256(content).hexdigest())
+
+
+def _printed(files: dict[str, DataFile]) -> dict[str, Any]:
+    return {"files": {key: file.model_dump() for key, file in files.items()}}

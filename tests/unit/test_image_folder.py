@@ -1,0 +1,214 @@
+"""Oracle: torchvision's ImageFolder and images made here. Sees another order, another decoder's mode, mixed sizes."""
+
+import io
+import os
+import re
+import shutil
+import tarfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from click.testing import CliRunner
+from PIL import Image
+from torchvision.datasets import ImageFolder
+
+from resaudit.cli import cli
+from resaudit.config.composition import config_folder, datasets
+from resaudit.config.models import Config
+from resaudit.datasets.dataset import Dataset, ImageFolderDataset
+from resaudit.datasets.description import description_of
+from resaudit.datasets.sources import fetch
+from resaudit.errors import ResauditError
+from resaudit.jobs.fetch import Fetch
+from resaudit.plan.plan import fetch_of
+from tests.conftest import data_of
+
+CLASSES = ("ant", "Bee", "cat")
+
+
+def draw(path: Path, seed: int, size: tuple[int, int] = (5, 4), mode: str = "RGB") -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pixels = np.random.default_rng(seed).integers(0, 256, (size[1], size[0], 3), np.uint8)
+    Image.fromarray(pixels).convert(mode).save(path)
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """Two or three images of each class, of several formats and modes, 5 pixels wide and 4 high."""
+    for split, seed in (("train", 0), ("test", 100)):
+        for number, label in enumerate(CLASSES):
+            for image in range(3 - number % 2):
+                name = f"{10 - image}.{('png', 'jpg', 'bmp')[image]}"
+                mode = "L" if image == 2 else "RGB"
+                draw(tmp_path / "mine" / split / label / name, seed + 10 * number + image, mode=mode)
+    (tmp_path / "mine" / "README.md").write_text("nothing", encoding="utf-8")
+    (tmp_path / "mine" / "train" / "ant" / ".hidden.png").write_bytes(b"")
+    return tmp_path / "mine"
+
+
+def dataset_of(place: Path, **changed: Any) -> ImageFolderDataset:
+    """As a user would write it: what ``resaudit hash`` prints, and a name."""
+    given = {"name": "own", "title": "Own", "citation": "", "licence": "", "sources": ["folder"]}
+    made = Dataset.model_validate(given | description_of(place) | {"folder": str(place)} | changed)
+    assert isinstance(made, ImageFolderDataset)
+    return made
+
+
+def fetched(dataset: Dataset, root: Path) -> Fetch:
+    job = fetch_of(dataset, str(root))
+    fetch(dataset, Path(job.raw))
+    return job
+
+
+def packed(folder: Path, archive: Path, top: str = ".") -> Path:
+    archive.parent.mkdir(exist_ok=True)
+    with tarfile.open(archive, f"w:{archive.suffix[1:]}") as opened:
+        opened.add(folder, top)
+    return archive
+
+
+def test_a_folder_is_read_as_torchvision_reads_it(mine: Path, tmp_path: Path) -> None:
+    found = fetched(dataset_of(mine), tmp_path / "data").image_set()
+    (mine / "train" / "ant" / ".hidden.png").unlink()
+    for split, images, labels in (
+        ("train", found.train_images, found.train_labels), ("test", found.test_images, found.test_labels),
+    ):  # fmt: skip
+        theirs = ImageFolder(str(mine / split))
+        assert theirs.classes == sorted(CLASSES)
+        expected = [np.asarray(image).transpose(2, 0, 1) for image, _ in theirs]
+        # Theirs are by class, two of Bee, three of ant, three of cat; ours take one of each class in turn.
+        order = [0, 2, 5, 1, 3, 6, 4, 7]
+        np.testing.assert_array_equal(images, np.stack(expected)[order])
+        np.testing.assert_array_equal(labels, [theirs[place][1] for place in order])
+    assert (found.classes, found.train_images.shape, found.train_images.dtype) == (3, (8, 3, 4, 5), np.uint8)
+
+
+@pytest.mark.parametrize(("top", "inside"), [(".", False), ("own-main", False), (".", True)])
+def test_an_archive_is_the_same_data_set(top: str, inside: bool, mine: Path, tmp_path: Path) -> None:
+    dataset = dataset_of(mine)
+    archive = packed(mine, tmp_path / "there" / "own.tar.xz", top)
+    place = archive.parent if inside else archive
+    again = dataset_of(place)
+    assert again.files == dataset.files
+    job = fetched(again, tmp_path / "data")
+    assert job.id == fetch_of(dataset, "elsewhere").id
+    np.testing.assert_array_equal(job.training_set()[0], fetched(dataset, tmp_path / "other").image_set().train_images)
+
+
+def spoil_size(folder: Path) -> None:
+    draw(folder / "test" / "Bee" / "odd.png", 1, (6, 4))
+
+
+def spoil_empty_class(folder: Path) -> None:
+    for file in (folder / "train" / "cat").iterdir():
+        file.unlink()
+
+
+def spoil_no_test(folder: Path) -> None:
+    shutil.rmtree(folder / "test")
+
+
+def spoil_cut(folder: Path) -> None:
+    os.truncate(folder / "train" / "Bee" / "9.jpg", 300)
+
+
+def spoil_no_image(folder: Path) -> None:
+    (folder / "train" / "Bee" / "9.jpg").write_bytes(b"<html>not found</html>")
+
+
+def spoil_class(folder: Path) -> None:
+    for split in ("train", "test"):
+        shutil.copytree(folder / split / "cat", folder / split / "dog")
+
+
+def spoil_pixel(folder: Path) -> None:
+    draw(folder / "train" / "ant" / "10.png", 77)
+
+
+def spoil_order(folder: Path) -> None:
+    (folder / "train" / "ant" / "10.png").rename(folder / "train" / "ant" / "95.png")
+
+
+def spoil_all(folder: Path) -> None:
+    shutil.rmtree(folder / "train")
+    shutil.rmtree(folder / "test")
+
+
+SPOILT = [
+    (spoil_size, "test/Bee/odd.png has 6 x 4 pixels, those before 5 x 4; allowed: one size", True),
+    (spoil_empty_class, "mine has no images in train/cat; each class needs some in train and in test", True),
+    (spoil_no_test, "mine has no images in test/Bee, test/ant, test/cat; each class needs", True),
+    (spoil_cut, r"train/Bee/9.jpg cannot be decoded \(", True),
+    (spoil_no_image, "train/Bee/9.jpg is no image of a known format", True),
+    (spoil_all, r"mine holds no images train/CLASS/NAME and test/CLASS/NAME \(.bmp, ", True),
+    (spoil_class, r"mine has 4 classes \(Bee, ant, cat, …\); own has 3", False),
+    (spoil_pixel, "train-images.idx is not the right file: SHA-256 expected", False),
+    (spoil_order, "train-images.idx is not the right file: SHA-256 expected", False),
+]
+
+
+@pytest.mark.parametrize(("spoil", "said", "hashed"), SPOILT)
+def test_wrong_folders_are_refused_and_nothing_is_left(
+    spoil: Callable[[Path], None], said: str, hashed: bool, mine: Path, tmp_path: Path
+) -> None:
+    dataset = dataset_of(mine)
+    spoil(mine)
+    with pytest.raises(ResauditError) as refusal:
+        fetch(dataset, tmp_path / "data")
+    assert re.search(said, str(refusal.value)), refusal.value
+    assert "By hand: get a folder or tar of train/CLASS/… and test/CLASS/…, put it into" in str(refusal.value)
+    assert "\n" not in str(refusal.value)
+    assert not (tmp_path / "data").exists()
+    if hashed:
+        with pytest.raises(ResauditError, match=said):
+            description_of(mine)
+
+
+def test_a_truncated_archive_is_refused(mine: Path, tmp_path: Path) -> None:
+    dataset = dataset_of(mine)
+    archive = packed(mine, tmp_path / "own.tar.gz")
+    os.truncate(archive, archive.stat().st_size // 2)
+    with pytest.raises(ResauditError, match=r"own.tar.gz cannot be read") as refusal:
+        fetch(dataset.model_copy(update={"folder": str(archive)}), tmp_path / "data")
+    assert "\n" not in str(refusal.value)
+    assert not (tmp_path / "data").exists()
+
+
+def test_more_classes_than_labels_are_refused(tmp_path: Path) -> None:
+    one = io.BytesIO()
+    Image.new("RGB", (1, 1)).save(one, "png")
+    for number in range(257):
+        for split in ("train", "test"):
+            folder = tmp_path / "many" / split / f"{number:03}"
+            folder.mkdir(parents=True)
+            (folder / "0.png").write_bytes(one.getvalue())
+    with pytest.raises(ResauditError, match="has 257 classes; allowed: at most 256, since labels are bytes"):
+        description_of(tmp_path / "many")
+
+
+def test_resaudit_hash_prints_what_the_ledger_needs(mine: Path, tmp_path: Path) -> None:
+    run = CliRunner().invoke(cli, ["hash", str(packed(mine, tmp_path / "own.tar.gz"))], catch_exceptions=False)
+    found = yaml.safe_load(run.output)
+    assert (found["format"], found["classes"]) == ("image_folder", 3)
+    assert found["files"] == {key: file.model_dump() for key, file in dataset_of(mine).files.items()}
+
+
+def test_the_images_as_jpeg_are_a_data_set_of_their_own() -> None:
+    dataset = datasets(config_folder())["cifar10_jpeg"]
+    assert isinstance(dataset, ImageFolderDataset)
+    assert dataset.title == "CIFAR-10 as JPEG"
+    header = 20
+    assert dataset.files["train_images"].size == header + 50_000 * 3072
+    assert dataset.files["test_images"].size == header + 10_000 * 3072
+
+
+def test_images_of_idx_files_have_one_channel(mnist_config: Config, mnist: tuple[np.ndarray, np.ndarray]) -> None:
+    found = fetch_of(data_of(mnist_config), mnist_config.paths.data).image_set()
+    assert found.train_images.shape == (60_000, 1, 28, 28)
+    assert found.test_images.shape == (10_000, 1, 28, 28)
+    np.testing.assert_array_equal(found.train_images[:, 0], mnist[0])
+    np.testing.assert_array_equal(found.train_labels, mnist[1])
