@@ -142,7 +142,7 @@ def steps(trial: Trial, _until: float) -> Iterator[str]:
     """Time and memory of a step, by depth and pack."""
     bandwidth = copied_a_second(trial.device)
     yield f"A copy in the device's memory: {bandwidth / 1e9:.0f} GB/s.\n"
-    yield "| depth | runs at once | us a layer and step of one run | images/s, all runs | share of the bandwidth floor |"
+    yield "| depth | runs at once | us a layer and step of one run | images/s, all runs | bandwidth floor, share |"
     yield "|---|---|---|---|---|"
     peaks = []
     for depth in trial.depths:
