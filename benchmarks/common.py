@@ -8,7 +8,6 @@ from pathlib import Path
 
 import torch
 
-from resaudit.config.composition import load
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.sources import fetch
 from resaudit.datasets.whitening import Whitened, whiten
@@ -17,6 +16,9 @@ from resaudit.plan.plan import fetch_of
 
 def whitened_mnist() -> tuple[Whitened, Moments]:
     """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
+    # Needs Hydra, which machines with a GPU may lack.
+    from resaudit.config.composition import load
+
     config = load()
     raw = fetch_of(config.datasets()[0], config.paths.data)
     fetch(raw.dataset, Path(raw.raw))

@@ -86,14 +86,14 @@ class Pictures(Dataset[tuple[Tensor, int]]):
         return self._transform(Image.fromarray(self._pixels[place])), int(self._labels[place])
 
 
-def usual(images: ImageSet) -> Iterator[None]:
-    """The usual loop; each item is a step."""
-    network = resnet20()
+def usual(images: ImageSet, device: torch.device | None = None) -> Iterator[None]:
+    """The usual loop, by default on the CPU; each item is a step."""
+    network = resnet20().to(device)
     optimiser = torch.optim.SGD(network.parameters(), 0.1, 0.9, weight_decay=1e-4)
     loader = DataLoader(Pictures(images), BATCH, shuffle=True, num_workers=WORKERS)
     while True:
         for batch, labels in loader:
-            loss = cross_entropy(network(batch), labels)
+            loss = cross_entropy(network(batch.to(device)), labels.to(device))
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
