@@ -35,7 +35,7 @@ from resaudit.images.networks.build import build
 from resaudit.images.precision import computing
 from resaudit.images.schedule import Schedule
 from resaudit.images.setting import PostActivation, Recipe
-from resaudit.images.trainee import Trainee, deterministic
+from resaudit.images.trainee import Trainee
 
 BATCH, WORKERS, SIDE = 128, 2, 2048
 RECIPE = Recipe(200, "epochs", 0.1, (100, 150), BATCH, "pad_first")
@@ -108,7 +108,7 @@ def ours(images: ImageSet) -> Iterator[None]:
     schedule = Schedule(RECIPE, len(images.train_images))
     trainee = Trainee(build(NETWORK, 3, 10, 1), data, schedule, 1, 0, captured=False)
     while True:
-        with deterministic(), computing("fp32"):
+        with computing("fp32"):
             trainee.advance()
         yield
 

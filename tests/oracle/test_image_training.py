@@ -38,6 +38,7 @@ from resaudit.store.arrays import save_arrays
 from tests.oracle.test_image_samples import one_by_one
 
 CPU = torch.device("cpu")
+DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 needs_card = pytest.mark.skipif(not torch.cuda.is_available(), reason="there is no CUDA device here")
 RNG = np.random.default_rng(4)
 CLASSES = 4
@@ -76,7 +77,7 @@ def trainee(
 
 def trained(group: Sequence[Trainee], precision: str = "fp32") -> list[tuple[bytes, ...]]:
     """The bytes of the state of each at the end."""
-    with deterministic(), computing(precision):
+    with deterministic(DEVICE), computing(precision):
         train(group, lambda _: None)
         return [tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state())) for one in group]
 
@@ -119,7 +120,7 @@ class Plain:
 def test_twenty_steps_are_those_of_the_textbooks_loop(network: Network, recipe: Recipe) -> None:
     plain, ours = Plain(network, recipe), trainee(0, network, recipe)
     plain.steps(20)
-    with deterministic():
+    with deterministic(DEVICE):
         for _ in range(20):
             ours.advance()
     found = ours._parameters.tensors
@@ -181,7 +182,7 @@ def test_a_run_on_a_gpu_starts_as_on_the_cpu() -> None:
     cuda = torch.device("cuda")
     for recipe in (RECIPE, STEPS):
         one, other = trainee(0, NETWORK, recipe), trainee(0, NETWORK, recipe, cuda)
-        with deterministic(), computing("fp32"):
+        with deterministic(DEVICE), computing("fp32"):
             for each in (one, other):
                 each.advance()
         np.testing.assert_allclose(other.state().weights, one.state().weights, rtol=1e-3, atol=1e-5)

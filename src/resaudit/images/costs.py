@@ -13,6 +13,8 @@ GPU_SECONDS_A_LAYER_STEP = 30e-6
 PRODUCTS = 3
 # Tensors of the largest layer's size, beside saved ones: gradients on their way, and an algorithm's workspace.
 PASSING = 4
+# Images of one batch of the test, and hidden layers of theirs that exist at once.
+TEST_BATCH, TESTING = 250, 4
 # Copies of the weights: themselves, momentum, gradients one by one and joined, and those kept during a capture.
 COPIES = 6
 FLOAT = 4
@@ -76,9 +78,14 @@ def counts(network: Network, channels: int = 3, side: int = 32) -> Counts:
 
 
 def run_megabytes(network: Network, recipe: Recipe) -> float:
-    """Memory of one run on images of 32 x 32 with three channels, without the data set."""
+    """Memory of one run on images of 32 x 32 with three channels, without the data set and the test."""
     of = counts(network)
     return FLOAT * (recipe.batch * (of.saved + PASSING * of.largest) + COPIES * of.weights) / 1e6
+
+
+def test_megabytes(network: Network) -> float:
+    """Memory of a batch of test images; a CPU takes it from that of the run, a GPU's graphs keep theirs."""
+    return FLOAT * TEST_BATCH * TESTING * counts(network).largest / 1e6
 
 
 def cpu_seconds(network: Network, images: int, tests: int) -> float:

@@ -12,13 +12,12 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from resaudit.images.augmentation import Images
+from resaudit.images.costs import TEST_BATCH
 from resaudit.images.graphs import Graphs
 from resaudit.images.optimiser import FlatParameters, MomentumSgd
 from resaudit.images.samples import Samples
 from resaudit.images.schedule import Schedule
 
-# Images of one batch of the test; results do not depend on it, but for rounding.
-TEST_BATCH = 1000
 # Steps that may wait in a GPU's queue: a signal or an evaluation waits for them.
 STEPS_AHEAD = 8
 
@@ -239,8 +238,14 @@ class Trainee:
 
 
 @contextmanager
-def deterministic() -> Iterator[None]:
-    """Only kernels that give the same bits every time; new memory is not filled, which would change none."""
+def deterministic(device: str) -> Iterator[None]:
+    """Only kernels that give the same bits every time; new memory is not filled, which would change none.
+
+    On ``cpu`` those of a training always do, and the setting would load torch's compiler: 150 MB.
+    """
+    if device == "cpu":
+        yield
+        return
     # cuBLAS reads it when a process first uses it, and torch refuses products without it.
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     memory: Any = torch.utils.deterministic
