@@ -17,6 +17,7 @@ from resaudit.errors import ResauditError
 from resaudit.papers import comparison
 from resaudit.papers.comparison import (
     _compared,
+    _names_of_references,
     compare_with_references,
     disagreements,
     other_choices,
@@ -215,6 +216,15 @@ def test_a_reference_of_another_scale_is_replaced_only_on_request(
     write_references(plan, print, force=True)
     assert read_about(kept)["scale"] == "laptop"
     write_references(plan, print)
+
+
+def test_a_figure_of_other_data_has_a_reference_of_its_own() -> None:
+    said: list[str] = []
+    plan = make_plan(load(["dataset=fashion_mnist"], only=[FIG04]))
+    assert _names_of_references(plan) == {FIG04: f"{FIG04}-fashion_mnist"}
+    assert _names_of_references(make_plan(load(only=[FIG04]))) == {FIG04: FIG04}
+    assert compare_with_references(plan, said.append) == []
+    assert said == [f"{FIG04}: no reference to compare with yet; resaudit reference makes one"]
 
 
 def test_an_interruption_is_130(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from resaudit.config.composition import config_folder
+from resaudit.config.composition import config_folder, load
 from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
 from resaudit.papers.drawing import read_about, read_csv, write_csv
@@ -27,9 +27,9 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]
     Returns:
         The figures that have a reference and could not be shown to agree with it.
     """
-    failed = []
+    failed, names = [], _names_of_references(plan)
     for name, part in plan.figures.items():
-        reference, failures, notes = reference_file(name), list[str](), list[str]()
+        reference, failures, notes = reference_file(names[name]), list[str](), list[str]()
         try:
             if reference.is_file():
                 failures, notes = _compared(_drawn(plan, name), reference, part.figure)
@@ -99,26 +99,36 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
 
 
 def write_references(plan: Plan, say: Callable[[str], None], force: bool = False) -> None:
-    """Copy the drawn tables, with their ``.json``, to the references.
+    """Copy the drawn tables, with their ``.json``, to the references; of other data, under that data set's name.
 
     Of a large table with epochs, 60 epochs are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
 
     Raises:
         ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
     """
-    figures = [_drawn(plan, name) for name in plan.figures]
+    figures, names = [_drawn(plan, name) for name in plan.figures], _names_of_references(plan)
     for figure in figures if not force else ():
-        kept, scale = reference_file(figure.name), figure.about["scale"]
+        kept, scale = reference_file(names[figure.name]), figure.about["scale"]
         if kept.is_file() and (known := read_about(kept).get("scale")) != scale:
             raise ResauditError(f"{kept} is of scale {known}, the drawn table of scale {scale}; --force replaces it")
     for figure in figures:
-        kept, table = reference_file(figure.name), figure.table
+        kept, table = reference_file(names[figure.name]), figure.table
         if len(table.to_csv(index=False)) > LARGE_REFERENCE_BYTES and "epoch" in table:
             epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
             table = table[table["epoch"].isin([NO_EPOCH, *epochs])]
         write_csv(kept, table)
         write_json(kept.with_suffix(".json"), figure.about | {"sha256": sha256_of(kept)})
         say(f"{figure.name}: {len(table)} rows in {kept}")
+
+
+def _names_of_references(plan: Plan) -> dict[str, str]:
+    """By figure: ``paper/figure``, or ``paper/figure-dataset`` if it is drawn from other data than its own."""
+    own = load(only=list(plan.figures)).figure
+    names = {}
+    for name, part in plan.figures.items():
+        given, usual = part.figure.dataset, own[name].dataset
+        names[name] = name if given is None or usual is None or given.name == usual.name else f"{name}-{given.name}"
+    return names
 
 
 def reference_file(name: str) -> Path:
