@@ -42,7 +42,7 @@ def whiten(plan: Plan) -> Whiten:
 
 
 def test_every_job_is_read_back_as_it_was_written(tmp_path: Path) -> None:
-    jobs = make_plan(load(["scale=paper"])).jobs
+    jobs = make_plan(load(["scale=paper"]).with_every_figure()).jobs
     for job in jobs.values():
         write_job(job, EXECUTION, tmp_path)
     for key, job in jobs.items():
