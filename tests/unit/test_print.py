@@ -36,7 +36,8 @@ def drawn(request: pytest.FixtureRequest) -> Figure:
     apply_style()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that the typeface lacks, or a layout that does not fit
-        figure: Figure = figure_module(f"{table.parent.name}/{table.stem}").plot(read_csv(table))
+        name = table.stem.split("-")[0]  # what follows is the data set
+        figure: Figure = figure_module(f"{table.parent.name}/{name}").plot(read_csv(table))
         figure.draw_without_rendering()
     return figure
 
