@@ -1,17 +1,18 @@
 """All that only a GPU can show, in one command of at most 25 minutes.
 
-python -m benchmarks.on_gpu prepare ARCHIVE                       where Hydra is: writes the plan of Figure 2
+python -m benchmarks.on_gpu prepare ARCHIVE [--scale SCALE]       where Hydra is: writes the plan of Figure 2
 python -m benchmarks.on_gpu run [--part PART ...] [--minutes N]   on the machine with the GPU, without a network
-python -m benchmarks.on_gpu run --rehearse                        the same on a CPU, in a minute, in small
+python -m benchmarks.on_gpu run --rehearse                        the same on a CPU in small (after --scale smoke)
 
 Parts, in this order: ``tests`` (bytes of graphs and eager steps, alone and in packs, after a resume; kernels against
 their twins), ``steps`` (microseconds a layer and step, memory against the plan), ``peer`` (the usual loop),
 ``arithmetic`` (the all-convolutional network in TFLOP/s), ``kernels`` (Figure 8's, torch and Triton), ``figure``
 (Figure 2 of Demystifying ResNet at scale gpu_hour; what is not done when the time is over stays as checkpoints).
 
-To take along: the checkout, ``results/plan`` and ARCHIVE, which has to lie inside the checkout: class folders of images
-as of the data set cifar10_jpeg. Needed there: torch, triton, torchvision, NumPy, SciPy, pandas, seaborn, pydantic,
-filelock and pytest. The report is printed and written to results/on_gpu/report.md after each part.
+Where the package is not installed, PYTHONPATH=src. To take along: the checkout, ``results/plan``,
+``results/on_gpu/jobs.txt`` and ARCHIVE, which has to lie inside the checkout: class folders of images as of the data
+set cifar10_jpeg. Needed there: torch, triton, torchvision, NumPy, SciPy, pandas, seaborn, pydantic, filelock and
+pytest. The report is printed and written to results/on_gpu/report.md after each part.
 """
 
 import argparse
@@ -198,15 +199,17 @@ def kernels(trial: Trial, _until: float) -> Iterator[str]:
 
 def figure(_trial: Trial, until: float) -> Iterator[str]:
     """Figure 2 from the plan that ``prepare`` wrote; a run that is not done in time keeps its checkpoint."""
-    keys = (RESULTS / "on_gpu" / "jobs.txt").read_text(encoding="utf-8").split()
-    for key in keys:
+    listed = RESULTS / "on_gpu" / "jobs.txt"
+    if not listed.is_file():
+        raise ResauditError("nothing is planned; first, where Hydra is: python -m benchmarks.on_gpu prepare ARCHIVE")
+    for key in listed.read_text(encoding="utf-8").split():
         left = until - time.monotonic()
         if left < 30:
             yield f"- {key}: no time left"
             continue
         command = [sys.executable, "-m", "resaudit", "run", key, "--results", str(RESULTS)]
         start = time.monotonic()
-        with subprocess.Popen(command, env=os.environ | {"PYTHONPATH": "src"}) as job:
+        with subprocess.Popen(command) as job:
             try:
                 status = job.wait(left)
             except subprocess.TimeoutExpired:
@@ -228,24 +231,25 @@ PARTS: dict[str, Callable[[Trial, float], Iterator[str]]] = {
 def prepare(archive: Path, scale: str) -> None:
     """Write the jobs of Figure 2 on the images of an archive into the plan, and their keys beside the report."""
     from resaudit.config.composition import load as compose
+    from resaudit.jobs.draw import draw_job
     from resaudit.plan.files import write_job
     from resaudit.plan.job import Execution
     from resaudit.plan.plan import make_plan
 
-    short = FIGURE.split("/")[1]
     device = "cuda" if scale == "gpu_hour" else "cpu"
     asked = [f"scale={scale}", f"figures=[{FIGURE}]", f"device={device}"]
     chosen = [
         f"figure.{FIGURE.replace('/', '.')}.{part}" for part in (f"dataset={DATASET}", f"dataset.folder={archive}")
     ]
-    plan = make_plan(compose([*asked, *chosen]))
-    keys = list(plan.jobs)
-    for job in plan.jobs.values():
+    config, of_paper = compose([*asked, *chosen]), compose(["scale=paper"], only=[FIGURE])
+    drawing = draw_job(config.figure[FIGURE], of_paper.figure[FIGURE], config)
+    jobs = [*make_plan(config).jobs.values(), drawing]
+    for job in jobs:
         write_job(job, Execution(device=device), RESULTS)
     listed = RESULTS / "on_gpu" / "jobs.txt"
     listed.parent.mkdir(parents=True, exist_ok=True)
-    listed.write_text("".join(f"{key}\n" for key in keys), encoding="utf-8")
-    print(f"planned {len(keys)} jobs of {short} at scale {scale}; take results/plan, {listed} and {archive} along")
+    listed.write_text("".join(f"{job.key}\n" for job in jobs), encoding="utf-8")
+    print(f"planned {len(jobs)} jobs of {FIGURE} at scale {scale}; take results/plan, {listed} and {archive} along")
 
 
 @dataclass(frozen=True)
