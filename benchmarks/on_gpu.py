@@ -278,7 +278,7 @@ def timed(trial: Trial, network: Network, of: Recipe, pack: int) -> Measured:
         check_memory(0.0, costs.run_megabytes(network, of), torch.cuda.mem_get_info()[0] / 1e6, pack)
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_allocated()
-    with deterministic(), computing(of.precision):
+    with deterministic(trial.device), computing(of.precision):
         runs = [Trainee(build(network, 3, 10, run), data, schedule, 1, run, captured=True) for run in range(pack)]
         seconds = paced(trial, lambda: [one.advance() for one in runs])
     return Measured(seconds, (torch.cuda.max_memory_allocated() - before) / 1e6 if cuda else np.nan)
