@@ -65,7 +65,9 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     if only is None or run.variant is None:
         _check_protocol_keys(given, figures, run)
     claims = {} if only is not None else _claims(folder, given, known)
-    config = Config(**dict(run), figure=figures, claims=claims, left_out=_left_out(figures, run))
+    # Figures that are named are not left out, and asking torch for a GPU takes seconds.
+    left_out = {} if only is not None else _left_out(figures, run)
+    config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
     _check_variants(config, whole=only is None)
     for wanted in config.figures if only is None else ():
         config.named(wanted)

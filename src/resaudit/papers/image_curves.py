@@ -1,4 +1,4 @@
-"""Shared by figures of trainings on images: rows at the end, curves with bands, error axes, numbers in print."""
+"""Shared by figures of trainings on images: curves with bands, error axes, numbers in print."""
 
 from typing import Any
 
@@ -11,12 +11,6 @@ ERROR_TICKS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100)
 LEAST_SPAN = 1.6
 """Of values on a logarithmic axis, the largest over the least."""
 LOSS_TICKS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
-
-
-def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the last step of each run."""
-    last: pd.DataFrame = table[table["step"] == table["step"].max()]
-    return last.reset_index(drop=True)
 
 
 def plot_mean(axes: Axes, rows: pd.DataFrame, x: str, column: str, **look: Any) -> float:
@@ -44,7 +38,7 @@ def plot_mean(axes: Axes, rows: pd.DataFrame, x: str, column: str, **look: Any) 
 def error_axis(axes: Axes, label: str = "test error, %") -> None:
     """Errors in % on a y axis with plain ticks, logarithmic if they span a range; after everything is drawn."""
     axes.set_ylabel(label)
-    if not _is_logarithmic(axes):
+    if not _made_logarithmic(axes):
         return
     low, high = axes.get_ylim()
     apart = max(1.12, (high / low) ** (1 / 12))
@@ -58,12 +52,12 @@ def error_axis(axes: Axes, label: str = "test error, %") -> None:
 def loss_axis(axes: Axes, label: str) -> None:
     """Losses on a y axis with plain ticks, logarithmic if they span a range; after everything is drawn."""
     axes.set_ylabel(label)
-    if _is_logarithmic(axes):
+    if _made_logarithmic(axes):
         plain_ticks(axes, LOSS_TICKS)
 
 
-def _is_logarithmic(axes: Axes) -> bool:
-    """Make the y axis logarithmic, unless what is drawn spans so little that it would have no ticks."""
+def _made_logarithmic(axes: Axes) -> bool:
+    """Make the y axis logarithmic, and say so, unless what is drawn spans so little that it would have no ticks."""
     low, high = axes.dataLim.intervaly
     spans = high > LEAST_SPAN * low > 0
     axes.set_yscale("log" if spans else "linear")

@@ -1,4 +1,4 @@
-"""Sweeps of learning rates as tables: the best rate, the tied ones, and the runs at the rate shown."""
+"""Sweeps of learning rates as tables: the last step, the best rate, the tied ones, and the runs at the rate shown."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +10,12 @@ from resaudit.training.rates import BestRate, choose_rate
 
 Key = tuple[Any, ...]
 """Network name and depth."""
+
+
+def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of the last step, numbered from 0."""
+    last: pd.DataFrame = table[table["step"] == table["step"].max()]
+    return last.reset_index(drop=True)
 
 
 def sweep(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:

@@ -5,8 +5,9 @@ from collections.abc import Mapping
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.papers.image_curves import at_the_end, mean_and_deviation
+from resaudit.papers.image_curves import mean_and_deviation
 from resaudit.papers.style import panels, print_rows
+from resaudit.papers.sweeps import at_the_end
 
 OURS = "this network, paper"
 PUBLISHED: Mapping[str, Mapping[str, float]] = {

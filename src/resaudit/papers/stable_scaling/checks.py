@@ -11,8 +11,8 @@ from resaudit.claims.checks.measured import Effect, Measured
 from resaudit.claims.checks.rates import ANYTHING, Depths, Sweep
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.papers.stable_scaling.depths import at_the_end, common_rates, steps_to_target
-from resaudit.papers.sweeps import sweep
+from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
+from resaudit.papers.sweeps import at_the_end, sweep
 from resaudit.training.rates import choose_rate
 
 COLUMNS = ("network", "depth", "learning_rate", "run", "step", "loss")

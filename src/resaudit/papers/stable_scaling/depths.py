@@ -3,14 +3,8 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.papers.sweeps import sweep
+from resaudit.papers.sweeps import at_the_end, sweep
 from resaudit.training.rates import NEAR
-
-
-def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of the last step."""
-    last: pd.DataFrame = table[table["step"] == table["step"].max()]
-    return last
 
 
 def common_rates(rows: pd.DataFrame) -> tuple[float, ...]:

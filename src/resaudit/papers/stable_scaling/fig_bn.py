@@ -10,9 +10,9 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from resaudit.papers.image_curves import at_the_end
 from resaudit.papers.stable_scaling.looks import network_look
 from resaudit.papers.style import annotate, panels
+from resaudit.papers.sweeps import at_the_end
 
 PUBLISHED: Mapping[str, Mapping[int, float]] = {
     "batch-norm": {20: 8.08, 32: 7.39, 56: 6.73, 110: 6.61, 1202: 6.93},

@@ -5,10 +5,9 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from resaudit.papers.stable_scaling.depths import at_the_end
 from resaudit.papers.stable_scaling.experiments.training import power_of
 from resaudit.papers.style import panels
-from resaudit.papers.sweeps import best_rates, sweep
+from resaudit.papers.sweeps import at_the_end, best_rates, sweep
 
 SHARP = 0.5
 """The power of the sharp scaling factor."""
@@ -20,7 +19,7 @@ DARK = 1.0
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
     """Columns: network, power, depth, learning_rate, run, step, loss; at the last step."""
-    ends = at_the_end(losses).drop(columns="target_loss").reset_index(drop=True)
+    ends = at_the_end(losses).drop(columns="target_loss")
     ends.insert(1, "power", ends["network"].map(power_of).astype(float))
     return ends
 

@@ -4,9 +4,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.image_curves import at_the_end, error_axis, mean_and_deviation
+from resaudit.papers.image_curves import error_axis, mean_and_deviation
 from resaudit.papers.stable_scaling.looks import network_look
 from resaudit.papers.style import panels, print_rows
+from resaudit.papers.sweeps import at_the_end
 
 
 def table(evaluations: pd.DataFrame) -> pd.DataFrame:

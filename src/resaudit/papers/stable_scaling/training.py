@@ -8,11 +8,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.papers.stable_scaling.depths import at_the_end, common_rates, steps_to_target
+from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
 from resaudit.papers.stable_scaling.experiments.training import power_of
 from resaudit.papers.stable_scaling.looks import depths_axis, power_look
 from resaudit.papers.style import annotate, colours_of, panels, plain_ticks
-from resaudit.papers.sweeps import at_shown_rate, best_rates
+from resaudit.papers.sweeps import at_shown_rate, at_the_end, best_rates
 
 SHOWN = "resnet-0.5"
 """The network of the loss curves, with one rate for all depths."""
