@@ -1,0 +1,87 @@
+"""The records of imports: ``results/imports/<sha256>.json``, and ``imported.json`` beside each imported result."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from resaudit.errors import ResauditError
+from resaudit.schema import Closed, validated
+from resaudit.store.files import read_json
+
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+IMPORTED = "imported.json"
+
+
+class Origin(Closed):
+    """Where an imported result comes from: ``results/<kind>/<id>/imported.json``.
+
+    Attributes:
+        archive: SHA-256 of the archive that it was in.
+        by: who ran it, as the archive says; None if it does not say.
+        code: hash of the code that made it, as its provenance says (:func:`resaudit.plan.code.code_sha256`).
+        accepted_code: this checkout's hash of the same kind of job, for which the result was accepted.
+        machine_class: of the machine that made it, as its provenance says.
+        sha256: digests of its result files, by name, as found at the import.
+    """
+
+    archive: Sha256
+    by: str | None
+    code: Sha256
+    accepted_code: Sha256
+    machine_class: dict[str, Any]
+    sha256: dict[str, Sha256]
+
+
+class Import(Closed):
+    """A complete import, written last: ``results/imports/<sha256>.json``.
+
+    Attributes:
+        archive: SHA-256 of the archive.
+        name: its file name.
+        by: who ran it, as the archive says; None if it does not say.
+        imported: when, ISO 8601 with its zone.
+        jobs: keys (``kind/id``) of the results that were imported.
+        kept: keys of the results that were here already and were kept.
+        missing: keys of the planned jobs that the archive does not have.
+        differences: verdicts and tables of the archive that its results do not give here, a line each.
+    """
+
+    archive: Sha256
+    name: str
+    by: str | None
+    imported: str
+    jobs: list[str]
+    kept: list[str]
+    missing: list[str]
+    differences: list[str]
+
+
+def origin_of(results: Path, key: str) -> Origin | None:
+    """Where the result of the job ``kind/id`` comes from; None if it was computed here, or is not there.
+
+    Raises:
+        ResauditError: the record cannot be read.
+    """
+    path = results / key / IMPORTED
+    if not path.is_file():
+        return None
+    try:
+        return validated(Origin, read_json(path), str(path))
+    except (OSError, ValueError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
+
+
+def imports(results: Path) -> list[Import]:
+    """The complete imports of a results folder, in the order of their archives' digests.
+
+    Raises:
+        ResauditError: a record cannot be read.
+    """
+    found = []
+    for path in sorted((results / "imports").glob("*.json")):
+        try:
+            found.append(validated(Import, read_json(path), str(path)))
+        except (OSError, ValueError) as error:
+            raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
+    return found
