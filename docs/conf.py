@@ -15,7 +15,8 @@ extensions = ["myst_parser", "sphinx_click", "site_pages"]
 exclude_patterns = ["_ext"]
 myst_heading_anchors = 3
 # The build checks every link inside the site; `sphinx-build -b linkcheck docs OUT` those that need a network.
-suppress_warnings = ["toc.empty_glob"]
+
+smartquotes = False  # texts of claims and options stay as they are
 
 html_theme = "furo"
 html_title = "resaudit"

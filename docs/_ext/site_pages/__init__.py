@@ -1,7 +1,8 @@
 """Sphinx extension: pages of the site whose text is elsewhere, in the models, the ledgers or another file.
 
 ``<!-- made: NAME -->`` in a page becomes what ``MADE[NAME]`` writes. A page that consists of
-``<!-- text of: PATH -->`` shows that file of the checkout.
+``<!-- text of: PATH -->`` shows that file of the checkout. ``NAME?`` in a list of pages is left out where there is no
+such page.
 """
 
 import re
@@ -22,6 +23,7 @@ MADE: dict[str, Callable[[], Iterator[str]]] = {
     "figures": ledgers.figures,
 }
 _MADE = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
+_IF_THERE = re.compile(r"^(\w+)\?$", re.MULTILINE)
 _TEXT_OF = re.compile(r"^<!-- text of: (\S+) -->$", re.MULTILINE)
 
 
@@ -38,6 +40,7 @@ def _write(_app: Any, name: str, source: list[str]) -> None:
     if elsewhere := _TEXT_OF.search(text):
         file = CHECKOUT / elsewhere[1]
         text = file.read_text(encoding="utf-8")
+    text = _IF_THERE.sub(lambda mark: mark[1] if (DOCS / f"{mark[1]}.md").is_file() else "", text)
     text = for_the_site(text, file, page)
     source[0] = _MADE.sub(lambda mark: "\n".join(MADE[mark[1]]()), text)
 

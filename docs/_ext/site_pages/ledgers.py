@@ -37,7 +37,8 @@ def _claim(paper: str, key: str, claim: Claim) -> Iterator[str]:
     yield f"- **Reason:** {plain(claim.reason)}"
     needs = claim.needs
     depths = f", depths {', '.join(map(str, needs.depths))}" if needs.depths else ""
-    yield f"- **Minimum sample:** {needs.runs} run{'s' if needs.runs > 1 else ''}{depths}, scale {' or '.join(needs.scales)}"
+    scales = " or ".join(needs.scales)
+    yield f"- **Minimum sample:** {needs.runs} run{'s' if needs.runs > 1 else ''}{depths}, scale {scales}"
     yield f"- **Evidence:** {_evidence(paper, claim)}"
     if claim.finding:
         yield f"- **Finding:** {plain(claim.finding)} [More](../findings.md#{key})"
@@ -72,13 +73,15 @@ def figures() -> Iterator[str]:
 
 def _figure(name: str, figure: "Figure") -> Iterator[str]:
     paper, short = name.split("/")
-    yield from ("", f"(figure-{paper}-{short})=", f"### {short}", "", f"**{plain(figure.title)}.** {plain(figure.caption)}", "")
+    yield from ("", f"(figure-{paper}-{short})=", f"### {short}", "")
+    yield from (f"**{plain(figure.title)}.** {plain(figure.caption)}", "")
     data = f"data {figure.dataset.title}" if figure.dataset else "no data"
     kind = type(figure.protocol).__name__.lower()
-    yield f"Draw it: `snakemake --cores all --config \"figures=[{name}]\"`. Experiment [`{figure.experiment}`](#keys-{kind}), {data}."
+    yield f"- Draw it: `snakemake --cores all --config \"figures=[{name}]\"`"
+    yield f"- Experiment: [`{figure.experiment}`](#keys-{kind}), {data}"
     held = [key for key, claim in configuration().claims.get(paper, {}).items() if claim.evidence == short]
     links = ", ".join(f"[{key}](#claim-{paper}-{key})" for key in held)
-    yield from ("", f"Claims: {links}." if held else "No claim rests on it.", "")
+    yield from (f"- Claims: {links or 'none'}", "")
     if figure.assumptions:
         yield from ("| assumption | value | why | variants |", "|---|---|---|---|")
     for key, assumption in figure.assumptions.items():
