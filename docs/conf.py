@@ -8,7 +8,6 @@ sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
 project = "resaudit"
 author = "The resaudit founders"
-copyright = author
 release = version_of("resaudit")
 
 extensions = ["myst_parser", "sphinx_click", "site_pages"]
@@ -23,4 +22,5 @@ html_title = "resaudit"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_copy_source = False
+html_show_copyright = False
 html_show_sphinx = False

@@ -62,6 +62,13 @@ def test_every_key_of_the_configuration_is_there(site: Path, config: Config) -> 
         assert missing == [], kind
 
 
+@pytest.mark.parametrize("page", ["configuration", "checks"])
+def test_every_key_has_a_default_and_a_meaning(site: Path, page: str) -> None:
+    html = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*<td>\s*</td>.*?</tr>", html, flags=re.DOTALL)
+    assert [re.findall(r'class="pre">([^<]*)', row)[0] for row in rows] == []
+
+
 def test_every_parameter_of_a_check_is_there(site: Path, config: Config) -> None:
     known = parts(site, "reference/checks", "keys")
     assert config.claims, "composing them imports the checks"

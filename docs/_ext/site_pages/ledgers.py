@@ -4,12 +4,11 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from site_pages.links import plain
-
 from resaudit.claims.claim import Claim
 from resaudit.claims.words import threshold_in_words
 from resaudit.config.composition import load
 from resaudit.plan.words import value_of
+from site_pages.links import plain
 
 if TYPE_CHECKING:
     from resaudit.config.models import Config, Figure
@@ -77,7 +76,7 @@ def _figure(name: str, figure: "Figure") -> Iterator[str]:
     yield from (f"**{plain(figure.title)}.** {plain(figure.caption)}", "")
     data = f"data {figure.dataset.title}" if figure.dataset else "no data"
     kind = type(figure.protocol).__name__.lower()
-    yield f"- Draw it: `snakemake --cores all --config \"figures=[{name}]\"`"
+    yield f'- Draw it: `snakemake --cores all --config "figures=[{name}]"`'
     yield f"- Experiment: [`{figure.experiment}`](#keys-{kind}), {data}"
     held = [key for key, claim in configuration().claims.get(paper, {}).items() if claim.evidence == short]
     links = ", ".join(f"[{key}](#claim-{paper}-{key})" for key in held)

@@ -35,9 +35,9 @@ def for_the_site(text: str, file: Path, page: Path) -> str:
 
 
 def plain(text: str) -> str:
-    """Text without any markup, for Markdown.
+    r"""Text without any markup, for Markdown.
 
-    >>> plain("a_1 * b | c")
-    'a\\\\_1 \\\\* b \\\\| c'
+    >>> print(plain("a_1 * b | c"))
+    a\_1 \* b \| c
     """
     return re.sub(r"([\\`*_\[\]<>|{}#])", r"\\\1", text)

@@ -1,5 +1,7 @@
-"""The keys of the configuration, from the pydantic models: type, bounds and default by their JSON Schema, meaning by
-their docstrings."""
+"""The keys of the configuration, from the pydantic models.
+
+Types, bounds and defaults are those of their JSON Schema, meanings those of their docstrings.
+"""
 
 import inspect
 import re
@@ -9,15 +11,14 @@ from typing import Any, get_args
 
 import yaml
 from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
-from site_pages.ledgers import configuration
-from site_pages.links import CHECKOUT
 
 from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.claims.claim import Claim
 from resaudit.config.models import Figure, Paths, Run, Scale, Whitening
 from resaudit.datasets.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
 from resaudit.experiments.experiment import Experiment, experiments_of
+from site_pages.ledgers import configuration
+from site_pages.links import CHECKOUT
 
 Kind = type[BaseModel]
 Schema = Mapping[str, Any]
@@ -132,18 +133,18 @@ def _defaults() -> dict[Kind, dict[str, Any]]:
     """Defaults that config/config.yaml holds, not the models."""
     given = yaml.safe_load((CHECKOUT / "config" / "config.yaml").read_text(encoding="utf-8"))
     chosen = {key: value for part in given["defaults"] if isinstance(part, dict) for key, value in part.items()}
-    plain = {key: value for key, value in given.items() if not isinstance(value, dict)}
-    return {Run: plain | chosen, Figure: plain | chosen, Paths: given["paths"], Whitening: given["whitening"]}
+    return {Run: given | chosen, Figure: given | chosen, Paths: given["paths"], Whitening: given["whitening"]}
 
 
 def _in_words(schema: Schema) -> str:
     """A JSON Schema as a reader of YAML says it.
 
     >>> _in_words({"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}})
-    'list of whole number (≥ 1) (at least 1)'
+    'list of whole numbers (≥ 1), at least 1'
     """
     bounds = ", ".join(words.format(schema[key]) for key, words in _BOUNDS.items() if key in schema)
-    return _kind_in_words(schema) + (f" ({bounds})".replace("|", "\\|") if bounds else "")
+    around = ", {}" if schema.get("type") in ("array", "object") else " ({})"
+    return _kind_in_words(schema) + (around.format(bounds).replace("|", "\\|") if bounds else "")
 
 
 def _kind_in_words(schema: Schema) -> str:
@@ -160,9 +161,9 @@ def _kind_in_words(schema: Schema) -> str:
         case {"type": "array", "prefixItems": items}:
             return f"list of {', '.join(map(_in_words, items))}"
         case {"type": "array", "items": items}:
-            return f"list of {_in_words(items)}"
+            return f"list of {_in_words(items).replace('number', 'numbers', 1)}"
         case {"type": "object", "additionalProperties": dict(values)}:
-            return f"section of {_in_words(values)}"
+            return f"section, each entry {_in_words(values)}"
     names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
     return names.get(schema.get("type", ""), {"null": "`null`", "object": "section"}.get(schema.get("type", ""), "any"))
 
@@ -188,5 +189,5 @@ def _meanings(kind: Kind) -> dict[str, str]:
 
 def _markdown(text: str) -> str:
     """A docstring's markup in Markdown."""
-    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", text).replace("``", "`")
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", re.sub(r"\s+", " ", text)).replace("``", "`")
     return text.replace("|", "\\|").replace(" < ", " \\< ")

@@ -104,8 +104,9 @@ def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     yield f"| paper, at scale {audit['scale']} | {' | '.join(verdict.value for verdict in Verdict)} |"
     yield "|---|" + "---|" * len(Verdict)
     for name, of_paper in by_paper.items():
-        paper, counts = papers[name], " | ".join(map(str, _count(of_paper).values()))
-        yield f"| [{paper['title']}](#{_anchor(paper['title'])}) ({paper['short']}; arXiv {paper['arxiv']}) | {counts} |"
+        title, counts = papers[name]["title"], " | ".join(map(str, _count(of_paper).values()))
+        authors = f"({papers[name]['short']}; arXiv {papers[name]['arxiv']})"
+        yield f"| [{title}](#{_anchor(title)}) {authors} | {counts} |"
     for name, of_paper in by_paper.items():
         yield from ("", f"## {papers[name]['title']}", "")
         yield "| claim | verdict | comparisons that meet our threshold |"
