@@ -47,10 +47,10 @@ def config() -> Config:
 
 
 def parts(site: Path, page: str, prefix: str) -> dict[str, str]:
-    """What follows each target of a page whose id begins so, as plain text with keys in backticks."""
+    """Each section of a page whose id begins so, up to the next, as plain text with keys in backticks."""
     html = (site / f"{page}.html").read_text(encoding="utf-8")
     html = re.sub(r"<code[^>]*>(.*?)</code>", r"`\1`", html, flags=re.DOTALL)
-    _, *found = re.split(rf'<span id="{prefix}-([\w-]+)"></span>', html)
+    _, *found = re.split(rf'<section id="{prefix}-([\w-]+)">', html)
     return {key: unescape(re.sub(r"<[^>]+>", "", text)) for key, text in zip(found[::2], found[1::2], strict=True)}
 
 
@@ -65,7 +65,7 @@ def test_every_key_of_the_configuration_is_there(site: Path, config: Config) -> 
 @pytest.mark.parametrize("page", ["configuration", "checks"])
 def test_every_key_has_a_default_and_a_meaning(site: Path, page: str) -> None:
     html = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")
-    rows = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*<td>\s*</td>.*?</tr>", html, flags=re.DOTALL)
+    rows = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*<td>(?:<p></p>)?</td>.*?</tr>", html, flags=re.DOTALL)
     assert [re.findall(r'class="pre">([^<]*)', row)[0] for row in rows] == []
 
 
