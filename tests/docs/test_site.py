@@ -36,7 +36,7 @@ SECTIONS: list[type[Model]] = [
 def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("site")
     strict = ("-n", "-W", "--keep-going", "-q", "-d", "doctrees")
-    run = run_command(sys.executable, "-m", "sphinx", *strict, str(CHECKOUT / "docs"), "html", cwd=folder)
+    run = run_command(sys.executable, "-m", "sphinx", *strict, str(CHECKOUT / "docs"), "html", cwd=folder, timeout=900)
     assert (run.returncode, run.stderr) == (0, "")
     return folder / "html"
 
