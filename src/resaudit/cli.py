@@ -126,12 +126,13 @@ def _plan(overrides: Overrides) -> "Plan":
     show_default=True,
     help="Folder of results, with the plan in it.",
 )
+@click.option("--code", metavar="HASH", help="Hash of the code of this kind of job, for the provenance.")
 @_threads
-def run(job: str, results: Path) -> None:
+def run(job: str, results: Path, code: str | None) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
     from resaudit.jobs.runner import run_job
 
-    run_job(job, results)
+    run_job(job, results, code)
 
 
 @cli.command()

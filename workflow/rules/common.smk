@@ -5,7 +5,7 @@ from pathlib import Path
 
 from resaudit.config.composition import config_folder
 from resaudit.papers.formats import SUFFIXES
-from resaudit.plan.code import code_sha256
+from resaudit.plan.code import code_of_kind, code_sha256
 from resaudit.plan.files import computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
@@ -35,6 +35,7 @@ LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
+RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"

@@ -14,6 +14,9 @@ from pydantic import BaseModel
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
 
+RECORDS = ("settings.json", "provenance.json")
+"""Files beside the result files of every job."""
+
 # Measured: a job that loads torch, before it has computed anything.
 SECONDS_TO_START = 3.5
 MEGABYTES_TO_START = 560.0
@@ -191,7 +194,7 @@ class Job(ABC):
 
     def written(self, results: Path, *names: str) -> list[Path]:
         """Its result files of these names, default all, with ``settings.json`` and ``provenance.json``."""
-        names = (*(names or self.files), "settings.json", "provenance.json")
+        names = (*(names or self.files), *RECORDS)
         return [self.folder(results) / name for name in names]
 
 
