@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import click
 
@@ -244,11 +244,33 @@ def reference(force: bool, overrides: Overrides) -> None:
 
 @cli.command()
 @click.argument("destination", metavar="OUT.zip", type=click.Path(path_type=Path))
+@click.option("--by", metavar="'NAME <ORCID>'", help="Who ran it; the ORCID may be left out.")
 @_with_overrides
-def crate(destination: Path, overrides: Overrides) -> None:
+def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
     """Pack the finished run into OUT.zip, a Workflow Run RO-Crate: workflow, settings, results, audit, provenance."""
     plan = _plan(overrides)
     from resaudit.crate.archive import write_crate
 
-    write_crate(plan, destination)
+    write_crate(plan, destination, by)
     click.echo(f"wrote {destination}")
+
+
+@cli.command("import")
+@click.argument("archive", metavar="RUN.zip", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option("--other-code", is_flag=True, help="Accept results of other code than this checkout's.")
+@click.option("--forget", "forgotten", metavar="RUN", help="Undo an import: its SHA-256, the beginning of it, or RUN.zip.")
+@_with_overrides
+def import_archive(archive: Path | None, other_code: bool, forgotten: str | None, overrides: Overrides) -> None:
+    """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""
+    if (archive is None) == (forgotten is None):
+        raise click.UsageError("give RUN.zip, or --forget RUN")
+    config = _config(overrides)
+    if forgotten is not None:
+        from resaudit.travel.forgetting import forget_import
+
+        digest, removed = forget_import(forgotten, Path(config.paths.results))
+        click.echo(f"forgot the import {digest[:12]}…: {len(removed)} results are removed")
+        return
+    from resaudit.travel.importing import import_run
+
+    import_run(cast(Path, archive), config, overrides, other_code, click.echo)

@@ -8,7 +8,7 @@ from typing import Any
 from resaudit.errors import ResauditError
 from resaudit.plan.code import code_of_kind
 from resaudit.plan.files import read_job
-from resaudit.plan.job import RECORDS, Execution, Job, Work
+from resaudit.plan.job import Execution, Job, Work
 from resaudit.runtime.devices import claim_device
 from resaudit.runtime.progress import say
 from resaudit.store.arrays import save_arrays
@@ -43,19 +43,12 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
         "seconds": round(time.monotonic() - start, 2),
         "started": started,
         "code": code or code_of_kind(job.kind),
-        "inputs": inputs_sha256(job, results),
+        # Of raw data, a job may read the training set alone.
+        "inputs": {name: sha256_of(path) for name, path in job.data_read(results).items() if path.is_file()},
     }
     write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
     forget(work.checkpoints)
     say(f"wrote {folder}")
-
-
-def inputs_sha256(job: Job, results: Path) -> dict[str, str]:
-    """SHA-256 of every data file that a job reads, by ``kind/id/name``; records of its inputs are not data."""
-    keys = {path: needed.key for needed in job.inputs.values() for path in needed.written(results)}
-    # Of raw data, a job may read the training set alone.
-    read = [path for path in job.reads(results) if path in keys and path.name not in RECORDS and path.is_file()]
-    return {f"{keys[path]}/{path.name}": sha256_of(path) for path in read}
 
 
 def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:

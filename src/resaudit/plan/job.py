@@ -180,6 +180,12 @@ class Job(ABC):
         """The input files that it reads."""
         return [file for job in self.inputs.values() for file in job.written(results)]
 
+    def data_read(self, results: Path) -> dict[str, Path]:
+        """Of :meth:`reads`, the result files and raw data of its inputs, by ``kind/id/name``, without their records."""
+        keys = {path: job.key for job in self.inputs.values() for path in job.written(results)}
+        read = [path for path in self.reads(results) if path in keys and path.name not in RECORDS]
+        return {f"{keys[path]}/{path.name}": path for path in read}
+
     def read(self, results: Path) -> Any:
         """Its result, for figures.
 

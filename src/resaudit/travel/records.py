@@ -72,6 +72,11 @@ def origin_of(results: Path, key: str) -> Origin | None:
         raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
 
 
+def staging_of(results: Path, archive: str) -> Path:
+    """Where the results of an archive are put together, on the same file system as their place."""
+    return results / f".import-{archive}"
+
+
 def imports(results: Path) -> list[Import]:
     """The complete imports of a results folder, in the order of their archives' digests.
 
