@@ -8,7 +8,7 @@ import signal
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 
 import click
 
@@ -256,21 +256,22 @@ def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
 
 
 @cli.command("import")
-@click.argument("archive", metavar="RUN.zip", required=False, type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option("--other-code", is_flag=True, help="Accept results of other code than this checkout's.")
 @click.option("--forget", "forgotten", metavar="RUN", help="Undo an import: its SHA-256, the beginning of it, or RUN.zip.")
-@_with_overrides
-def import_archive(archive: Path | None, other_code: bool, forgotten: str | None, overrides: Overrides) -> None:
+@click.argument("words", metavar="[RUN.zip] [OVERRIDES]...", nargs=-1)
+def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ...]) -> None:
     """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""
-    if (archive is None) == (forgotten is None):
-        raise click.UsageError("give RUN.zip, or --forget RUN")
-    config = _config(overrides)
     if forgotten is not None:
         from resaudit.travel.forgetting import forget_import
 
-        digest, removed = forget_import(forgotten, Path(config.paths.results))
+        digest, removed = forget_import(forgotten, Path(_config(words).paths.results))
         click.echo(f"forgot the import {digest[:12]}…: {len(removed)} results are removed")
         return
+    if not words:
+        raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")
+    archive, *overrides = words
+    if not Path(archive).is_file():
+        raise ResauditError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
     from resaudit.travel.importing import import_run
 
-    import_run(cast(Path, archive), config, overrides, other_code, click.echo)
+    import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
