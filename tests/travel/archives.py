@@ -4,7 +4,7 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +27,16 @@ OVERRIDES = ("scale=smoke", f"figures=[{FIGURE}]")
 Change = Callable[[Any], None]
 
 
-def config_in(folder: Path, *overrides: str) -> Config:
-    """The configuration of one figure, with its folders below one; there are no data in it."""
+def config_in(folder: Path, *overrides: str, only: Sequence[str] | None = (FIGURE,)) -> Config:
+    """The configuration of one figure, with its folders below one; without ``only`` it has all claims."""
     paths = [f"paths.{key}={folder / key}" for key in ("results", "figures", "data")]
-    return load([*OVERRIDES, *paths, *overrides], only=[FIGURE])
+    return load([*OVERRIDES, *paths, *overrides], only=only)
 
 
 def pack(run: Path, folder: Path) -> Path:
     """The archive of one figure of a finished smoke run, judged alone."""
     shutil.copytree(run / "results", folder / "results")
-    config = config_in(folder, f"paths.data={CHECKOUT / 'data'}")
+    config = config_in(folder, f"paths.data={CHECKOUT / 'data'}", only=None)
     plan, layout = make_plan(config), Layout(config.paths)
     drawing = draw_job(config.figure[FIGURE], load(["scale=paper"], only=[FIGURE]).figure[FIGURE], config)
     for suffix in SUFFIXES:

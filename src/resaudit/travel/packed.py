@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from resaudit.errors import ResauditError
-from resaudit.schema import Closed, Model, shown, validated
+from resaudit.schema import Model, shown, validated
 from resaudit.travel.opening import Opened
 from resaudit.travel.records import Sha256
 from resaudit.travel.strict import LARGEST_JSON, parse_strictly
@@ -26,11 +26,10 @@ _PLACES = re.compile(
 _RESULT = re.compile(r"results/(?!plan/)([a-z_]+/[a-z0-9_-]+)/([a-z_]+\.(?:json|npz))")
 
 
-class Provenance(Closed):
+class Provenance(BaseModel):
     """A job's ``provenance.json``, as far as an import relies on it; a job may say more."""
 
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, JsonValue]
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
     device: Annotated[str, Field(max_length=200)]
     seconds: Annotated[float, Field(ge=0, le=1e10, strict=False)]
