@@ -154,8 +154,9 @@ def test_a_job_says_what_it_read_and_made_and_with_a_name_who_ran_it(plan: Plan,
     graph = entities(tmp_path / "mine.zip")
     job = first_of(plan, Hessians)
     action = graph[f"#job/{job.key}"]
-    read = {name for given in job.inputs.values() for name in (f"results/{given.key}/{file}" for file in given.files)}
-    assert {f"results/plan/{job.key}.json"} < {ref["@id"] for ref in action["object"]} <= {f"results/plan/{job.key}.json", *read}
+    planned, read = f"results/plan/{job.key}.json", {ref["@id"] for ref in action["object"]}
+    given = {f"results/{needed.key}/{name}" for needed in job.inputs.values() for name in needed.files}
+    assert {planned} < read <= {planned, *given}
     assert {f"results/{job.key}/{name}" for name in job.files} < {ref["@id"] for ref in action["result"]}
     assert (action["startTime"], action["endTime"]) == (STARTED, FINISHED)
     for identifier in ("#run", f"#job/{job.key}"):

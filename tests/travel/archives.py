@@ -4,7 +4,8 @@ import hashlib
 import json
 import shutil
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT
 
 METADATA = "ro-crate-metadata.json"
 FIGURE = "demystifying_resnet/fig04"
@@ -27,16 +27,25 @@ OVERRIDES = ("scale=smoke", f"figures=[{FIGURE}]")
 Change = Callable[[Any], None]
 
 
-def config_in(folder: Path, *overrides: str, only: Sequence[str] | None = (FIGURE,)) -> Config:
-    """The configuration of one figure, with its folders below one; without ``only`` it has all claims."""
-    paths = [f"paths.{key}={folder / key}" for key in ("results", "figures", "data")]
-    return load([*OVERRIDES, *paths, *overrides], only=only)
+@cache
+def _config(*overrides: str) -> Config:
+    return load([*OVERRIDES, *overrides], only=[FIGURE])
+
+
+def config_in(folder: Path, *overrides: str) -> Config:
+    """The configuration of one figure, with its folders below one; there are no data in it."""
+    return _with_paths(_config(*overrides), folder)
+
+
+def _with_paths(config: Config, folder: Path) -> Config:
+    paths = {key: str(folder / key) for key in ("results", "figures", "data")}
+    return config.model_copy(update={"paths": config.paths.model_copy(update=paths)})
 
 
 def pack(run: Path, folder: Path) -> Path:
     """The archive of one figure of a finished smoke run, judged alone."""
     shutil.copytree(run / "results", folder / "results")
-    config = config_in(folder, f"paths.data={CHECKOUT / 'data'}", only=None)
+    config = _with_paths(load(OVERRIDES), folder)
     plan, layout = make_plan(config), Layout(config.paths)
     drawing = draw_job(config.figure[FIGURE], load(["scale=paper"], only=[FIGURE]).figure[FIGURE], config)
     for suffix in SUFFIXES:

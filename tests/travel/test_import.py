@@ -4,6 +4,7 @@ Sees a forged job that is taken, a refused archive that leaves something behind,
 kill after which the next import does not go on, and imported results that Snakemake computes again.
 """
 
+import hashlib
 import json
 import os
 import re
@@ -133,8 +134,6 @@ def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
 def test_a_forged_array_with_all_digests_redone_is_refused_by_its_header(
     archive: Path, config: Config, tmp_path: Path
 ) -> None:
-    import hashlib
-
     folder, bad = f"results/{a_training(archive)}", b"not an array"
     with zipfile.ZipFile(archive) as real:
         ran = json.loads(real.read(f"{folder}/provenance.json"))
@@ -165,9 +164,8 @@ def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
     archive: Path, config: Config, results: Path
 ) -> None:
     imported(archive, config)
-    own, killed = (results / key for key in (a_training(archive), a_training(archive).replace("train", "train", 1)))
-    others = [path for path in sorted((results / "train").iterdir()) if path != own]
-    killed = others[0]
+    own = results / a_training(archive)
+    killed = next(path for path in sorted((results / "train").iterdir()) if path != own)
     for folder in (own, killed):
         (folder / "imported.json").unlink()
     (killed / "provenance.json").unlink()
@@ -176,14 +174,15 @@ def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
     record = imported(archive, config)
     assert record.kept == [own.relative_to(results).as_posix()]
     assert (own / "trajectory.npz").read_bytes() == b"computed here"
+    names = [path.name for path in own.iterdir()]
     assert (killed / "imported.json").is_file()
     forget_import(record.archive[:8], results)
-    assert left(results) == sorted(f"{record.kept[0]}/{name}" for name in os.listdir(own))
+    assert left(results) == sorted(f"{record.kept[0]}/{name}" for name in names)
 
 
 @pytest.mark.parametrize("step", ["_check_disk", "_stage", "_move", "forget", "touch", "write_json"])
 def test_a_killed_import_leaves_whole_jobs_and_the_next_one_goes_on(
-    step: str, archive: Path, config: Config, results: Path, untouched: list[int], monkeypatch: pytest.MonkeyPatch
+    step: str, archive: Path, config: Config, results: Path, untouched: list[int]
 ) -> None:
     calls = iter(range(100))
     real: Callable[..., Any] = getattr(importing, step)

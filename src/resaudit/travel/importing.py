@@ -16,7 +16,7 @@ from resaudit.plan.code import code_of_kind
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.store.checkpoints import forget
-from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.store.files import sha256_of, write_json
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.checking import check_jobs
 from resaudit.travel.differences import differences
@@ -94,7 +94,7 @@ def _filled(
             if key not in ran:
                 continue
             here = _origin(results, key)
-            if here is None and _is_complete(job, results) or here is not None and here.archive != digest:
+            if _is_complete(job, results) if here is None else here.archive != digest:
                 kept[key] = all(sha256_of(job.folder(results) / name) == d for name, d in ran[key].sha256.items())
             elif here is None or here.accepted_code != code_of_kind(job.kind):
                 new[key] = _origin_in(packed, key, ran[key], digest)
@@ -185,6 +185,6 @@ def _tell(record: Import, kept: Mapping[str, bool], again: bool, say: Say) -> No
     for line in record.differences:
         say(f"  {line}")
     if not again:
-        say("next: snakemake --cores all draws and judges; this import once more then compares their verdicts with yours")
+        say("next: snakemake --cores all draws and judges; then this import once more compares their verdicts")
     elif not record.differences:
         say("no verdict and no table of it differs from those in figures/, as far as both have them")

@@ -80,7 +80,9 @@ def check_entry(path: Path, info: zipfile.ZipInfo) -> None:
     """
     name = info.filename
     if not _PLACES.fullmatch(name):
-        raise ResauditError(f"{path}: the entry {shown(name)} has no place in a run; allowed: what resaudit crate packs")
+        raise ResauditError(
+            f"{path}: the entry {shown(name)} has no place in a run; allowed: what resaudit crate packs"
+        )
     largest = LARGEST_JSON if name.endswith(".json") else LARGEST_ENTRY
     if info.file_size > largest:
         raise ResauditError(f"{path}: the entry {shown(name)} has {info.file_size} bytes; allowed: {largest}")
@@ -107,7 +109,9 @@ def unpacked(path: Path, found: Opened) -> Packed:
     for name, entry in listed.items():
         if (entry.sha256, int(entry.size)) != (digests[name], found.entries[name].file_size):
             raise ResauditError(f"{path}: {name} is not the file that is listed; get the archive again")
-    audit = parse_strictly(found.read("figures/audit.json"), f"{path}: audit.json") if "figures/audit.json" in there else {}
+    audit = (
+        parse_strictly(found.read("figures/audit.json"), f"{path}: audit.json") if "figures/audit.json" in there else {}
+    )
     jobs: dict[str, set[str]] = {}
     for match in filter(None, map(_RESULT.fullmatch, there)):
         jobs.setdefault(match[1], set()).add(match[2])
@@ -147,5 +151,3 @@ def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | N
     agent = validated(_Agent, {"name": entities.get(identifier, {}).get("name")}, f"{path}: {METADATA}: agent")
     orcid = re.fullmatch(r"https://orcid\.org/([0-9X-]{19})", identifier)
     return f"{agent.name} <{orcid[1]}>" if orcid else agent.name
-
-
