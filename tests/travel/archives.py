@@ -59,7 +59,7 @@ def pack(run: Path, folder: Path) -> Path:
 
 def forged(archive: Path, to: Path, files: Mapping[str, bytes | None], listed: bool = True) -> Path:
     """A copy of an archive with other bytes in some files (None: left out), listed in its metadata or not."""
-    with zipfile.ZipFile(archive) as real, zipfile.ZipFile(to, "w", zipfile.ZIP_DEFLATED) as forgery:
+    with zipfile.ZipFile(archive) as real, zipfile.ZipFile(to, "w") as forgery:
         content = {name: real.read(name) for name in real.namelist()}
         content = {name: given for name, given in {**content, **files}.items() if given is not None}
         if listed:

@@ -6,6 +6,7 @@ leaves whole jobs, and the next import goes on. The record of the import is writ
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -50,7 +51,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         packed = unpacked(archive, found)
         ran = check_jobs(packed, plan.jobs, other_code)
         digest = sha256_of(archive)
-        known = next((record for record in imports(results) if record.archive == digest), None)
+        known = _known(results, digest)
         moved, kept = _filled(packed, ran, plan.jobs, results, digest)
     ours = sorted(key for key in ran if (origin := _origin(results, key)) and origin.archive == digest)
     if ours and (moved or known is None):
@@ -70,6 +71,13 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
     _tell(record, kept, known is not None, say)
     return record
+
+
+def _known(results: Path, digest: str) -> Import | None:
+    """The record of the same import; None if there is none that can be read."""
+    with suppress(ResauditError):
+        return next((record for record in imports(results) if record.archive == digest), None)
+    return None
 
 
 def figures_of(plan: Plan, keys: Sequence[str]) -> list[str]:
@@ -155,7 +163,6 @@ def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
             check_arrays(folder / name)
         else:
             packed.parsed(entry)
-        (folder / name).chmod(0o444)
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))
 
 
