@@ -13,8 +13,8 @@ from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.crate.archive import write_crate
 from resaudit.jobs.draw import draw_job
+from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.report import Report
-from resaudit.jobs.train import Train
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.layout import Layout
@@ -84,7 +84,9 @@ def with_json(archive: Path, to: Path, changes: Mapping[str, Change]) -> Path:
     return forged(archive, to, files)
 
 
-def a_training(archive: Path) -> str:
-    """The key of a training in an archive."""
+def a_job(archive: Path) -> str:
+    """The key of a job with an input in an archive."""
     with zipfile.ZipFile(archive) as real:
-        return next(n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith(f"results/{Train.kind}/"))
+        return next(
+            n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith(f"results/{Hessians.kind}/")
+        )

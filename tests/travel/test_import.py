@@ -25,7 +25,7 @@ from resaudit.travel.forgetting import forget_import
 from resaudit.travel.importing import import_run
 from resaudit.travel.records import Import
 from tests.conftest import Completed, run_command, snakemake_command
-from tests.travel.archives import BY, FIGURE, OVERRIDES, a_training, config_in, forged, with_json
+from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
 
 LETTER = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
 
@@ -103,7 +103,7 @@ def code_of_another(provenance: Any) -> None:
     [
         ("results/plan/{}.json", another_seed, "is not the plan of this job here"),
         ("results/plan/{}.json", lambda plan: plan.update(id="x"), "is not the plan of this job here"),
-        ("results/{}/settings.json", lambda settings: settings.update(epochs=1), "is of another job"),
+        ("results/{}/settings.json", lambda settings: settings.update(precision="float16"), "is of another job"),
         ("results/{}/provenance.json", another_input, "was computed from another whiten/"),
         ("results/{}/provenance.json", no_inputs, "does not say the digests of what it reads"),
         ("results/{}/provenance.json", not_a_number, "NaN is no finite number"),
@@ -114,18 +114,18 @@ def code_of_another(provenance: Any) -> None:
 def test_a_forged_job_is_refused(
     name: str, change: Callable[[Any], None], said: str, archive: Path, config: Config, tmp_path: Path
 ) -> None:
-    bad = with_json(archive, tmp_path / "bad.zip", {name.format(a_training(archive)): change})
+    bad = with_json(archive, tmp_path / "bad.zip", {name.format(a_job(archive)): change})
     refused(bad, config, said)
 
 
 def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
     archive: Path, config: Config, tmp_path: Path
 ) -> None:
-    table, trajectory = f"figures/{FIGURE}.csv", f"results/{a_training(archive)}/trajectory.npz"
+    table, spectra = f"figures/{FIGURE}.csv", f"results/{a_job(archive)}/spectra.npz"
     bad = tmp_path / "bad.zip"
     refused(forged(archive, bad, {table: b"a,b\n1,2\n"}, listed=False), config, "is not the file that is listed")
-    refused(forged(archive, bad, {trajectory: b"1"}), config, "is not what its provenance says was computed")
-    refused(forged(archive, bad, {trajectory: None}, listed=False), config, "is missing; get the archive again")
+    refused(forged(archive, bad, {spectra: b"1"}), config, "is not what its provenance says was computed")
+    refused(forged(archive, bad, {spectra: None}, listed=False), config, "is missing; get the archive again")
     refused(forged(archive, bad, {"figures/more.csv": b"1"}), config, "'figures/more.csv' is not listed")
     refused(forged(archive, bad, {"evil/sitecustomize.py": b"1"}), config, "has no place in a run")
 
@@ -133,12 +133,12 @@ def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
 def test_a_forged_array_with_all_digests_redone_is_refused_by_its_header(
     archive: Path, config: Config, tmp_path: Path
 ) -> None:
-    folder, bad = f"results/{a_training(archive)}", b"not an array"
+    folder, bad = f"results/{a_job(archive)}", b"not an array"
     with zipfile.ZipFile(archive) as real:
         ran = json.loads(real.read(f"{folder}/provenance.json"))
-    ran["sha256"]["trajectory.npz"] = hashlib.sha256(bad).hexdigest()
-    files = {f"{folder}/trajectory.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
-    # What reads it states its digest too, so a forger changes that as well; the training alone is enough here.
+    ran["sha256"]["spectra.npz"] = hashlib.sha256(bad).hexdigest()
+    files = {f"{folder}/spectra.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
+    # What reads it states its digest too, so a forger changes that as well; this job alone is enough here.
     with pytest.raises(ResauditError):
         imported(forged(archive, tmp_path / "bad.zip", files), config)
     assert left(Path(config.paths.results)) == []
@@ -150,7 +150,7 @@ def test_a_run_of_another_seed_is_refused_with_its_overrides(archive: Path, tmp_
 
 @pytest.mark.usefixtures("untouched")
 def test_other_code_is_accepted_on_request_and_recorded(archive: Path, config: Config, tmp_path: Path) -> None:
-    key = a_training(archive)
+    key = a_job(archive)
     other = with_json(archive, tmp_path / "other.zip", {f"results/{key}/provenance.json": code_of_another})
     imported(other, config, other_code=True)
     origin = read_json(tmp_path / "results" / key / "imported.json")
@@ -163,15 +163,15 @@ def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
     archive: Path, config: Config, results: Path
 ) -> None:
     imported(archive, config)
-    own = results / a_training(archive)
-    killed = next(path for path in sorted((results / "train").iterdir()) if path != own)
+    own = results / a_job(archive)
+    killed = next(path for path in sorted((results / "hessians").iterdir()) if path != own)
     for folder in (own, killed):
         (folder / "imported.json").unlink()
     (killed / "provenance.json").unlink()
-    (own / "trajectory.npz").write_bytes(b"computed here")
+    (own / "spectra.npz").write_bytes(b"computed here")
     record = imported(archive, config)
     assert record.kept == [own.relative_to(results).as_posix()]
-    assert (own / "trajectory.npz").read_bytes() == b"computed here"
+    assert (own / "spectra.npz").read_bytes() == b"computed here"
     names = [path.name for path in own.iterdir()]
     assert (killed / "imported.json").is_file()
     forget_import(record.archive[:8], results)
@@ -237,7 +237,7 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     run = call("resaudit", "import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
     assert run.returncode == 0, run.stderr
     assert f"run by {BY} as it says" in run.stdout
-    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "results").glob("train/*/trajectory.npz")}
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "results").glob("hessians/*/spectra.npz")}
     assert modes == {0o444}
     drawn = snakemake()
     assert drawn.returncode == 0, drawn.stderr[-3000:]
