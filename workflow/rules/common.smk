@@ -10,14 +10,13 @@ from resaudit.plan.files import computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
+from resaudit.travel.leaves import check_imported, leaf_inputs
 from resaudit.workflow import (
     JobsOfRules,
-    check_imported,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
     hold_lock,
-    leaf_inputs,
     make_readable,
     overrides_from,
     verdicts_in_words,

@@ -13,13 +13,11 @@ def differences(theirs: dict[str, Any], ours: Path) -> list[str]:
 
     Args:
         theirs: the archive's ``audit.json``.
-        ours: that of this checkout; there may be none yet.
+        ours: that of this checkout.
 
     Raises:
         ResauditError: ours is damaged.
     """
-    if not ours.is_file():
-        return ["nothing is compared: no figures/audit.json yet; draw and judge first (snakemake --cores all)"]
     try:
         check_audit(theirs)
     except ResauditError as error:

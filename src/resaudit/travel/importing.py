@@ -58,6 +58,8 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         say(f"telling Snakemake of {len(ours)} imported results")
         touch([plan.jobs[key] for key in ours], results, overrides, figures_of(plan, ours))
     missing = sorted(key for key, job in make_plan(config).jobs.items() if job.files and key not in packed.jobs)
+    audit = Path(config.paths.figures) / "audit.json"
+    compared = known is not None and not moved and audit.is_file()
     record = Import(
         archive=digest,
         name=archive.name,
@@ -66,10 +68,10 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         jobs=ours,
         kept=sorted(kept),
         missing=missing,
-        differences=differences(packed.audit, Path(config.paths.figures) / "audit.json") if known else [],
+        differences=differences(packed.audit, audit) if compared else [],
     )
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
-    _tell(record, kept, known is not None, say)
+    _tell(record, kept, compared, say)
     return record
 
 
@@ -179,7 +181,7 @@ def _by(packed: Packed) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-def _tell(record: Import, kept: Mapping[str, bool], again: bool, say: Say) -> None:
+def _tell(record: Import, kept: Mapping[str, bool], compared: bool, say: Say) -> None:
     by = f", run by {record.by} as it says" if record.by else ""
     say(f"{record.name} (SHA-256 {record.archive[:12]}…{by}): {len(record.jobs)} results are imported")
     if kept:
@@ -191,7 +193,7 @@ def _tell(record: Import, kept: Mapping[str, bool], again: bool, say: Say) -> No
         say(f"{len(record.missing)} planned jobs are not in it and will be computed, as {record.missing[0]}")
     for line in record.differences:
         say(f"  {line}")
-    if not again:
+    if not compared:
         say("next: snakemake --cores all draws and judges; then this import once more compares their verdicts")
     elif not record.differences:
         say("no verdict and no table of it differs from those in figures/, as far as both have them")
