@@ -74,6 +74,11 @@ def test_every_file_of_a_real_run_arrives_as_it_was_packed(archive: Path, config
         assert {key.split("/")[0] for key in record.jobs} == {n.split("/")[1] for n in names}
         for name in names:
             assert (results.parent / name).read_bytes() == packed.read(name)
+    damaged = results / a_job(archive) / "spectra.npz"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:100])
+    imported(archive, config)
+    assert damaged.read_bytes() == whole
     assert read_json(results / "imports" / f"{sha256_of(archive)}.json")["jobs"] == record.jobs
 
 

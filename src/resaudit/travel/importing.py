@@ -103,10 +103,11 @@ def _filled(
         for key, job in jobs.items():
             if key not in ran:
                 continue
-            here = _origin(results, key)
-            if _is_complete(job, results) if here is None else here.archive != digest:
-                kept[key] = all(sha256_of(job.folder(results) / name) == d for name, d in ran[key].sha256.items())
-            elif here is None or here.accepted_code != code_of_kind(job.kind):
+            here, complete = _origin(results, key), _is_complete(job, results)
+            equal = complete and all(sha256_of(results / key / name) == d for name, d in ran[key].sha256.items())
+            if complete if here is None else here.archive != digest:
+                kept[key] = equal
+            elif here is None or not equal or here.accepted_code != code_of_kind(job.kind):
                 new[key] = _origin_in(packed, key, ran[key], digest)
         _check_disk(packed, list(new), results)
         for key, origin in new.items():
