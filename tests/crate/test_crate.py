@@ -25,6 +25,8 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
+from resaudit.store.files import write_json
+from resaudit.travel.records import Origin
 from tests.conftest import CHECKOUT, Command, first_of, of_kind, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
@@ -162,6 +164,19 @@ def test_a_job_says_what_it_read_and_made_and_with_a_name_who_ran_it(plan: Plan,
     for identifier in ("#run", f"#job/{job.key}"):
         assert graph[graph[identifier]["agent"]["@id"]]["name"] == "Ada Lovelace"
     assert "https://orcid.org/0000-0002-1825-0097" in graph
+
+
+def test_an_imported_result_keeps_the_name_of_who_ran_it(plan: Plan, tmp_path: Path) -> None:
+    job, own = list(of_kind(plan, Hessians).values())[:2]
+    origin = Origin(
+        archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, machine_class={}, sha256={}
+    )
+    write_json(job.folder(Path(plan.config.paths.results)) / "imported.json", origin.model_dump(mode="json"))
+    write_crate(plan, tmp_path / "mine.zip", "Grace Hopper")
+    graph = entities(tmp_path / "mine.zip")
+    names = [graph[graph[f"#job/{each.key}"]["agent"]["@id"]]["name"] for each in (job, own)]
+    assert names == ["Ada Lovelace", "Grace Hopper"]
+    assert "1" * 64 in graph[f"#job/{job.key}"]["description"]
 
 
 def test_a_name_that_is_none_is_refused(plan: Plan, tmp_path: Path) -> None:
