@@ -138,7 +138,7 @@ def run(job: str, results: Path, code: str | None) -> None:
 @cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
-@click.option("--markdown", is_flag=True, help="As a table in Markdown.")
+@click.option("--markdown", is_flag=True, help="As tables in Markdown, counts first.")
 @_with_overrides
 def audit(wanted: str | None, strict: bool, markdown: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables in figures/. A FIGURE's name chooses its claims."""

@@ -26,7 +26,13 @@ class Needs(Model):
 
 
 class Limit(Model):
-    """A bound that theory sets to a check's effect at the size of the experiment."""
+    """A bound that theory sets to a check's effect at the size of the experiment.
+
+    Attributes:
+        at_least: no effect can be smaller.
+        at_most: no effect can be larger.
+        reason: the theory, in words.
+    """
 
     at_least: float | None = None
     at_most: float | None = None
@@ -46,7 +52,14 @@ class Limit(Model):
 
 
 class Response(Model):
-    """An author's reply to the verdict."""
+    """An author's reply to the verdict.
+
+    Attributes:
+        author: of the paper.
+        date: of the reply, as the author wrote it.
+        text: the reply.
+        url: where it stands.
+    """
 
     author: str
     date: str

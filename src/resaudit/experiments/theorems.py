@@ -42,7 +42,13 @@ Shortcuts = Annotated[Names, AfterValidator(_shortcuts)]
 
 
 class Activations(Model):
-    """Activations of an n-shortcut network by position, named as in :mod:`resaudit.networks.activations`."""
+    """Activations of an n-shortcut network by position, named as in :mod:`resaudit.networks.activations`.
+
+    Attributes:
+        pre: before the first layer of a shortcut's block.
+        mid: between its layers.
+        post: after its last layer, before the shortcut is added.
+    """
 
     pre: str = "identity"
     mid: str = "identity"

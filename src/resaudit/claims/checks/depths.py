@@ -125,7 +125,13 @@ class GrowthExponent(Check, name="growth_exponent"):
 
 
 class GrowthDifference(Check, name="growth_difference"):
-    """Exponent of one network's growth with depth minus another's, over the depths at which both are known."""
+    """Exponent of one network's growth with depth minus another's, over the depths at which both are known.
+
+    Attributes:
+        network: whose exponent counts positively.
+        other: whose exponent is subtracted.
+        column: the quantity.
+    """
 
     network: str
     other: str

@@ -140,7 +140,13 @@ def _distances(peaks: pd.DataFrame, drops: pd.DataFrame) -> np.ndarray:
 
 
 class CurveRatio(Check, name="curve_ratio"):
-    """A network's mean excess loss over another's at shares of the training, both at their best rate."""
+    """A network's mean excess loss over another's at shares of the training, both at their best rate.
+
+    Attributes:
+        network: in the numerator.
+        other: in the denominator.
+        epochs: shares of the training to measure at.
+    """
 
     network: str
     other: str

@@ -72,7 +72,13 @@ class AtEveryLoss(Check, name="at_every_loss"):
 
 
 class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
-    """The same ratio at the largest common loss over that at the smallest."""
+    """The same ratio at the largest common loss over that at the smallest.
+
+    Attributes:
+        network: in the numerator of the ratio.
+        others: in the denominator, each by itself.
+        column: the quantity.
+    """
 
     network: str
     others: Names
@@ -112,7 +118,13 @@ def _change(here: np.ndarray, there: np.ndarray, column: str) -> Effect:
 
 
 class AtTheEnd(Check, name="at_the_end"):
-    """A network's quantity over another's at the last epoch."""
+    """A network's quantity over another's at the last epoch.
+
+    Attributes:
+        network: in the numerator.
+        other: in the denominator.
+        column: the quantity.
+    """
 
     network: str
     other: str

@@ -65,7 +65,12 @@ class Sweep:
 
 
 class FinalExcess(Check, name="final_excess"):
-    """Excess of the mean final loss at the best rate over the optimal loss, relative to the latter."""
+    """Excess of the mean final loss at the best rate over the optimal loss, relative to the latter.
+
+    Attributes:
+        networks: to measure, each by itself.
+        depths: to measure at: all of the table, or the last.
+    """
 
     networks: Names
     depths: Depths = "all"
@@ -125,7 +130,11 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
 
 
 class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
-    """Ratio of a network's mean final loss at its best rate at each depth to that at the previous depth."""
+    """Ratio of a network's mean final loss at its best rate at each depth to that at the previous depth.
+
+    Attributes:
+        network: to measure.
+    """
 
     network: str
 
@@ -150,7 +159,13 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
 
 
 class BestRateRatio(Check, name="best_rate_ratio"):
-    """Ratio of a network's best learning rate to the others', from ``from_depth`` on."""
+    """Ratio of a network's best learning rate to the others', from ``from_depth`` on.
+
+    Attributes:
+        network: in the numerator.
+        others: in the denominator, each by itself.
+        from_depth: the least depth that is measured.
+    """
 
     network: str
     others: Names
@@ -174,7 +189,11 @@ class BestRateRatio(Check, name="best_rate_ratio"):
 
 
 class BestRateKept(Check, name="best_rate_kept"):
-    """Ratio of a network's best learning rates at the greatest and the least depth."""
+    """Ratio of a network's best learning rates at the greatest and the least depth.
+
+    Attributes:
+        network: to measure.
+    """
 
     network: str
 

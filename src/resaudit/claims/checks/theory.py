@@ -9,7 +9,11 @@ from resaudit.claims.checks.rows import not_negative, take
 
 
 class IdentitiesHold(Check, name="identities_hold"):
-    """Largest error of each property over draws and sizes, in units of its double-precision tolerance."""
+    """Largest error of each property over draws and sizes, in units of its double-precision tolerance.
+
+    Attributes:
+        properties: to measure, each by itself.
+    """
 
     properties: Names
 

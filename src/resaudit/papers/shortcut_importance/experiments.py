@@ -34,7 +34,12 @@ Several = Annotated[list[Positive], Field(min_length=2), AfterValidator(differen
 
 
 class PowerOfK(Model):
-    """factor * k^power, with k the number of patches."""
+    """factor * k^power, with k the number of patches.
+
+    Attributes:
+        factor: of the power.
+        power: of k.
+    """
 
     factor: Positive
     power: Annotated[float, Field(ge=-6, le=6)] = 0.0

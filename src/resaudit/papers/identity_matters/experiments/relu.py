@@ -134,7 +134,15 @@ class Stage(Model):
 
 
 class Plan(Model):
-    """An architecture; :class:`~resaudit.images.measured.Architecture` has the meaning of the keys."""
+    """An architecture; :class:`~resaudit.images.measured.Architecture` has the meaning of the keys.
+
+    Attributes:
+        first_outputs: channels after the first convolution.
+        first_kernel: its width and height.
+        first_stride: its stride.
+        stages: of blocks, one after the other.
+        classes: outputs of the last layer.
+    """
 
     first_outputs: Channels
     first_kernel: Annotated[int, Field(ge=1, le=31)]

@@ -27,7 +27,12 @@ Depth = Annotated[int, Field(ge=2, le=LARGEST_DEPTH)]
 
 
 class FurtherRates(Model):
-    """Learning rates that are tried for one network only."""
+    """Learning rates that are tried for one network only.
+
+    Attributes:
+        network: that they are tried for.
+        learning_rates: to try beside those of all networks.
+    """
 
     network: Network
     learning_rates: SomeRates

@@ -1,0 +1,51 @@
+"""Sphinx extension: pages of the site whose text is elsewhere, in the models, the ledgers or another file.
+
+``<!-- made: NAME -->`` in a page becomes what ``MADE[NAME]`` writes. A page that consists of
+``<!-- text of: PATH -->`` shows that file of the checkout. ``NAME?`` in a list of pages is left out where there is no
+such page.
+"""
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from site_pages import ledgers, models
+from site_pages.links import CHECKOUT, DOCS, for_the_site
+
+MADE: dict[str, Callable[[], Iterator[str]]] = {
+    "run": models.run_keys,
+    "figure": models.figure_keys,
+    "datasets": models.dataset_keys,
+    "experiments": models.experiment_keys,
+    "claim": models.claim_keys,
+    "checks": models.check_keys,
+    "claims": ledgers.claims,
+    "figures": ledgers.figures,
+}
+_MADE = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
+_IF_THERE = re.compile(r"^(\w+)\?$", re.MULTILINE)
+_TEXT_OF = re.compile(r"^<!-- text of: (\S+) -->$", re.MULTILINE)
+
+
+def setup(app: Any) -> dict[str, bool]:
+    """What Sphinx calls."""
+    app.connect("source-read", _write)
+    app.connect("env-get-outdated", _from_elsewhere)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}
+
+
+def _write(_app: Any, name: str, source: list[str]) -> None:
+    """Replace the marks of a page, and its links to what is no page."""
+    page, file, text = DOCS / f"{name}.md", DOCS / f"{name}.md", source[0]
+    if elsewhere := _TEXT_OF.search(text):
+        file = CHECKOUT / elsewhere[1]
+        text = file.read_text(encoding="utf-8")
+    text = _IF_THERE.sub(lambda mark: mark[1] if (DOCS / f"{mark[1]}.md").is_file() else "", text)
+    text = for_the_site(text, file, page)
+    source[0] = _MADE.sub(lambda mark: "\n".join(MADE[mark[1]]()), text)
+
+
+def _from_elsewhere(_app: Any, env: Any, *_changed: set[str]) -> list[str]:
+    """The pages whose changes Sphinx does not see."""
+    texts = {name: (DOCS / f"{name}.md").read_text(encoding="utf-8") for name in env.found_docs}
+    return [name for name, text in texts.items() if _MADE.search(text) or _TEXT_OF.search(text)]

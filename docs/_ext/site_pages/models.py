@@ -1,0 +1,193 @@
+"""The keys of the configuration, from the pydantic models.
+
+Types, bounds and defaults are those of their JSON Schema, meanings those of their docstrings.
+"""
+
+import inspect
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import cache
+from typing import Any, get_args
+
+import yaml
+from pydantic import BaseModel
+
+from resaudit.claims.checks.check import Check, checks_by_name
+from resaudit.claims.claim import Claim
+from resaudit.config.models import Figure, Paths, Run, Scale, Whitening
+from resaudit.datasets.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
+from resaudit.experiments.experiment import Experiment, experiments_of
+from site_pages.ledgers import configuration
+from site_pages.links import CHECKOUT
+
+Kind = type[BaseModel]
+Schema = Mapping[str, Any]
+_BOUNDS = {
+    "minimum": "≥ {}", "exclusiveMinimum": "> {}", "maximum": "≤ {}", "exclusiveMaximum": "< {}",
+    "minItems": "at least {}", "maxItems": "at most {}", "minProperties": "at least {}", "pattern": "matches `{}`",
+}  # fmt: skip
+_HEAD = ("| key | type and bounds | default | meaning |", "|---|---|---|---|")
+
+
+def run_keys() -> Iterator[str]:
+    """Keys of config/config.yaml and config/scale/."""
+    yield from _sections([Run, Paths, Scale])
+
+
+def figure_keys() -> Iterator[str]:
+    """Keys of a figure and of its paper."""
+    yield from _sections(_with_parts([Figure], but=(Dataset, Experiment)))
+
+
+def dataset_keys() -> Iterator[str]:
+    """Keys of config/dataset/, by format."""
+    yield from _sections(_with_parts([Dataset, IdxDataset, CifarDataset, ImageFolderDataset]))
+
+
+def experiment_keys() -> Iterator[str]:
+    """Keys of ``protocol``, by experiment."""
+    figures: dict[str, list[str]] = {}
+    for name, figure in configuration().figure.items():
+        figures.setdefault(figure.experiment, []).append(f"`{name}`")
+    for kind in _experiments():
+        used = ", ".join(figures.get(kind.name, ["no figure"]))
+        yield from _section(kind, f"`{kind.name}`", f"Figures: {used}.")
+    yield from _sections(part for part in _with_parts(_experiments()) if not issubclass(part, Experiment))
+
+
+def claim_keys() -> Iterator[str]:
+    """Keys of a claim in claims.yaml."""
+    yield from _sections(_with_parts([Claim], but=(Check,)))
+
+
+def check_keys() -> Iterator[str]:
+    """Parameters of every check."""
+    used: dict[str, list[str]] = {}
+    for paper, claims in configuration().claims.items():
+        for key, claim in claims.items():
+            for name in {check.name for check in claim.checks.values()}:
+                used.setdefault(name, []).append(f"[`{key}`](#claim-{paper}-{key})")
+    yield from _section(Check, "Every check")
+    for name, kind in sorted(checks_by_name().items()):
+        own = [field for field in kind.model_fields if field not in Check.model_fields]
+        yield from _section(kind, f"`{name}`", f"Claims: {', '.join(used.get(name, ['none']))}.", own)
+
+
+@cache
+def _experiments() -> list[type[Experiment]]:
+    """Every experiment of every paper, the general ones first."""
+    papers = configuration().claims
+    return list(dict.fromkeys(kind for paper in papers for kind in experiments_of(paper).values()))
+
+
+def _with_parts(kinds: Iterable[Kind], but: tuple[Kind, ...] = ()) -> list[Kind]:
+    """Models, each followed by those of its keys."""
+    found: dict[Kind, None] = {}
+
+    def add(kind: Kind) -> None:
+        if kind not in found and not issubclass(kind, but):
+            found[kind] = None
+            for field in kind.model_fields.values():
+                for part in _models_in(field.annotation):
+                    add(part)
+
+    for kind in kinds:
+        add(kind)
+    return list(found)
+
+
+def _models_in(annotation: Any) -> Iterator[Kind]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for part in get_args(annotation):
+        yield from _models_in(part)
+
+
+def _sections(kinds: Iterable[Kind]) -> Iterator[str]:
+    for kind in kinds:
+        yield from _section(kind, kind.__name__)
+
+
+def _section(kind: Kind, title: str, remark: str = "", keys: list[str] | None = None) -> Iterator[str]:
+    """A model: heading with a link's target, its summary, its keys."""
+    schema, defaults, meanings = _schema(kind), _defaults().get(kind, {}), _meanings(kind)
+    yield from ("", f"(keys-{kind.__name__.lower()})=", f"### {title}", "", _markdown(_summary(kind)), "", remark, "")
+    chosen = [key for key in schema.get("properties", {}) if keys is None or key in keys]
+    yield from _HEAD if chosen else ()
+    for key in chosen:
+        part = schema["properties"][key]
+        default = defaults.get(key, part.get("default", "–" if key in schema.get("required", []) else ""))
+        default = default if default == "–" else f"`{_in_yaml(default)}`"
+        yield f"| `{key}` | {_in_words(part)} | {default} | {_markdown(meanings.get(key, ''))} |".replace("\n", " ")
+    yield ""
+
+
+def _schema(kind: Kind) -> Schema:
+    """The JSON Schema of a model, with references to other models by their class."""
+    schema: Schema = kind.model_json_schema()
+    return schema if "$ref" not in schema else schema["$defs"][schema["$ref"].rsplit("/", 1)[1]]
+
+
+@cache
+def _defaults() -> dict[Kind, dict[str, Any]]:
+    """Defaults that config/config.yaml holds, not the models."""
+    given = yaml.safe_load((CHECKOUT / "config" / "config.yaml").read_text(encoding="utf-8"))
+    chosen = {key: value for part in given["defaults"] if isinstance(part, dict) for key, value in part.items()}
+    return {Run: given | chosen, Figure: given | chosen, Paths: given["paths"], Whitening: given["whitening"]}
+
+
+def _in_words(schema: Schema) -> str:
+    """A JSON Schema as a reader of YAML says it.
+
+    >>> _in_words({"type": "array", "minItems": 1, "items": {"type": "integer", "minimum": 1}})
+    'list of whole numbers (≥ 1), at least 1'
+    """
+    bounds = ", ".join(words.format(schema[key]) for key, words in _BOUNDS.items() if key in schema)
+    around = ", {}" if schema.get("type") in ("array", "object") else " ({})"
+    return _kind_in_words(schema) + (around.format(bounds).replace("|", "\\|") if bounds else "")
+
+
+def _kind_in_words(schema: Schema) -> str:
+    match schema:
+        case {"$ref": reference}:
+            name = reference.rsplit("/", 1)[1].rsplit("__", 1)[-1]
+            return f"[{name}](#keys-{name.lower()})"
+        case {"anyOf": options} | {"oneOf": options}:
+            return " or ".join(map(_in_words, options))
+        case {"enum": values}:
+            return " or ".join(f"`{_in_yaml(value)}`" for value in values)
+        case {"const": value}:
+            return f"`{_in_yaml(value)}`"
+        case {"type": "array", "prefixItems": items}:
+            return f"list of {', '.join(map(_in_words, items))}"
+        case {"type": "array", "items": items}:
+            return f"list of {_in_words(items).replace('number', 'numbers', 1)}"
+        case {"type": "object", "additionalProperties": dict(values)}:
+            return f"section, each entry {_in_words(values)}"
+    names = {"string": "text", "integer": "whole number", "number": "number", "boolean": "`true` or `false`"}
+    return names.get(schema.get("type", ""), {"null": "`null`", "object": "section"}.get(schema.get("type", ""), "any"))
+
+
+def _in_yaml(value: Any) -> str:
+    return yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("...\n").strip()
+
+
+def _summary(kind: Kind) -> str:
+    """The docstring without its sections."""
+    return re.split(r"\n\n?(?:Attributes|Raises):\n", inspect.getdoc(kind) or "")[0]
+
+
+def _meanings(kind: Kind) -> dict[str, str]:
+    """What the docstrings of a model and its bases say of each key."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        section = re.search(r"^Attributes:\n((?: .*\n?|\n)+)", inspect.cleandoc(base.__doc__ or ""), re.MULTILINE)
+        entries = re.findall(r"^ {4}([\w, ]+): ((?:.*\n? {5,})*.*)$", section[1] if section else "", re.MULTILINE)
+        found |= {key.strip(): meaning for keys, meaning in entries for key in keys.split(",")}
+    return found
+
+
+def _markdown(text: str) -> str:
+    """A docstring's markup in Markdown."""
+    text = re.sub(r":\w+:`~?([^`]+)`", r"`\1`", re.sub(r"\s+", " ", text)).replace("``", "`")
+    return text.replace("|", "\\|").replace(" < ", " \\< ")

@@ -1,0 +1,99 @@
+"""The documentation as a site. Oracle: the models, the command and the ledgers themselves.
+
+Sees a page that warns, a link inside the site that leads nowhere, and a key, an option or a claim that the reference
+lacks.
+"""
+
+import re
+import sys
+from html import unescape
+from pathlib import Path
+
+import click
+import pytest
+
+from resaudit.claims.checks.check import Check, checks_by_name
+from resaudit.claims.claim import Claim, Limit, Needs, Response
+from resaudit.claims.words import threshold_in_words
+from resaudit.cli import cli
+from resaudit.config.composition import load
+from resaudit.config.models import Assumption, Config, Figure, Paper, Paths, Run, Scale, Tolerance, Variant, Whitening
+from resaudit.datasets.dataset import CifarDataset, DataFile, IdxDataset, ImageFolderDataset
+from resaudit.experiments.experiment import experiments_of
+from resaudit.schema import Model
+from tests.conftest import CHECKOUT, run_command
+
+for package in ("sphinx", "myst_parser", "furo", "sphinx_click"):
+    pytest.importorskip(package, reason="the extra docs is not installed")
+
+SECTIONS: list[type[Model]] = [
+    Run, Paths, Scale, Figure, Whitening, Paper, Assumption, Variant, Tolerance, IdxDataset, CifarDataset,
+    ImageFolderDataset, DataFile, Claim, Needs, Limit, Response,
+]  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("site")
+    strict = ("-n", "-W", "--keep-going", "-q", "-d", "doctrees")
+    run = run_command(sys.executable, "-m", "sphinx", *strict, str(CHECKOUT / "docs"), "html", cwd=folder, timeout=900)
+    assert (run.returncode, run.stderr) == (0, "")
+    return folder / "html"
+
+
+@pytest.fixture(scope="module")
+def config() -> Config:
+    return load([])
+
+
+def parts(site: Path, page: str, prefix: str) -> dict[str, str]:
+    """Each section of a page whose id begins so, up to the next, as plain text with keys in backticks."""
+    html = (site / f"{page}.html").read_text(encoding="utf-8")
+    html = re.sub(r"<code[^>]*>(.*?)</code>", r"`\1`", html, flags=re.DOTALL)
+    _, *found = re.split(rf'<section id="{prefix}-([\w-]+)">', html)
+    return {key: unescape(re.sub(r"<[^>]+>", "", text)) for key, text in zip(found[::2], found[1::2], strict=True)}
+
+
+def test_every_key_of_the_configuration_is_there(site: Path, config: Config) -> None:
+    known = parts(site, "reference/configuration", "keys")
+    experiments = {kind for paper in config.claims for kind in experiments_of(paper).values()}
+    for kind in [*SECTIONS, *experiments]:
+        missing = [key for key in kind.model_fields if f"`{key}`" not in known[kind.__name__.lower()]]
+        assert missing == [], kind
+
+
+@pytest.mark.parametrize("page", ["configuration", "checks"])
+def test_every_key_has_a_default_and_a_meaning(site: Path, page: str) -> None:
+    html = (site / "reference" / f"{page}.html").read_text(encoding="utf-8")
+    rows = re.findall(r"<tr[^>]*>(?:(?!</tr>).)*<td>(?:<p></p>)?</td>.*?</tr>", html, flags=re.DOTALL)
+    assert [re.findall(r'class="pre">([^<]*)', row)[0] for row in rows] == []
+
+
+def test_every_parameter_of_a_check_is_there(site: Path, config: Config) -> None:
+    known = parts(site, "reference/checks", "keys")
+    assert config.claims, "composing them imports the checks"
+    for kind in [Check, *checks_by_name().values()]:
+        own = kind.model_fields if kind is Check else set(kind.model_fields) - set(Check.model_fields)
+        missing = [key for key in own if f"`{key}`" not in known[kind.__name__.lower()]]
+        assert missing == [], kind
+
+
+def test_every_claim_is_there_with_its_place_and_thresholds(site: Path, config: Config) -> None:
+    known = parts(site, "reference/claims", "claim")
+    for paper, claims in config.claims.items():
+        for key, claim in claims.items():
+            text = known[f"{paper}-{key}".replace("_", "-")]
+            assert claim.statement in text
+            assert claim.where in text
+            for name, check in claim.checks.items():
+                assert re.search(rf"{name}\s+`{check.name}`[^\n]*", text), (key, name)
+                assert threshold_in_words(check) in text
+
+
+def test_every_command_is_there_with_its_options(site: Path) -> None:
+    page = unescape((site / "reference" / "cli.html").read_text(encoding="utf-8"))
+    for name, command in cli.commands.items():
+        assert f'id="resaudit-{name}"' in page
+        for option in command.params:
+            if isinstance(option, click.Option):
+                assert f'id="cmdoption-resaudit-{name}-{option.opts[0].lstrip("-")}"' in page
