@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part, Sha256, Time
+from resaudit.report.evidence_models import ImportedFrom, NotDrawn, Printed, SpotCheck
 
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
@@ -132,6 +133,8 @@ class Figure(Part):
     """What made it."""
     jobs: list[Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]]
     """The jobs that it is drawn from, as kind/id."""
+    imported: list[ImportedFrom] = []
+    """The imported runs that its results come from; empty where all were computed here."""
     command: str
     """The command that draws it again."""
 
@@ -198,6 +201,10 @@ class Paper(Part):
     """All claims of the paper."""
     figures: list[Figure]
     """The figures that were drawn."""
+    not_drawn: list[NotDrawn] = []
+    """The figures that were not."""
+    printed: list[Printed] = []
+    """Numbers that the paper prints, with ours."""
     robustness: Robustness | None
     """The claims under other values of the assumptions; null where that has not been run."""
 
@@ -259,5 +266,7 @@ class Audit(Part):
     """What was checked beside the claims."""
     overrides: list[str]
     """Settings beside the defaults, as Hydra overrides."""
+    spot_checks: list[SpotCheck] = []
+    """Recomputations of imported results."""
     papers: list[Paper]
     """The papers."""
