@@ -29,6 +29,11 @@ class Picture:
     id: str
     view_box: str
 
+    @property
+    def shape(self) -> str:
+        """Width / height, as CSS has it."""
+        return " / ".join(self.view_box.split()[2:])
+
 
 @dataclass(frozen=True)
 class Download:

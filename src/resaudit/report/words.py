@@ -68,13 +68,16 @@ def figure_label(name: str) -> str:
 
     >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem21"), figure_label("x/shortcut1")
     ('Figure 4', 'Theorem 2.1', 'shortcut1')
+    >>> figure_label("x/fig01_cifar100"), figure_label("x/shortcut_depths")
+    ('Figure 1 (cifar100)', 'shortcut depths')
     """
     slug = name.split("/")[-1]
-    numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)", slug)
+    numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)(?:_(.+))?", slug)
     if numbered is None:
-        return slug
+        return slug.replace("_", " ")
     number = ".".join(numbered[2]) if numbered[1] == "theorem" else numbered[2]
-    return f"{_NUMBERED[numbered[1]]} {number}"
+    variety = f" ({numbered[3].replace('_', ' ')})" if numbered[3] else ""
+    return f"{_NUMBERED[numbered[1]]} {number}{variety}"
 
 
 def moment(text: str) -> str:
