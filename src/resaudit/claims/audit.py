@@ -23,6 +23,7 @@ from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 
 VERSION = 1
+LEFT_OUT = "left out: "
 Json = dict[str, Any]
 
 
@@ -58,7 +59,7 @@ def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn
     """The figures of a paper that match the plan, and for the other drawn ones the reason why they do not."""
     figures: dict[str, Drawn] = {}
     left_out = every.config.left_out.items()
-    reasons = {name: f"left out: {reason}" for name, reason in left_out if name not in plan.figures}
+    reasons = {name: f"{LEFT_OUT}{reason}" for name, reason in left_out if name not in plan.figures}
     for name in every.figures:
         if name.startswith(f"{paper}/"):
             try:
@@ -171,7 +172,7 @@ def _not_drawn(
             "id": name,
             "title": figure.title,
             "data": data_of(config, name),
-            "why": reasons.get(name, "it has not been drawn in this folder"),
+            "why": reasons.get(name, "not asked for, or not yet").removeprefix(LEFT_OUT),
             "command": command_for(name, overrides),
         }
         for name, figure in config.figure.items()
