@@ -103,8 +103,7 @@ def chosen(page: Page) -> dict[str, list[str]]:
 def test_first_screen_says_how_many_claims_of_each_paper_held(opened: Opened) -> None:
     page = opened()
     rows = [row.inner_text().split("\t") for row in page.locator(".summary tr").all()]
-    assert [[cell.strip() for cell in row[1:]] for row in rows] == [
-        ["supported", "contradicted", "inconclusive", "not run", "all"],
+    assert [[cell.split()[0] for cell in row[1:]] for row in rows[1:]] == [
         ["3", "2", "2", "2", "9"],
         ["0", "0", "0", "1", "1"],
         ["3", "2", "2", "3", "10"],
@@ -278,7 +277,10 @@ def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened) -> Non
     assert "it needs a GPU" in missing
     assert "figures=[other_paper/fig02]" in missing
     rows = page.locator("#not-run tbody tr:not(.of)")
-    assert [row.locator("a").get_attribute("href") for row in rows.all()] == ["#other_paper/fig02", "#other_paper/table1"]
+    assert [row.locator("a").get_attribute("href") for row in rows.all()] == [
+        "#other_paper/fig02",
+        "#other_paper/table1",
+    ]
     alone = opened(java_script_enabled=False)
     alone.locator(".thumb").nth(1).click()
     assert urlsplit(alone.url).fragment == "demystifying_resnet/fig05", "without scripts a link to the figure"
@@ -511,9 +513,8 @@ def test_every_id_is_there_once_and_every_inner_link_has_its_end(folder: Path) -
 
 def test_every_link_works_when_the_page_is_sent_alone(folder: Path) -> None:
     page = (folder / "audit.html").read_text(encoding="utf-8")
-    assert {re.match("#|data:|https://arxiv.org/|$", link)[0] or link for link in re.findall(r'\shref="([^"]*)"', page)} == {
-        "#", "data:", "https://arxiv.org/",
-    }  # fmt: skip
+    links = re.findall(r'\shref="([^"]*)"', page)
+    assert [link for link in links if not re.match("#|data:|https://arxiv.org/", link)] == []
 
 
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:

@@ -15,7 +15,10 @@ from resaudit.schema import validated
 from tests.conftest import smoke_figure
 
 TABLES = Path(__file__).parents[1] / "workflow" / "expected"
-PRINTED = {"shortcut_importance/table1": (21, "CNN, k = 16", 0.5348), "identity_matters/table1": (3, "CIFAR, caption of Table 1", 13.5)}
+PRINTED = {
+    "shortcut_importance/table1": (21, "CNN, k = 16", 0.5348),
+    "identity_matters/table1": (3, "CIFAR, caption of Table 1", 13.5),
+}
 
 
 @pytest.mark.parametrize("name", PRINTED)
@@ -32,7 +35,9 @@ def test_each_printed_number_has_ours_of_the_same_row(name: str) -> None:
         assert ours[what] == row["rate"]
         assert sum(here is not None for here in ours.values()) == len(table), "k that were not run have no number"
     else:
-        assert ours == pytest.approx({what: 13.54, "CIFAR, section 4.1": 13.54, "ImageNet, section 4.2": 21.1}, abs=0.01)
+        assert ours == pytest.approx(
+            {what: 13.54, "CIFAR, section 4.1": 13.54, "ImageNet, section 4.2": 21.1}, abs=0.01
+        )
     undrawn = beside(figure, None)
     assert [value["here"] for value in undrawn["values"]] == [None] * count
     validated(Printed, {"figure": name, **undrawn}, name)
