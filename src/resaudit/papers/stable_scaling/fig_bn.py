@@ -61,7 +61,7 @@ def plot(table: pd.DataFrame) -> Figure:
     return figure
 
 
-def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+def beside_the_paper(_figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     """The authors' errors with ours, at every depth of their chart (:func:`resaudit.papers.printed.printed_values`)."""
     ours = {} if table is None else dict(list(table.groupby(["network", "depth"])["error"]))
     return {

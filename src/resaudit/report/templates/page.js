@@ -136,6 +136,20 @@
     }
   });
 
+  // A thumbnail is a second rendering of its drawing: made when it comes near the window, so that the page opens sooner.
+  const thumbnails = new IntersectionObserver(
+    (entries) => {
+      for (const { target: frame, isIntersecting } of entries) {
+        if (!isIntersecting) continue;
+        const drawing = document.createElementNS(frame.firstChild.namespaceURI, "use");
+        drawing.setAttribute("href", `#${frame.parentNode.dataset.figure}`);
+        frame.firstChild.append(drawing);
+        thumbnails.unobserve(frame);
+      }
+    },
+    { rootMargin: "50%" },
+  );
+
   form.hidden = false;
   form.addEventListener("input", () => (filter(), rememberInAddress()));
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -159,6 +173,10 @@
     button.textContent = head.textContent;
     button.addEventListener("click", () => sortFurther(head));
     head.replaceChildren(button);
+  }
+  for (const frame of document.querySelectorAll(".frame")) {
+    frame.hidden = false;
+    thumbnails.observe(frame);
   }
   for (const figure of document.querySelectorAll("figure")) {
     figure.classList.add("zoomable");
