@@ -396,6 +396,9 @@ def test_paper_shows_every_claim_and_leaves_folded_what_is_folded(opened: Opened
     page = opened("#verdict=contradicted")
     assert len(shown(page)) == 2
     page.emulate_media(media="print")
+    page.set_viewport_size({"width": 680, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") == 680, "A4 between its margins"
+    assert page.locator(".drawing svg").last.bounding_box()["height"] > 50
     assert len(shown(page)) == 10
     assert page.locator(".all tr[data-claim]:visible").count() == 10
     assert not page.locator("#filters").is_visible()
