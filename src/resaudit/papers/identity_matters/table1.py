@@ -93,7 +93,7 @@ def _printed(own: pd.DataFrame) -> list[tuple[str, ...]]:
 
 def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     """The paper's counts with that of the network as it is printed."""
-    counts = {} if table is None else table[table["part"] == "all"].set_index("property")["value"]
+    counts: Any = {} if table is None else table[table["part"] == "all"].set_index("property")["value"]
     return {
         "quantity": "parameters, millions",
         "digits": 2,

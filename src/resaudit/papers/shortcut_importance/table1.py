@@ -76,7 +76,7 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     keys, ours = ["network", "patches"], ["rate", "low", "high", "runs"]
     here = pd.DataFrame(columns=[*keys, *ours]) if table is None else table[[*keys, *ours]]
     rows = rows.astype({"patches": object}).merge(here.astype(object), on=keys, how="left")
-    rows.insert(0, "what", [f"{LOOKS[row.network]['label']}, k = {row.patches}" for row in rows.itertuples()])
+    rows.insert(0, "what", [f"{LOOKS[str(row.network)]['label']}, k = {row.patches}" for row in rows.itertuples()])
     rows = rows.drop(columns=keys).rename(columns={"rate": "here", "runs": "n"}).astype(object)
     return {
         "quantity": "share of runs that reach the global optimum",
