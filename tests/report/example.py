@@ -294,7 +294,8 @@ def _figure(folder: Path, name: str) -> Audit:
             ]},
         ],
         "provenance": _provenance() | {"devices": ["cpu"], "seconds": 123.4},
-        "imported": [{"archive": ARCHIVE, "by": "Ada Example", "jobs": 1}] if name == "fig05" else [],
+        "imported": [{"archive": ARCHIVE, "by": "Ada Example", "jobs": ["train/orthogonal-linear-depth16-77ab10ce"]}]
+        if name == "fig05" else [],
         "jobs": ["train/shortcut2-linear-depth16-3f9a1c2b", "train/orthogonal-linear-depth16-77ab10ce"],
         "command": f'snakemake --cores all --config "figures=[{name}]"',
     }  # fmt: skip

@@ -305,8 +305,8 @@ def test_the_page_says_which_evidence_is_imported_and_what_was_recomputed(opened
     assert "36 of 63 jobs under verdicts were recomputed: 36 agree." in said
     assert "would have missed it with probability 32 % (10 %)" in said
     figure = page.locator("[id='demystifying_resnet/fig05'] .evidence").inner_text()
-    assert "Imported. 1 of 2 jobs from archive abababababab, run by Ada Example" in figure
-    assert "Imported." not in page.locator("[id='demystifying_resnet/fig04'] .evidence").inner_text()
+    assert "Imported, not computed here: 1 of 2 results, run by Ada Example, from archive abababababab" in figure
+    assert "Imported," not in page.locator("[id='demystifying_resnet/fig04'] .evidence").inner_text()
 
 
 def test_a_failed_spot_check_gives_no_probability(folder: Path) -> None:

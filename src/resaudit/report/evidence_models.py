@@ -60,17 +60,6 @@ class NotDrawn(Part):
     """The command that draws it."""
 
 
-class ImportedFrom(Part):
-    """An imported run that results of a figure come from."""
-
-    archive: Sha256
-    """SHA-256 of its archive."""
-    by: str | None
-    """Who ran it, as the archive says; null if it does not say."""
-    jobs: Count
-    """How many jobs of the figure come from it."""
-
-
 class SpotCheck(Part):
     """A recomputation of imported jobs drawn at random (docs/spot-check.md)."""
 

@@ -5,8 +5,9 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part, Sha256, Time
-from resaudit.report.evidence_models import ImportedFrom, NotDrawn, Printed, SpotCheck
+from resaudit.report.evidence_models import NotDrawn, Printed, SpotCheck
 
+JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 
@@ -100,6 +101,17 @@ class FigureFiles(MatrixFiles):
     """What the table is of."""
 
 
+class Imported(Part):
+    """Results that somebody else computed, by one archive."""
+
+    archive: Sha256
+    """SHA-256 of the archive."""
+    by: str | None
+    """Who ran it, as the archive says; null if it does not say."""
+    jobs: list[JobKey]
+    """The jobs, as kind/id."""
+
+
 class Figure(Part):
     """A drawn figure."""
 
@@ -131,10 +143,10 @@ class Figure(Part):
     """What the paper does not state."""
     provenance: FigureProvenance
     """What made it."""
-    jobs: list[Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]]
+    jobs: list[JobKey]
     """The jobs that it is drawn from, as kind/id."""
-    imported: list[ImportedFrom] = []
-    """The imported runs that its results come from; empty where all were computed here."""
+    imported: list[Imported] = []
+    """Those of them that were imported when it was drawn; empty if all were computed here."""
     command: str
     """The command that draws it again."""
 

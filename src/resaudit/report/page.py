@@ -136,7 +136,12 @@ def _archives(papers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
         for figure in paper["figures"]:
             for each in figure["imported"]:
                 archive = found.setdefault(each["archive"], {"by": each["by"], "figures": []})
-                about = {"id": figure["id"], "paper": paper["title"], "jobs": each["jobs"], "of": len(figure["jobs"])}
+                about = {
+                    "id": figure["id"],
+                    "paper": paper["title"],
+                    "jobs": len(each["jobs"]),
+                    "of": len(figure["jobs"]),
+                }
                 archive["figures"].append(about)
     return found
 
