@@ -18,6 +18,7 @@ DRAWN = {
     "fig07": "Final losses",
 }
 HOSTILE = "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 7 }} " + "unbreakable" * 20
+ARCHIVE = "ab" * 32
 PAPER, OTHER = "demystifying_resnet", "other_paper"
 
 Audit = dict[str, Any]
@@ -54,6 +55,18 @@ def audit(folder: Path) -> Audit:
             "compare": {"agree": [f"{PAPER}/fig04"], "disagree": [f"{PAPER}/fig07"], **_ran()},
         },
         "overrides": ["scale=laptop"],
+        "spot_checks": [
+            {
+                "archive": ARCHIVE,
+                "seed": "7f3a",
+                "checked": 36,
+                "of": 63,
+                "equal": 36,
+                "failed": 0,
+                "lambda": 23.0,
+                "when": "2026-11-21T05:30:00+00:00",
+            },
+        ],
         "papers": [_paper(folder), _other_paper()],
     }
 
@@ -135,8 +148,51 @@ def _other_paper() -> Audit:
         "thresholds": "",
         "ledger": {"file": f"config/paper/{OTHER}/claims.yaml", "sha256": "b" * 64},
         "counts": {"supported": 0, "contradicted": 0, "inconclusive": 0, "not run": 1},
-        "claims": [claim("failure-falls", "not run", "table1", paper=OTHER, statement=statement, checks=[])],
+        "claims": [
+            claim(
+                "failure-falls",
+                "not run",
+                "table1",
+                paper=OTHER,
+                statement=statement,
+                checks=[],
+                data="CIFAR-10",
+                kind="count",
+            )
+        ],
         "figures": [],
+        "not_drawn": [
+            {
+                "id": f"{OTHER}/{name}",
+                "title": title,
+                "data": "CIFAR-10",
+                "why": "it needs a GPU, and there is none",
+                "command": f"snakemake --cores all --config 'figures=[{OTHER}/{name}]'",
+            }
+            for name, title in (("fig02", "A figure without claims"), ("table1", "Success rates"))
+        ],
+        "printed": [
+            {
+                "figure": f"{OTHER}/table1",
+                "quantity": "share of runs",
+                "digits": 4,
+                "spread": "exact 95 % interval",
+                "remark": "Reconstructed.",
+                "values": [
+                    {
+                        "what": "CNN, k = 16",
+                        "printed": 0.5348,
+                        "printed_low": 0.52,
+                        "printed_high": 0.55,
+                        "here": 0.5462,
+                        "low": 0.53,
+                        "high": 0.56,
+                        "n": 5000,
+                    },
+                    {"what": "CNN, k = 25", "printed": 0.5528, "here": None},
+                ],
+            },
+        ],
         "robustness": None,
     }
 
@@ -238,6 +294,8 @@ def _figure(folder: Path, name: str) -> Audit:
             ]},
         ],
         "provenance": _provenance() | {"devices": ["cpu"], "seconds": 123.4},
+        "imported": [{"archive": ARCHIVE, "by": "Ada Example", "jobs": ["train/orthogonal-linear-depth16-77ab10ce"]}]
+        if name == "fig05" else [],
         "jobs": ["train/shortcut2-linear-depth16-3f9a1c2b", "train/orthogonal-linear-depth16-77ab10ce"],
         "command": f'snakemake --cores all --config "figures=[{name}]"',
     }  # fmt: skip

@@ -3,13 +3,14 @@
 import base64
 import gzip
 import hashlib
+import os
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 
 from resaudit.errors import ResauditError
-from resaudit.report.embedding import LARGEST_PLAIN_CSV, download, picture
+from resaudit.report.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
 from resaudit.report.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
 from tests.report.example import point, result, two_sided, unknown
 
@@ -35,13 +36,19 @@ def test_an_svg_keeps_to_itself(tmp_path: Path) -> None:
     assert use.attrib == {"href": "#paper-fig04-m", "style": "clip-path: url(#paper-fig04-c)"}
     assert g.attrib == {"clip-path": "url(#paper-fig04-c)"}
     assert (outside.attrib, inside.attrib) == ({}, {"href": "data:image/png;base64,AA"})
-    assert made.width == 384
+    assert (made.width, made.id, made.shape) == (384, "paper-fig04", "2 / 2")
 
 
 def test_what_is_no_svg_is_said_in_one_line(tmp_path: Path) -> None:
     (tmp_path / "a.svg").write_text("<svg", encoding="utf-8")
     with pytest.raises(ResauditError, match=r"a\.svg is no SVG"):
         picture(tmp_path / "a.svg", "paper/a", "")
+
+
+def test_a_table_that_is_too_large_to_send_is_only_named(tmp_path: Path) -> None:
+    (tmp_path / "fig.csv").write_bytes(os.urandom(LARGEST_PACKED_CSV + 1))
+    made = download(tmp_path / "fig.csv", hashlib.sha256((tmp_path / "fig.csv").read_bytes()).hexdigest())
+    assert (made.uri, made.size) == ("", LARGEST_PACKED_CSV + 1)
 
 
 @pytest.mark.parametrize("size", [10, LARGEST_PLAIN_CSV + 1])

@@ -14,6 +14,7 @@ from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
+from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn, drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
@@ -22,6 +23,7 @@ from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 
 VERSION = 1
+LEFT_OUT = "left out: "
 Json = dict[str, Any]
 
 
@@ -39,19 +41,25 @@ def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgemen
         ResauditError: a table is damaged or of other settings.
     """
     figures, reasons = _drawn_figures(plan, every, paper)
+    return _judgements(plan.config, paper, figures, reasons), figures
+
+
+def _judgements(
+    config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str]
+) -> dict[str, Judgement]:
     judgements = {}
-    for name, claim in plan.config.claims_of(paper).items():
+    for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
-        judged = judge_by(claim, figures.get(figure), plan.config.scale.name)
+        judged = judge_by(claim, figures.get(figure), config.scale.name)
         judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
-    return judgements, figures
+    return judgements
 
 
 def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
     """The figures of a paper that match the plan, and for the other drawn ones the reason why they do not."""
     figures: dict[str, Drawn] = {}
     left_out = every.config.left_out.items()
-    reasons = {name: f"left out: {reason}" for name, reason in left_out if name not in plan.figures}
+    reasons = {name: f"{LEFT_OUT}{reason}" for name, reason in left_out if name not in plan.figures}
     for name in every.figures:
         if name.startswith(f"{paper}/"):
             try:
@@ -109,7 +117,8 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
 
 
 def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Json:
-    judgements, figures = judge_paper(plan, every, paper)
+    figures, reasons = _drawn_figures(plan, every, paper)
+    judgements = _judgements(plan.config, paper, figures, reasons)
     about = _about_paper(plan.config, paper)
     digest = claims_sha256(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
@@ -124,10 +133,19 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": digest},
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
         "claims": [
-            _claim(f"{paper}/{name}", claims[name], judgement, robustness, overrides)
+            _claim(
+                f"{paper}/{name}",
+                claims[name],
+                judgement,
+                data_of(plan.config, f"{paper}/{claims[name].evidence}"),
+                robustness,
+                overrides,
+            )
             for name, judgement in judgements.items()
         ],
         "figures": [_figure(every, figure, overrides) for figure in figures.values()],
+        "not_drawn": _not_drawn(plan.config, paper, figures, reasons, overrides),
+        "printed": printed_values(plan.config, paper, figures),
         "robustness": _robustness(robustness, digest, figures) if robustness else None,
     }
 
@@ -140,8 +158,35 @@ def _about_paper(config: Config, paper: str) -> Paper:
     return about
 
 
+def data_of(config: Config, figure: str) -> str | None:
+    """The title of the data set of ``paper/figure``; None if it has none, or is not configured."""
+    found = config.figure.get(figure)
+    return found.dataset.title if found and found.dataset else None
+
+
+def _not_drawn(
+    config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str], overrides: Sequence[str]
+) -> list[Json]:
+    return [
+        {
+            "id": name,
+            "title": figure.title,
+            "data": data_of(config, name),
+            "why": reasons.get(name, "not asked for, or not yet").removeprefix(LEFT_OUT),
+            "command": command_for(name, overrides),
+        }
+        for name, figure in config.figure.items()
+        if name.startswith(f"{paper}/") and name not in figures
+    ]
+
+
 def _claim(
-    claim_id: str, claim: Claim, judgement: Judgement, robustness: Robustness | None, overrides: Sequence[str]
+    claim_id: str,
+    claim: Claim,
+    judgement: Judgement,
+    data: str | None,
+    robustness: Robustness | None,
+    overrides: Sequence[str],
 ) -> Json:
     paper, name = claim_id.split("/")
     return {
@@ -158,6 +203,7 @@ def _claim(
         "why": why(judgement),
         "checks": [_result(result) for result in judgement.checks],
         "evidence": f"{paper}/{claim.evidence}",
+        "data": data,
         "variants": robustness.of_claim(name) if robustness else [],
         "command": None if claim.not_yet else command_for(f"{paper}/{claim.evidence}", overrides),
     }

@@ -190,6 +190,8 @@ class Claim(Part):
     """What each check of the claim found, in order; empty where nothing could be measured."""
     evidence: PairId
     """The figure whose table is the evidence, even if it has not been drawn."""
+    data: str | None = None
+    """Title of the data set of that figure; null: none."""
     variants: list[ClaimUnderVariant]
     """The verdict under each variant; empty where robustness has not run."""
     command: str | None

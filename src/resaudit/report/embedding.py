@@ -12,6 +12,8 @@ from xml.etree import ElementTree
 from resaudit.errors import ResauditError
 
 LARGEST_PLAIN_CSV = 50_000
+LARGEST_PACKED_CSV = 500_000
+"""Bytes; with the largest few tables of a run, the page would be too large to send."""
 _SVG = "{http://www.w3.org/2000/svg}"
 _XLINK_HREF = "{http://www.w3.org/1999/xlink}href"
 _DROPPED = {"metadata", "script", "foreignObject"}
@@ -20,15 +22,22 @@ _POINTS_TO_PIXELS = 4 / 3
 
 @dataclass(frozen=True)
 class Picture:
-    """An SVG element as text, and its width in CSS pixels at original font size."""
+    """An SVG element as text, its id and view box, and its width in CSS pixels at original font size."""
 
     svg: str
     width: int
+    id: str
+    view_box: str
+
+    @property
+    def shape(self) -> str:
+        """Width / height, as CSS has it."""
+        return " / ".join(self.view_box.split()[2:])
 
 
 @dataclass(frozen=True)
 class Download:
-    """A table for download: its URI, its file name, and its uncompressed size in bytes."""
+    """A table for download: its URI (empty if it is too large), its file name, its uncompressed size in bytes."""
 
     uri: str
     name: str
@@ -63,7 +72,7 @@ def picture(file: Path, name: str, label: str, expected_sha256: str | None = Non
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.attrib |= {"id": prefix, "role": "img", "aria-label": label}
-    return Picture(ElementTree.tostring(root, encoding="unicode"), width)
+    return Picture(ElementTree.tostring(root, encoding="unicode"), width, prefix, root.get("viewBox", ""))
 
 
 def _clean(element: ElementTree.Element, prefix: str) -> None:
@@ -118,7 +127,10 @@ def download(file: Path, expected_sha256: str) -> Download:
     name = f"{file.parent.name}-{file.name}"
     if len(content) <= LARGEST_PLAIN_CSV:
         return Download(_uri("text/csv", content), name, len(content))
-    return Download(_uri("application/gzip", _packed(content)), f"{name}.gz", len(content))
+    packed = _packed(content)
+    if len(packed) > LARGEST_PACKED_CSV:
+        return Download("", name, len(content))
+    return Download(_uri("application/gzip", packed), f"{name}.gz", len(content))
 
 
 def _uri(media_type: str, content: bytes) -> str:

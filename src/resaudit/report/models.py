@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part, Sha256, Time
+from resaudit.report.evidence_models import NotDrawn, Printed, SpotCheck
 
 JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
@@ -212,6 +213,10 @@ class Paper(Part):
     """All claims of the paper."""
     figures: list[Figure]
     """The figures that were drawn."""
+    not_drawn: list[NotDrawn] = []
+    """The figures that were not."""
+    printed: list[Printed] = []
+    """Numbers that the paper prints, with ours."""
     robustness: Robustness | None
     """The claims under other values of the assumptions; null where that has not been run."""
 
@@ -273,5 +278,7 @@ class Audit(Part):
     """What was checked beside the claims."""
     overrides: list[str]
     """Settings beside the defaults, as Hydra overrides."""
+    spot_checks: list[SpotCheck] = []
+    """Recomputations of imported results."""
     papers: list[Paper]
     """The papers."""

@@ -13,12 +13,14 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from resaudit.numbers import effect_and_interval, span
 from resaudit.report import forest, words
 from resaudit.report.embedding import Download, Picture, download, picture
+from resaudit.report.models import Audit
 from resaudit.report.schema import read_audit
 from resaudit.store.files import written_whole
 
 VERDICTS = ("supported", "contradicted", "inconclusive", "not run")
 BY_CONCERN = ("contradicted", "inconclusive", "supported", "not run")
 POINTS_SHOWN = 8
+NO_DATA = "no data set"
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class Drawn:
 
 @dataclass(frozen=True)
 class Group:
-    """The claims of one figure; ``drawn`` is None if the figure has not been drawn."""
+    """A figure and its claims; ``drawn`` is None if the figure has not been drawn."""
 
     id: str
     label: str
@@ -41,11 +43,23 @@ class Group:
 
 
 @dataclass(frozen=True)
+class Thumbnail:
+    """A figure in the gallery; without ``picture`` if it was not drawn. ``has_group``: whether it is shown below."""
+
+    id: str
+    label: str
+    about: dict[str, Any]
+    picture: Picture | None
+    has_group: bool
+
+
+@dataclass(frozen=True)
 class Section:
-    """A paper, its claims by figure, the summaries of its variants, and the verdicts that each variant changes."""
+    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes."""
 
     paper: dict[str, Any]
     groups: list[Group]
+    gallery: list[Thumbnail]
     variants: dict[str, str]
     changed: list[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]
 
@@ -71,10 +85,13 @@ def render(audit: dict[str, Any], figures: Path) -> str:
     Raises:
         ResauditError: a figure's file is missing or of another audit.
     """
+    audit = Audit.model_validate(audit).model_dump(mode="json", by_alias=True)
     style, script = (_resource(name) for name in ("page.css", "page.js"))
     return _environment().get_template("page.html.j2").render(
         audit=audit,
         sections=[_section(paper, figures) for paper in audit["papers"]],
+        filters=_filters(audit["papers"]),
+        archives=_archives(audit["papers"]),
         verdicts=VERDICTS,
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
@@ -85,15 +102,58 @@ def render(audit: dict[str, Any], figures: Path) -> str:
 
 
 def _section(paper: dict[str, Any], figures: Path) -> Section:
-    return Section(paper, list(_groups(paper, figures)), _variant_summaries(paper), list(_changed(paper)))
+    groups = list(_groups(paper, figures))
+    return Section(paper, groups, _gallery(paper, groups), _variant_summaries(paper), list(_changed(paper)))
+
+
+def _gallery(paper: dict[str, Any], groups: list[Group]) -> list[Thumbnail]:
+    """All figures of a paper by name, drawn or not."""
+    pictures = {group.id: group.drawn.picture if group.drawn else None for group in groups}
+    return [
+        Thumbnail(figure["id"], words.figure_label(figure["id"]), figure, pictures.get(figure["id"]),
+                  figure["id"] in pictures)
+        for figure in sorted([*paper["figures"], *paper["not_drawn"]], key=lambda figure: str(figure["id"]))
+    ]  # fmt: skip
+
+
+def _filters(papers: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, str]]]:
+    """Name, title and choices (value and label) of the filters beside the verdict that have a choice."""
+    claims = [claim for paper in papers for claim in paper["claims"]]
+    data = sorted({claim["data"] for claim in claims if claim["data"]})
+    kinds = [kind for kind in words.KINDS if any(claim["kind"] == kind for claim in claims)]
+    filters = [
+        ("paper", "Paper", {paper["id"]: paper["title"] for paper in papers}),
+        ("kind", "Kind", {kind: words.kind_label(kind) for kind in kinds}),
+        ("data", "Data set", {title: title for title in (*data, NO_DATA)}),
+    ]
+    return [each for each in filters if len(each[2]) > 1]
+
+
+def _archives(papers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """By the SHA-256 of each imported archive: who ran it, and the figures with results of it."""
+    found: dict[str, dict[str, Any]] = {}
+    for paper in papers:
+        for figure in paper["figures"]:
+            for each in figure["imported"]:
+                archive = found.setdefault(each["archive"], {"by": each["by"], "figures": []})
+                about = {
+                    "id": figure["id"],
+                    "paper": paper["title"],
+                    "jobs": len(each["jobs"]),
+                    "of": len(figure["jobs"]),
+                }
+                archive["figures"].append(about)
+    return found
 
 
 def _groups(paper: dict[str, Any], figures: Path) -> Iterator[Group]:
-    """Claims grouped by figure, in order of first mention."""
+    """Claims grouped by figure, in order of first mention; then the drawn figures without claims."""
     drawn = {figure["id"]: figure for figure in paper["figures"]}
     groups: dict[str, list[dict[str, Any]]] = {}
     for claim in paper["claims"]:
         groups.setdefault(claim["evidence"], []).append(claim)
+    for name in drawn:
+        groups.setdefault(name, [])
     for name, claims in groups.items():
         figure = drawn.get(name)
         yield Group(name, words.figure_label(name), None if figure is None else _drawn(figure, figures), claims)
@@ -138,12 +198,12 @@ def _environment() -> Environment:
     )
     for function in (
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
-        words.share_met, words.needs_in_words,
+        words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference, words.missed,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(
         axis_of=forest.axis_of, mark=forest.mark, region=forest.region, labelled_ticks=forest.labelled_ticks,
-        interval=span, effect_and_interval=effect_and_interval,
+        NO_DATA=NO_DATA, interval=span, effect_and_interval=effect_and_interval,
     )  # fmt: skip
     return environment
 

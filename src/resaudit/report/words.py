@@ -1,5 +1,6 @@
 """Parameters, times, sizes and names as the page shows them."""
 
+import math
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -10,6 +11,7 @@ _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
+KINDS = {"empirical": "measured", "theorem": "theory", "count": "counted"}
 _NUMBERED = {"fig": "Figure", "table": "Table", "theorem": "Theorem"}
 
 
@@ -66,13 +68,16 @@ def figure_label(name: str) -> str:
 
     >>> figure_label("demystifying_resnet/fig04"), figure_label("x/theorem21"), figure_label("x/shortcut1")
     ('Figure 4', 'Theorem 2.1', 'shortcut1')
+    >>> figure_label("x/fig01_cifar100"), figure_label("x/shortcut_depths")
+    ('Figure 1 (cifar100)', 'shortcut depths')
     """
     slug = name.split("/")[-1]
-    numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)", slug)
+    numbered = re.fullmatch(r"(fig|table|theorem)0*([0-9]+)(?:_(.+))?", slug)
     if numbered is None:
-        return slug
+        return slug.replace("_", " ")
     number = ".".join(numbered[2]) if numbered[1] == "theorem" else numbered[2]
-    return f"{_NUMBERED[numbered[1]]} {number}"
+    variety = f" ({numbered[3].replace('_', ' ')})" if numbered[3] else ""
+    return f"{_NUMBERED[numbered[1]]} {number}{variety}"
 
 
 def moment(text: str) -> str:
@@ -109,3 +114,41 @@ def megabytes(size: int) -> str:
     ('19 kB', '2.3 MB')
     """
     return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"
+
+
+def kind_label(kind: str) -> str:
+    """A claim's kind in words.
+
+    >>> kind_label("empirical")
+    'measured'
+    """
+    return KINDS[kind]
+
+
+def decimals(value: float, digits: int) -> str:
+    """A number with so many decimals.
+
+    >>> decimals(-6.384, 2)
+    '−6.38'
+    """
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def difference(value: float, digits: int) -> str:
+    """A difference with its sign.
+
+    >>> difference(0.051, 2), difference(-1.2, 1), difference(-0.001, 2)
+    ('+0.05', '−1.2', '0.00')
+    """
+    shown = f"{value:+.{digits}f}"
+    return decimals(0.0, digits) if float(shown) == 0 else shown.replace("-", "−")
+
+
+def missed(weight: float, share: float) -> str:
+    """The probability exp(-share * weight) that a spot-check misses a forged share, in per cent.
+
+    >>> missed(23.0, 0.05), missed(400.0, 0.1), missed(0.0, 0.1)
+    ('32 %', 'under 1 %', '100 %')
+    """
+    percent = 100 * math.exp(-share * weight)
+    return f"{percent:.0f} %" if percent >= 1 else "under 1 %"

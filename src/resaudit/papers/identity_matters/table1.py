@@ -89,3 +89,23 @@ def _printed(own: pd.DataFrame) -> list[tuple[str, ...]]:
         else:
             rows.append((f"paper, {part}", "", f"{here['published, millions']:g} M"))
     return rows
+
+
+def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+    """The paper's counts with that of the network as it is printed."""
+    counts: Any = {} if table is None else table[table["part"] == "all"].set_index("property")["value"]
+    return {
+        "quantity": "parameters, millions",
+        "digits": 2,
+        "spread": "",
+        "remark": figure.legend,
+        "values": [
+            {
+                "what": f"{NAMES.get(network, network)}, {place}",
+                "printed": millions,
+                "here": counts.get(f"{network}: million parameters"),
+            }
+            for network, published in figure.protocol.published.items()
+            for place, millions in published.items()
+        ],
+    }

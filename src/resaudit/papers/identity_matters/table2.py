@@ -1,11 +1,13 @@
 """Table 2, CIFAR-10: test error of Table 1's network beside the published ones."""
 
 from collections.abc import Mapping
+from typing import Any
 
 import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.papers.image_curves import mean_and_deviation
+from resaudit.papers.printed import over_runs
 from resaudit.papers.style import panels, print_rows
 from resaudit.papers.sweeps import at_the_end
 
@@ -52,3 +54,22 @@ def printed(table: pd.DataFrame, published: str) -> list[tuple[str, ...]]:
         *((name, f"{error:.2f}") for name, error in PUBLISHED[published].items()),
         *((f"here, {name} ({runs} runs)", mean_and_deviation(errors)) for name, errors in here.items()),
     ]
+
+
+def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+    """The paper's error with ours as reported."""
+    column = "CIFAR-100" if figure.name.endswith("cifar100") else "CIFAR-10"
+    others = ", ".join(f"{name} {error:.2f}" for name, error in PUBLISHED[column].items() if name != OURS)
+    return {
+        "quantity": f"{column}, top-1 error, %",
+        "digits": 2,
+        "spread": "mean ± one standard deviation over runs",
+        "remark": f"Table 2 also prints {others}, which were not trained here.",
+        "values": [
+            {
+                "what": "the network of Table 1",
+                "printed": PUBLISHED[column][OURS],
+                **over_runs(None if table is None else table["error"]),
+            }
+        ],
+    }

@@ -3,9 +3,9 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.papers.identity_matters.table2 import plot_printed, table
+from resaudit.papers.identity_matters.table2 import beside_the_paper, plot_printed, table
 
-__all__ = ["plot", "table"]
+__all__ = ["beside_the_paper", "plot", "table"]
 
 
 def plot(table: pd.DataFrame) -> Figure:

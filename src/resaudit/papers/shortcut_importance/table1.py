@@ -1,10 +1,12 @@
 """Table 1: success rates by number of patches, beside the printed ones."""
 
+from typing import Any
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.papers.shortcut_importance.rates import LOOKS, rates_table
+from resaudit.papers.shortcut_importance.rates import LOOKS, exact_interval, rates_table
 from resaudit.papers.style import panels
 
 PLACES = (0.0, 0.37, 0.69, 1.0)
@@ -57,3 +59,29 @@ def _print_line(axes: Axes, place: int, line: tuple[str, ...], weight: str, colo
     for x, text, align in zip(PLACES, line, ("left", "right", "right", "right"), strict=False):
         axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center", fontsize=6.5,
                       fontweight=weight, color=colour).set_in_layout(False)  # fmt: skip
+
+
+def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+    """The paper's rates with ours (:func:`resaudit.papers.printed.printed_values`)."""
+    protocol = figure.protocol
+    rows = pd.DataFrame(
+        [
+            {"network": network, "patches": patches, "printed": rate}
+            for network, rates in protocol.published.items()
+            for patches, rate in zip(protocol.published_patches, rates, strict=False)
+        ]
+    )
+    runs = pd.Series([protocol.published_runs] * len(rows))
+    rows[["printed_low", "printed_high"]] = exact_interval((rows["printed"] * runs).round(), runs)
+    keys, ours = ["network", "patches"], ["rate", "low", "high", "runs"]
+    here = pd.DataFrame(columns=[*keys, *ours]) if table is None else table[[*keys, *ours]]
+    rows = rows.astype({"patches": object}).merge(here.astype(object), on=keys, how="left")
+    rows.insert(0, "what", [f"{LOOKS[str(row.network)]['label']}, k = {row.patches}" for row in rows.itertuples()])
+    rows = rows.drop(columns=keys).rename(columns={"rate": "here", "runs": "n"}).astype(object)
+    return {
+        "quantity": "share of runs that reach the global optimum",
+        "digits": 4,
+        "spread": f"exact 95 % interval, the paper's of {protocol.published_runs} runs computed here",
+        "remark": figure.remark,
+        "values": rows.where(rows.notna(), None).to_dict("records"),
+    }

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
+from resaudit.papers.printed import over_runs
 from resaudit.papers.stable_scaling.looks import network_look
 from resaudit.papers.style import annotate, panels
 from resaudit.papers.sweeps import at_the_end
@@ -22,6 +23,7 @@ PUBLISHED: Mapping[str, Mapping[int, float]] = {
 MARKS: dict[str, Any] = {
     "marker": "o", "markersize": 4.5, "color": "black", "markerfacecolor": "none", "linestyle": "none", "zorder": 5,
 }  # fmt: skip
+TAU = r"$\tau$"
 CUT = 3.0
 """Bars longer than this many times the shortest one are cut."""
 
@@ -57,6 +59,26 @@ def plot(table: pd.DataFrame) -> Figure:
     handles += [Line2D([], [], **MARKS, label="authors")]
     axes.legend(handles=handles, loc="lower center", bbox_to_anchor=(0.5, 1.0), ncols=2, handlelength=1.2)
     return figure
+
+
+def beside_the_paper(_figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+    """The authors' errors with ours, at every depth of their chart (:func:`resaudit.papers.printed.printed_values`)."""
+    ours = {} if table is None else dict(list(table.groupby(["network", "depth"])["error"]))
+    return {
+        "quantity": "CIFAR-10, test error, %",
+        "digits": 2,
+        "spread": "mean ± one standard deviation over runs",
+        "remark": "The authors' errors are digitised from the bar chart of their code (±0.02), not printed.",
+        "values": [
+            {
+                "what": f"{network_look(network)['label'].replace(TAU, 'τ')}, depth {depth}",
+                "printed": error,
+                **over_runs(ours.get((network, depth))),
+            }
+            for network, errors in PUBLISHED.items()
+            for depth, error in errors.items()
+        ],
+    }
 
 
 def _plot_bars(axes: Axes, rows: pd.DataFrame, places: np.ndarray, width: float, top: float) -> None:

@@ -6,9 +6,13 @@
   const rows = new Map([...document.querySelectorAll("[data-claim]")].map((row) => [row.dataset.claim, row]));
   const heads = [...document.querySelectorAll("th[data-sort]")];
   const dialog = document.getElementById("enlarged");
+  const filters = ["paper", "verdict", "kind", "data"];
   const texts = new Map(claims.map((claim) => [claim, `${claim.id} ${claim.textContent}`.toLowerCase()]));
 
   const chosen = (name) => [...form.querySelectorAll(`[name="${name}"]:checked`)].map((box) => box.value);
+
+  // The fragment is either a place, #paper/claim, or a choice, #verdict=contradicted&paper=….
+  const choice = () => new URLSearchParams(location.hash.includes("=") ? location.hash.slice(1) : "");
 
   function target() {
     try {
@@ -19,14 +23,12 @@
   }
 
   function filter() {
-    const papers = chosen("paper");
-    const verdicts = chosen("verdict");
+    const wanted = filters.map((name) => [name, chosen(name)]).filter(([, values]) => values.length);
     const words = form.elements.q.value.toLowerCase().split(/\s+/).filter(Boolean);
     let count = 0;
     for (const claim of claims) {
       const fits =
-        (!papers.length || papers.includes(claim.dataset.paper)) &&
-        (!verdicts.length || verdicts.includes(claim.dataset.verdict)) &&
+        wanted.every(([name, values]) => values.includes(claim.dataset[name])) &&
         words.every((word) => texts.get(claim).includes(word));
       claim.hidden = rows.get(claim.id).hidden = !fits;
       count += fits;
@@ -66,19 +68,19 @@
     const box = dialog.querySelector(".scroll");
     box.setAttribute("style", card.getAttribute("style"));
     box.replaceChildren(card.querySelector("svg").cloneNode(true));
+    const caption = figure.querySelector("figcaption").cloneNode(true);
+    caption.querySelector("button").remove();
+    dialog.querySelector("p").replaceChildren(...caption.childNodes);
     dialog.showModal();
   }
 
   function rememberInAddress() {
     const address = new URL(location.href);
-    address.search = "";
+    const choices = new URLSearchParams(filters.flatMap((name) => chosen(name).map((value) => [name, value])));
+    if (form.elements.q.value) choices.set("q", form.elements.q.value);
     const sorted = heads.find((head) => head.hasAttribute("aria-sort"));
-    if (sorted) address.searchParams.set("sort", `${sorted.dataset.sort} ${sorted.ariaSort}`);
-    for (const name of ["paper", "verdict"]) {
-      for (const value of chosen(name)) address.searchParams.append(name, value);
-    }
-    if (form.elements.q.value) address.searchParams.set("q", form.elements.q.value);
-    if (target()?.closest("[hidden]")) address.hash = "";
+    if (sorted) choices.set("sort", `${sorted.dataset.sort} ${sorted.ariaSort}`);
+    address.hash = choices;
     try {
       history.replaceState(null, "", address);
     } catch {
@@ -87,24 +89,28 @@
   }
 
   function recallFromAddress() {
-    const wanted = new URL(location.href).searchParams;
+    const wanted = choice();
     for (const box of form.querySelectorAll("[type=checkbox]")) {
       box.checked = wanted.getAll(box.name).includes(box.value);
     }
     form.elements.q.value = wanted.get("q") ?? "";
     sortBy(...(wanted.get("sort") ?? "").split(" "));
+    filter();
   }
 
   function clear() {
     form.querySelectorAll("[type=checkbox]").forEach((box) => (box.checked = false));
     form.elements.q.value = "";
     filter();
-    rememberInAddress();
   }
 
-  function reveal() {
+  function follow() {
     const there = target();
-    if (!there) return;
+    if (!there) {
+      recallFromAddress();
+      if (choice().size) document.getElementById("claims").scrollIntoView();
+      return;
+    }
     if (there.closest("[hidden]")) clear();
     there.scrollIntoView();
     there.focus({ preventScroll: true });
@@ -130,15 +136,32 @@
     }
   });
 
+  // A thumbnail is a second rendering of its drawing: made when it comes near the window, so that the page opens sooner.
+  const thumbnails = new IntersectionObserver(
+    (entries) => {
+      for (const { target: frame, isIntersecting } of entries) {
+        if (!isIntersecting) continue;
+        const drawing = document.createElementNS(frame.firstChild.namespaceURI, "use");
+        drawing.setAttribute("href", `#${frame.parentNode.dataset.figure}`);
+        frame.firstChild.append(drawing);
+        thumbnails.unobserve(frame);
+      }
+    },
+    { rootMargin: "50%" },
+  );
+
   form.hidden = false;
   form.addEventListener("input", () => (filter(), rememberInAddress()));
   form.addEventListener("submit", (event) => event.preventDefault());
-  form.addEventListener("reset", (event) => (event.preventDefault(), clear()));
-  addEventListener("hashchange", reveal);
-  addEventListener("popstate", () => (recallFromAddress(), filter()));
+  form.addEventListener("reset", (event) => (event.preventDefault(), clear(), rememberInAddress()));
+  addEventListener("hashchange", follow);
   document.addEventListener("click", (event) => {
     const link = event.target.closest("a[href^='#']");
-    if (link && link.hash === location.hash) reveal();
+    if (!link) return;
+    const figure = document.getElementById(link.dataset.figure)?.closest("figure");
+    if (figure) enlarge(figure);
+    else if (link.hash === location.hash) follow();
+    if (figure) event.preventDefault();
   });
   for (const button of document.querySelectorAll(".copy")) {
     button.hidden = false;
@@ -151,6 +174,10 @@
     button.addEventListener("click", () => sortFurther(head));
     head.replaceChildren(button);
   }
+  for (const frame of document.querySelectorAll(".frame")) {
+    frame.hidden = false;
+    thumbnails.observe(frame);
+  }
   for (const figure of document.querySelectorAll("figure")) {
     figure.classList.add("zoomable");
     figure.querySelector(".enlarge").hidden = false;
@@ -159,6 +186,5 @@
   dialog.addEventListener("click", (event) => event.target.closest(".scroll") || dialog.close());
   document.querySelectorAll(".scroll").forEach((box) => boxes.observe(box));
   recallFromAddress();
-  filter();
-  if (location.hash) reveal();
+  if (location.hash) follow();
 })();

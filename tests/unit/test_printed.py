@@ -1,0 +1,59 @@
+"""Oracle: the papers' own tables, and tables of a smoke run. Sees a number of the wrong row beside a printed one."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pandas as pd
+import pytest
+
+from resaudit.papers.drawing import figure_module, read_csv
+from resaudit.papers.identity_matters.table2 import beside_the_paper as beside_table2
+from resaudit.papers.printed import over_runs
+from resaudit.papers.stable_scaling.fig_bn import beside_the_paper as beside_bars
+from resaudit.report.evidence_models import Printed
+from resaudit.schema import validated
+from tests.conftest import smoke_figure
+
+TABLES = Path(__file__).parents[1] / "workflow" / "expected"
+PRINTED = {
+    "shortcut_importance/table1": (21, "CNN, k = 16", 0.5348),
+    "identity_matters/table1": (3, "CIFAR, caption of Table 1", 13.5),
+}
+
+
+@pytest.mark.parametrize("name", PRINTED)
+def test_each_printed_number_has_ours_of_the_same_row(name: str) -> None:
+    figure, table = smoke_figure(name), read_csv(TABLES / f"{name}.csv")
+    beside = figure_module(name).beside_the_paper
+    given = validated(Printed, {"figure": name, **beside(figure, table)}, name).model_dump()
+    count, what, number = PRINTED[name]
+    assert len(given["values"]) == count
+    assert next(value["printed"] for value in given["values"] if value["what"] == what) == number
+    ours = {value["what"]: value["here"] for value in given["values"]}
+    if name.startswith("shortcut"):
+        row = table[(table["network"] == "cnn") & (table["patches"] == 16)].squeeze()
+        assert ours[what] == row["rate"]
+        assert sum(here is not None for here in ours.values()) == len(table), "k that were not run have no number"
+    else:
+        assert ours == pytest.approx(
+            {what: 13.54, "CIFAR, section 4.1": 13.54, "ImageNet, section 4.2": 21.1}, abs=0.01
+        )
+    undrawn = beside(figure, None)
+    assert [value["here"] for value in undrawn["values"]] == [None] * count
+    validated(Printed, {"figure": name, **undrawn}, name)
+
+
+def test_errors_of_images_are_of_their_own_network_depth_and_data_set() -> None:
+    runs = pd.DataFrame({"network": ["batch-norm"] * 2 + ["batch-norm-tau"], "depth": 20, "error": [8.0, 9.0, 7.5]})
+    values = {value["what"]: value for value in beside_bars(None, runs)["values"]}
+    assert (values["batch norm, depth 20"]["here"], values["batch norm, depth 20"]["n"]) == (8.5, 2)
+    assert values["batch norm and τ, depth 20"]["here"] == 7.5
+    assert values["batch norm, depth 110"]["here"] is None
+    for name, error in (("table2", 6.38), ("table2_cifar100", 24.64)):
+        (value,) = beside_table2(SimpleNamespace(name=f"identity_matters/{name}"), runs)["values"]
+        assert (value["printed"], value["n"]) == (error, 3)
+
+
+def test_one_run_has_no_spread() -> None:
+    assert over_runs(pd.Series([2.0])) == {"here": 2.0, "low": None, "high": None, "n": 1}
+    assert over_runs(pd.Series([], dtype=float)) == {"here": None}
