@@ -251,3 +251,22 @@ def crate(destination: Path, overrides: Overrides) -> None:
 
     write_crate(plan, destination)
     click.echo(f"wrote {destination}")
+
+
+@cli.command("spot-check")
+@click.option("--minutes", type=click.FloatRange(min=0), help="Time to start jobs in.  [default: 10; all with --claim]")
+@click.option("--claim", "wanted", metavar="ID", help="All that this claim's verdict rests on.")
+@click.option(
+    "--seed", help="Of the draw: to go on with an earlier one, or agreed on beforehand.  [default: a new one]"
+)
+@_with_overrides
+def spot_check(minutes: float | None, wanted: str | None, seed: str | None, overrides: Overrides) -> None:
+    """Recompute some of an imported run, drawn by what verdicts rest on, and compare."""
+    plan = _plan(overrides)
+    from resaudit.travel.spot_check import MINUTES
+    from resaudit.travel.spot_check import spot_check as check
+
+    if minutes is None and wanted is None:
+        minutes = MINUTES
+    if not check(plan, click.echo, minutes, wanted, seed):
+        raise ResauditError("results were not reproduced; see above")
