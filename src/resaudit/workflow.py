@@ -21,6 +21,7 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
+from resaudit.plan.code import code_of_kind
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import write_job
 from resaudit.plan.job import Cost, Job
@@ -31,6 +32,7 @@ from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.locks import hold
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
+from resaudit.travel.records import IMPORTED, origin_of
 
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """Words that Hydra reads as another type unless they are quoted."""
@@ -221,6 +223,32 @@ def check_modules(plan: Plan) -> None:
                 f"config/paper/{name}.yaml has no module src/resaudit/papers/{name}.py; "
                 "write it, with table(results) and plot(table)"
             )
+
+
+def check_imported(plan: Plan, results: Path) -> None:
+    """Check before any job that imported results are of today's code, or were accepted for it.
+
+    Raises:
+        ResauditError: some are not; Snakemake would replace them.
+    """
+    stale = [key for key, job in plan.jobs.items() if job.files and is_stale(job, results)]
+    if stale:
+        raise ResauditError(
+            f"{len(stale)} imported results ({stale[0]} …) are of other code than today's; keep that code, import the "
+            "run again with --other-code, or 'resaudit import --forget RUN'"
+        )
+
+
+def is_stale(job: Job, results: Path) -> bool:
+    """Whether a result was imported and accepted for other code than today's."""
+    origin = origin_of(results, job.key)
+    return origin is not None and origin.accepted_code != code_of_kind(job.kind)
+
+
+def leaf_inputs(job: Job, results: Path) -> list[Path] | None:
+    """The record of an imported result, all that a rule's job needs then; None if the result is computed here."""
+    there = bool(job.files) and origin_of(results, job.key) is not None and not is_stale(job, results)
+    return [results / job.key / IMPORTED] if there else None
 
 
 def check_kernels(plan: Plan) -> None:

@@ -5,17 +5,19 @@ from pathlib import Path
 
 from resaudit.config.composition import config_folder
 from resaudit.papers.formats import SUFFIXES
-from resaudit.plan.code import code_sha256
+from resaudit.plan.code import code_of_kind, code_sha256
 from resaudit.plan.files import computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.workflow import (
     JobsOfRules,
+    check_imported,
     check_installed_from,
     check_kernels,
     errors_in_one_line,
     hold_lock,
+    leaf_inputs,
     make_readable,
     overrides_from,
     verdicts_in_words,
@@ -25,6 +27,7 @@ with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
     JOBS = JobsOfRules(overrides_from(config, sys.argv), Path(workflow.basedir) / "config", workflow.is_main_process)
     check_kernels(JOBS.plan)
+    check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
 
@@ -35,6 +38,7 @@ LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
+RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
@@ -61,10 +65,17 @@ def job(rule, wildcards):
 
 
 def inputs_of(rule):
-    """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count."""
+    """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count.
+
+    An imported result is a leaf: nothing of what it was computed from is needed, or makes it stale.
+    """
 
     def of(wildcards):
         asked = job(rule, wildcards)
+        with errors_in_one_line():
+            imported = leaf_inputs(asked, RESULTS)
+        if imported is not None:
+            return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
         reads = asked.reads(RESULTS)
         return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
 

@@ -30,6 +30,11 @@ def code_sha256(*modules: str) -> str:
     return digest.hexdigest()
 
 
+def code_of_kind(kind: str) -> str:
+    """The hash of the code that results of a kind of job depend on."""
+    return code_sha256(f"{PACKAGE}.jobs.{kind}")
+
+
 def closure(*modules: str) -> set[str]:
     """Modules, their import closure within this package, and the enclosing packages."""
     found = {found for module in modules for found in _named(module)}

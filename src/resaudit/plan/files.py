@@ -29,11 +29,7 @@ def write_job(job: Job, execution: Execution, results: Path) -> Path:
     for needed in job.inputs.values():
         write_job(needed, execution, results)
     path = plan_file(results, job.key)
-    content = {
-        "kind": job.kind,
-        "id": job.id,
-        "settings": job.settings,
-        "inputs": {name: needed.key for name, needed in job.inputs.items()},
+    content = planned(job) | {
         "cost": asdict(job.cost(execution)),
         "execution": asdict(execution),
     }
@@ -42,6 +38,12 @@ def write_job(job: Job, execution: Execution, results: Path) -> Path:
             return path
     write_json(path, content)
     return path
+
+
+def planned(job: Job) -> dict[str, Any]:
+    """The part of a job's file that says what it is; the rest says how it runs."""
+    inputs = {name: needed.key for name, needed in job.inputs.items()}
+    return {"kind": job.kind, "id": job.id, "settings": job.settings, "inputs": inputs}
 
 
 def read_job(results: Path, key: str) -> tuple[Job, Execution]:
