@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+from resaudit.plan.code import code_of_kind
 from resaudit.plan.job import Job
 from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.travel.population import code_of
 from resaudit.travel.records import IMPORTED, Import, Origin
 
 ARCHIVE = "ab" * 32
@@ -29,8 +29,8 @@ def mark_imported(jobs: Iterable[Job], results: Path, **changed: Any) -> list[st
         fields: dict[str, Any] = {
             "archive": ARCHIVE,
             "by": "A. Person",
-            "code": code_of(job),
-            "accepted_code": code_of(job),
+            "code": code_of_kind(job.kind),
+            "accepted_code": code_of_kind(job.kind),
             "machine_class": read_json(folder / "provenance.json")["machine class"],
             "sha256": {name: sha256_of(folder / name) for name in job.files},
         }

@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part, Sha256, Time
+from resaudit.report.spot_check_model import SpotCheck
 
 JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
@@ -273,5 +274,7 @@ class Audit(Part):
     """What was checked beside the claims."""
     overrides: list[str]
     """Settings beside the defaults, as Hydra overrides."""
+    spot_checks: list[SpotCheck] = []
+    """Recomputations of imported results."""
     papers: list[Paper]
     """The papers."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resaudit.errors import ResauditError, one_named
-from resaudit.plan.code import code_sha256
+from resaudit.plan.code import code_of_kind
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.travel.drawing import normalized, weights
@@ -110,11 +110,6 @@ def population(
     return Population(claims, jobs, always, out, normalized(drawn))
 
 
-def code_of(job: Job) -> str:
-    """The hash of the code that a job's result depends on."""
-    return code_sha256(type(job).__module__)
-
-
 def _imported(job: Job, origin: Origin, here: Execution, weight: float) -> Imported:
     device = "cpu" if origin.machine_class.get("device") == "cpu" else "cuda"
     execution = replace(here, device=device)
@@ -126,7 +121,7 @@ def _is_short(cost: Cost) -> bool:
 
 
 def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: int) -> str | None:
-    if one.origin.accepted_code != code_of(one.job):
+    if one.origin.accepted_code != code_of_kind(one.job.kind):
         return "it was imported for other code than today's"
     if one.execution.device != "cpu" and here.device == "cpu":
         return f"it was made on {one.origin.machine_class.get('device')}, and torch can use no GPU here"

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from resaudit.errors import ResauditError, in_one_line
+from resaudit.plan.code import code_of_kind
 from resaudit.plan.files import write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import with_inputs
@@ -148,7 +149,8 @@ def _threads(one: Imported, cores: int) -> int:
 
 
 def _start(job: Job, threads: int, own: Path) -> subprocess.Popen[bytes]:
-    command = [sys.executable, "-m", "resaudit", "run", job.key, "--results", str(own), "--threads", str(threads)]
+    given = ["--results", str(own), "--threads", str(threads), "--code", code_of_kind(job.kind)]
+    command = [sys.executable, "-m", "resaudit", "run", job.key, *given]
     with (own / "log").open("wb") as log:
         # In a session of its own, so that Ctrl-C reaches this process first.
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)

@@ -12,6 +12,7 @@ from typing import Any
 
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.jobs.train import Train
+from resaudit.plan.code import code_of_kind
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
 from resaudit.runtime.locks import hold
@@ -19,7 +20,7 @@ from resaudit.store.files import read_json, sha256_of
 from resaudit.store.provenance import commit
 from resaudit.travel.comparing import AGREED, COMPARED, Compared, compare
 from resaudit.travel.drawing import in_order
-from resaudit.travel.population import Imported, Population, code_of, population
+from resaudit.travel.population import Imported, Population, population
 from resaudit.travel.recomputing import FOLDER, Ran, forget, recompute
 from resaudit.travel.records import imports
 from resaudit.travel.statement import Recomputed, SpotCheck, independent, statements, write_statement
@@ -110,7 +111,7 @@ def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[st
         for key, job in check.jobs.items()
         if key in found.jobs
         and job.outcome in COMPARED
-        and job.code == code_of(found.jobs[key].job)
+        and job.code == code_of_kind(found.jobs[key].job.kind)
         and job.imported == _digests(found.jobs[key], results)
     }
 
@@ -129,7 +130,7 @@ def _going_on(
             difference=compared.difference,
             same_class=is_same,
             imported=_digests(ran.one, results),
-            code=code_of(ran.one.job),
+            code=code_of_kind(ran.one.job.kind),
             seconds=ran.seconds,
         )
         if compared.outcome in AGREED:
@@ -139,13 +140,15 @@ def _going_on(
 
 
 def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
-    """The comparison of one job, and whether both results are of one class of machine."""
+    """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
     if ran.error is not None:
         return Compared("not confirmed", f"it failed here: {ran.error}"), False
     job, kind = ran.one.job, ran.one.job.kind
     ours, theirs = job.folder(ran.results), job.folder(results)
     here, there = (_provenance(folder) for folder in (ours, theirs))
-    is_same = here["machine class"] == ran.one.origin.machine_class and here.get("kernel") == there.get("kernel")
+    # Input digests differ where, say, whitened data had to be computed here on another class of machine.
+    of_both = all(here.get(key) == there.get(key) for key in ("kernel", "inputs"))
+    is_same = of_both and here.get("machine class") == ran.one.origin.machine_class
     linear = not isinstance(job, Train) or job.ensemble.network.is_linear
     try:
         return compare(job.files, ours, theirs, is_same, tolerances_of(kind, linear)), is_same

@@ -11,7 +11,7 @@ from resaudit.schema import Closed, validated
 from resaudit.store.files import read_json, write_json
 from resaudit.travel.comparing import AGREED, COMPARED, Outcome
 from resaudit.travel.drawing import reached
-from resaudit.travel.records import Sha256
+from resaudit.travel.records import Sha256, origin_of
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
@@ -24,7 +24,7 @@ class Recomputed(Closed):
     Attributes:
         outcome: of the comparison.
         difference: what differs; empty if nothing does.
-        same_class: whether both results are of one class of machine, so that equal bytes were expected.
+        same_class: whether both were made from the same inputs by one class of machine: equal bytes were expected.
         imported: SHA-256 of the imported files that it was compared with, by name.
         code: hash of the code that recomputed it.
         seconds: it took here, with starting.
@@ -160,6 +160,15 @@ def statements(results: Path) -> list[SpotCheck]:
         except (OSError, ValueError, LookupError, TypeError, ResauditError) as error:
             raise ResauditError(f"{path} cannot be read ({error}); remove it") from error
     return sorted(found, key=lambda check: check.started)
+
+
+def is_of_today(check: SpotCheck, results: Path) -> bool:
+    """Whether all results that were compared are still here, and imported as they were."""
+    origins = {key: origin_of(results, key) for key in check.jobs}
+    return all(
+        origin is not None and job.imported.items() <= origin.sha256.items()
+        for job, origin in ((job, origins[key]) for key, job in check.jobs.items())
+    )
 
 
 def independent(checks: Iterable[SpotCheck], like: SpotCheck) -> list[SpotCheck]:

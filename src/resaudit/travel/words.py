@@ -3,11 +3,13 @@
 import math
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 from resaudit.plan.duration import in_minutes
+from resaudit.travel.comparing import AGREED, COMPARED
 from resaudit.travel.drawing import expected, largest_share, missed
 from resaudit.travel.population import Population
-from resaudit.travel.statement import SpotCheck, outcomes_in_words
+from resaudit.travel.statement import SpotCheck, independent, is_of_today, outcomes_in_words, statements
 
 SHARES = (0.05, 0.1)
 MOST_NAMED = 8
@@ -146,3 +148,31 @@ def _named(claims: Sequence[str]) -> str:
 
 def _count(number: int, what: str) -> str:
     return f"{number} {what}{'s' * (number != 1)}"
+
+
+def spot_checks(results: Path) -> list[dict[str, Any]]:
+    """The section ``spot_checks`` of the audit: the checks of results that are here now, the longest of each seed.
+
+    Raises:
+        ResauditError: a statement, or a record of an import, cannot be read.
+    """
+    known = [check for check in statements(results) if check.jobs and is_of_today(check, results)]
+    longest = {(check.seed, check.wanted): check for check in sorted(known, key=lambda check: len(check.jobs))}
+    return [_in_audit(check, independent(known, check), results) for check in longest.values()]
+
+
+def _in_audit(check: SpotCheck, together: Sequence[SpotCheck], results: Path) -> dict[str, Any]:
+    return {
+        "archives": list(check.archives),
+        "seed": check.seed,
+        "source": check.source,
+        "checked": len(check.keys(*COMPARED)),
+        "of": len(check.population),
+        "equal": len(check.keys(*AGREED)),
+        "failed": len(check.keys("failed")),
+        "lambda": check.reach if math.isfinite(check.reach) else None,
+        "covered": check.covered,
+        "doubted": check.doubted,
+        "when": check.finished,
+        "statement": list(statement_in_words(check, together, results)),
+    }
