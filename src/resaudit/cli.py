@@ -257,7 +257,9 @@ def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
 
 @cli.command("import")
 @click.option("--other-code", is_flag=True, help="Accept results of other code than this checkout's.")
-@click.option("--forget", "forgotten", metavar="RUN", help="Undo an import: its SHA-256, the beginning of it, or RUN.zip.")
+@click.option(
+    "--forget", "forgotten", metavar="RUN", help="Undo an import: its SHA-256, the beginning of it, or RUN.zip."
+)
 @click.argument("words", metavar="[RUN.zip] [OVERRIDES]...", nargs=-1)
 def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ...]) -> None:
     """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""

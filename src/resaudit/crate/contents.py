@@ -64,7 +64,9 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     _check_tables(audit, files)
     _check_drawings(audit, files)
     jobs = {key: _job(layout.results / key, files[f"results/{key}/provenance.json"]) for key in keys}
-    results = {f"results/{key}/{name}": layout.results / key / name for key, job in jobs.items() for name in job["sha256"]}
+    results = {
+        f"results/{key}/{name}": layout.results / key / name for key, job in jobs.items() for name in job["sha256"]
+    }
     _check_results(results, jobs)
     origins = {key: origin for key in keys if (origin := origin_of(layout.results, key))}
     return Contents(audit, files, results, jobs, origins)
@@ -147,7 +149,9 @@ def _job(folder: Path, content: bytes) -> dict[str, Any]:
     path = folder / "provenance.json"
     job = _parsed(path, content)
     if not {"inputs", "code", "started"} <= job.keys():
-        raise ResauditError(f"{path} is of an earlier version, without digests of inputs and code; run again (snakemake)")
+        raise ResauditError(
+            f"{path} is of an earlier version, without digests of inputs and code; run again (snakemake)"
+        )
     try:
         datetime.fromisoformat(job["finished"])
         timedelta(seconds=job["seconds"])

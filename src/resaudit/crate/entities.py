@@ -32,6 +32,8 @@ def named(by: str) -> dict[str, str]:
     except ValueError as error:
         raise ResauditError(f"--by {error}") from error
     if found is None:
-        raise ResauditError(f"--by is {shown(by)}; allowed: a name, or a name with an ORCID: 'Name <0000-0000-0000-0000>'")
+        raise ResauditError(
+            f"--by is {shown(by)}; allowed: a name, or a name with an ORCID: 'Name <0000-0000-0000-0000>'"
+        )
     name, orcid = found["name"], found["orcid"]
     return {"@id": f"https://orcid.org/{orcid}" if orcid else f"#{name.replace(' ', '-')}", "name": name}

@@ -22,7 +22,7 @@ def _add_job(crate: Any, key: str, contents: Contents, by: dict[str, str] | None
     if origin is not None:
         by = named(origin.by) if origin.by else None
     tool = add(crate, f"#kind/{kind}/{job['code'][:16]}", "SoftwareApplication", name=f"resaudit run {kind}",
-               softwareVersion=job["code"], description=f"The code of jobs of the kind {kind}, by its hash")  # fmt: skip
+               softwareVersion=job["code"], description=f"Code of jobs of the kind {kind}, by its hash")  # fmt: skip
     read = [f"results/plan/{key}.json", *(f"results/{name}" for name in job["inputs"])]
     made = [f"results/{key}/{name}" for name in (*job["sha256"], "settings.json", "provenance.json")]
     return add(

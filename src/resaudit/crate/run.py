@@ -125,7 +125,11 @@ def _author(crate: Any, author: Any) -> Any:
 
 def _software(crate: Any, contents: Contents) -> list[Any]:
     """Python and the packages, in every version used in the run."""
-    ran = [contents.audit["provenance"], *(f["provenance"] for f in figures_of(contents.audit)), *contents.jobs.values()]
+    ran = [
+        contents.audit["provenance"],
+        *(f["provenance"] for f in figures_of(contents.audit)),
+        *contents.jobs.values(),
+    ]
     packages = {(name, version) for record in ran for name, version in record["packages"].items()}
     pythons = sorted({record["python"] for record in ran})
     python = [

@@ -7,7 +7,7 @@ from pathlib import Path
 from numpy.lib import format as npy
 
 from resaudit.errors import ResauditError
-from resaudit.travel.opening import BROKEN, opened
+from resaudit.travel.opening import opened
 
 KINDS = "biufU"
 """Of dtypes: booleans, integers, floats and text; objects would be pickles."""
@@ -28,7 +28,8 @@ def check_arrays(path: Path) -> None:
         for info in found.entries.values():
             try:
                 _check_header(info, archive)
-            except BROKEN as error:
+            # On damaged headers zipfile, tokenize and NumPy each raise their own exceptions.
+            except Exception as error:
                 raise ResauditError(f"{path}: {info.filename} is no array that is taken here ({error})") from error
 
 

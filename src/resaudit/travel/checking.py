@@ -1,5 +1,8 @@
-"""Checking an archive's jobs against this checkout's plan, code and data: digests prove which bytes were packed, and
-that outputs, inputs and settings belong together; never that they were computed."""
+"""Checking an archive's jobs against this checkout's plan, code and data.
+
+Digests prove which bytes were packed, and that outputs, inputs and settings belong together; never that they were
+computed.
+"""
 
 import json
 from collections.abc import Mapping
@@ -91,17 +94,23 @@ def _check_inputs(packed: Packed, job: Job, found: Mapping[str, Provenance]) -> 
     for needed in job.inputs.values():
         if isinstance(needed, Fetch):
             raw |= {f"{needed.key}/{file.name}" for file in needed.dataset.files.values()}
-            digests = {f"{needed.key}/{f.name}": f.digest for f in needed.dataset.files.values() if f.algorithm == "sha256"}
+            digests = {
+                f"{needed.key}/{f.name}": f.digest for f in needed.dataset.files.values() if f.algorithm == "sha256"
+            }
         elif needed.key in found:
             digests = {f"{needed.key}/{name}": digest for name, digest in found[needed.key].sha256.items()}
         else:
-            raise ResauditError(f"{packed.path}: {job.key} reads {needed.key}, which is not in it; get the archive again")
+            raise ResauditError(
+                f"{packed.path}: {job.key} reads {needed.key}, which is not in it; get the archive again"
+            )
         for name, digest in digests.items():
             if stated.get(name, digest) != digest:
                 raise ResauditError(f"{packed.path}: {job.key} was computed from another {name} than is known")
     expected = set(job.data_read(Path()))
     if stated.keys() - expected or expected - raw - stated.keys():
-        raise ResauditError(f"{packed.path}: {job.key} does not say the digests of what it reads; get the archive again")
+        raise ResauditError(
+            f"{packed.path}: {job.key} does not say the digests of what it reads; get the archive again"
+        )
 
 
 def _canonical(value: Any) -> str:

@@ -6,6 +6,7 @@ leaves whole jobs, and the next import goes on. The record of the import is writ
 
 import shutil
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -16,7 +17,7 @@ from resaudit.plan.code import code_of_kind
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.store.checkpoints import forget
-from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.store.files import sha256_of, write_json
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.checking import check_jobs
 from resaudit.travel.differences import differences
@@ -50,7 +51,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         packed = unpacked(archive, found)
         ran = check_jobs(packed, plan.jobs, other_code)
         digest = sha256_of(archive)
-        known = next((record for record in imports(results) if record.archive == digest), None)
+        known = _known(results, digest)
         moved, kept = _filled(packed, ran, plan.jobs, results, digest)
     ours = sorted(key for key in ran if (origin := _origin(results, key)) and origin.archive == digest)
     if ours and (moved or known is None):
@@ -70,6 +71,13 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
     _tell(record, kept, known is not None, say)
     return record
+
+
+def _known(results: Path, digest: str) -> Import | None:
+    """The record of the same import; None if there is none that can be read."""
+    with suppress(ResauditError):
+        return next((record for record in imports(results) if record.archive == digest), None)
+    return None
 
 
 def figures_of(plan: Plan, keys: Sequence[str]) -> list[str]:
@@ -94,7 +102,7 @@ def _filled(
             if key not in ran:
                 continue
             here = _origin(results, key)
-            if here is None and _is_complete(job, results) or here is not None and here.archive != digest:
+            if _is_complete(job, results) if here is None else here.archive != digest:
                 kept[key] = all(sha256_of(job.folder(results) / name) == d for name, d in ran[key].sha256.items())
             elif here is None or here.accepted_code != code_of_kind(job.kind):
                 new[key] = _origin_in(packed, key, ran[key], digest)
@@ -155,7 +163,6 @@ def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
             check_arrays(folder / name)
         else:
             packed.parsed(entry)
-        (folder / name).chmod(0o444)
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))
 
 
@@ -185,6 +192,6 @@ def _tell(record: Import, kept: Mapping[str, bool], again: bool, say: Say) -> No
     for line in record.differences:
         say(f"  {line}")
     if not again:
-        say("next: snakemake --cores all draws and judges; this import once more then compares their verdicts with yours")
+        say("next: snakemake --cores all draws and judges; then this import once more compares their verdicts")
     elif not record.differences:
         say("no verdict and no table of it differs from those in figures/, as far as both have them")

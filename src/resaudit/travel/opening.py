@@ -25,7 +25,16 @@ _LOCAL_HEADER = 30
 _ENCRYPTED = 0x1 | 0x20 | 0x40
 """Flags of encryption, strong encryption and patched data."""
 _CHUNK = 2**20
-BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, NotImplementedError, RuntimeError)
+BROKEN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    struct.error,
+    EOFError,
+    OSError,
+    ValueError,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 class Opened:
@@ -104,7 +113,9 @@ def _errors_of(what: str) -> Iterator[None]:
     try:
         yield
     except BROKEN as error:
-        raise ResauditError(f"{what} cannot be read ({error or type(error).__name__}); get the archive again") from error
+        raise ResauditError(
+            f"{what} cannot be read ({error or type(error).__name__}); get the archive again"
+        ) from error
 
 
 def _end_of(file: BinaryIO, path: Path) -> tuple[int, int]:

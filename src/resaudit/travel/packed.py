@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field, JsonValue
 
 from resaudit.errors import ResauditError
-from resaudit.schema import Closed, Model, shown, validated
+from resaudit.schema import Model, shown, validated
 from resaudit.travel.opening import Opened
 from resaudit.travel.records import Sha256
 from resaudit.travel.strict import LARGEST_JSON, parse_strictly
@@ -26,11 +26,10 @@ _PLACES = re.compile(
 _RESULT = re.compile(r"results/(?!plan/)([a-z_]+/[a-z0-9_-]+)/([a-z_]+\.(?:json|npz))")
 
 
-class Provenance(Closed):
+class Provenance(BaseModel):
     """A job's ``provenance.json``, as far as an import relies on it; a job may say more."""
 
-    model_config = ConfigDict(extra="allow")
-    __pydantic_extra__: dict[str, JsonValue]
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
 
     device: Annotated[str, Field(max_length=200)]
     seconds: Annotated[float, Field(ge=0, le=1e10, strict=False)]
@@ -81,7 +80,9 @@ def check_entry(path: Path, info: zipfile.ZipInfo) -> None:
     """
     name = info.filename
     if not _PLACES.fullmatch(name):
-        raise ResauditError(f"{path}: the entry {shown(name)} has no place in a run; allowed: what resaudit crate packs")
+        raise ResauditError(
+            f"{path}: the entry {shown(name)} has no place in a run; allowed: what resaudit crate packs"
+        )
     largest = LARGEST_JSON if name.endswith(".json") else LARGEST_ENTRY
     if info.file_size > largest:
         raise ResauditError(f"{path}: the entry {shown(name)} has {info.file_size} bytes; allowed: {largest}")
@@ -108,7 +109,9 @@ def unpacked(path: Path, found: Opened) -> Packed:
     for name, entry in listed.items():
         if (entry.sha256, int(entry.size)) != (digests[name], found.entries[name].file_size):
             raise ResauditError(f"{path}: {name} is not the file that is listed; get the archive again")
-    audit = parse_strictly(found.read("figures/audit.json"), f"{path}: audit.json") if "figures/audit.json" in there else {}
+    audit = (
+        parse_strictly(found.read("figures/audit.json"), f"{path}: audit.json") if "figures/audit.json" in there else {}
+    )
     jobs: dict[str, set[str]] = {}
     for match in filter(None, map(_RESULT.fullmatch, there)):
         jobs.setdefault(match[1], set()).add(match[2])
@@ -148,5 +151,3 @@ def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | N
     agent = validated(_Agent, {"name": entities.get(identifier, {}).get("name")}, f"{path}: {METADATA}: agent")
     orcid = re.fullmatch(r"https://orcid\.org/([0-9X-]{19})", identifier)
     return f"{agent.name} <{orcid[1]}>" if orcid else agent.name
-
-

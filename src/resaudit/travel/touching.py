@@ -12,7 +12,7 @@ from resaudit.plan.job import Job
 
 
 def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures: Sequence[str]) -> None:
-    """Give imported results fresh dates and Snakemake's metadata of today's parameters.
+    """Give imported results fresh dates and Snakemake's metadata of today's parameters, and protect them.
 
     Args:
         jobs: whose results were imported; each is a leaf of Snakemake's graph by its ``imported.json``.
@@ -31,7 +31,13 @@ def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures:
         *("--rerun-incomplete", "--touch", "--no-hooks", "--quiet", "all", "--config", f"overrides={given}"),
         *("--force", *(str(job.written(results)[0]) for job in jobs)),
     ]
+    written = [path for job in jobs for path in job.written(results)]
+    for path in written:
+        path.chmod(0o644)
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         said = [line for line in run.stderr.splitlines() if line.strip()] or ["it says nothing"]
         raise ResauditError(f"snakemake --touch failed ({said[-1]}); import the run again")
+    # Then whatever would replace an imported result is stopped before it deletes anything.
+    for path in written:
+        path.chmod(0o444)
