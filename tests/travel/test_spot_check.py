@@ -8,13 +8,14 @@ import json
 import os
 import shutil
 import signal
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.config.models import Config
+from resaudit.config.models import Config, Paths
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.jobs.train import Train
 from resaudit.plan.job import Execution, Job
@@ -37,9 +38,14 @@ CUDA = {"device": "NVIDIA H100 80GB HBM3"}
 OTHER = {"device": "cpu", "processor": "another one"}
 
 
+@cache
+def configured() -> Config:
+    return load(["scale=smoke", f"figures=[{FIGURE}]"], only=[FIGURE])
+
+
 def plan_in(folder: Path) -> Plan:
-    paths = [f"paths.{name}={folder / name}" for name in ("results", "figures")]
-    return make_plan(load(["scale=smoke", f"figures=[{FIGURE}]", f"paths.data={CHECKOUT / 'data'}", *paths]))
+    paths = {name: str(folder / name) for name in ("results", "figures")} | {"data": str(CHECKOUT / "data")}
+    return make_plan(configured().model_copy(update={"paths": Paths(**paths)}))
 
 
 def linear(plan: Plan) -> list[Train]:

@@ -25,7 +25,7 @@ from resaudit.travel.recomputing import FOLDER, Ran, forget, recompute
 from resaudit.travel.records import imports
 from resaudit.travel.statement import Recomputed, SpotCheck, independent, statements, write_statement
 from resaudit.travel.tolerances import tolerances_of
-from resaudit.travel.words import announcement, statement_in_words
+from resaudit.travel.words import announcement, comparison_in_words, statement_in_words
 
 Say = Callable[[str], None]
 MINUTES = 10.0
@@ -62,11 +62,12 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
     for line in announcement(found, set(check.keys(*COMPARED)), seconds, cores):
         say(line)
     stopped = None
-    with closing(_going_on(check, found, results, cores, seconds, say)) as comparisons:
+    with closing(_going_on(check, found, results, cores, seconds)) as comparisons:
         try:
             with _signals_raise():
-                for check in comparisons:
+                for key, check in comparisons:
                     write_statement(check, results)
+                    say(comparison_in_words(key, check.jobs[key]))
         except Interrupted as stop:
             stopped = stop
     path = write_statement(check, results)
@@ -117,26 +118,26 @@ def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[st
 
 
 def _going_on(
-    check: SpotCheck, found: Population, results: Path, cores: int, seconds: float | None, say: Say
-) -> Iterator[SpotCheck]:
-    """The check after each further comparison."""
+    check: SpotCheck, found: Population, results: Path, cores: int, seconds: float | None
+) -> Iterator[tuple[str, SpotCheck]]:
+    """The key of each further job that was compared, and the check after it."""
     always = [key for key in check.always if key not in check.jobs]
     left = always + [key for key in check.clocks if key not in check.jobs]
-    for ran in recompute([found.jobs[key] for key in left], len(always), results, cores, seconds):
-        key, compared, is_same = ran.one.job.key, *_compared(ran, results)
-        say(f"{key}: {compared.outcome}{f': {compared.difference}' if compared.difference else ''} ({ran.seconds} s)")
-        done = Recomputed(
-            outcome=compared.outcome,
-            difference=compared.difference,
-            same_class=is_same,
-            imported=_digests(ran.one, results),
-            code=code_of_kind(ran.one.job.kind),
-            seconds=ran.seconds,
-        )
-        if compared.outcome in AGREED:
-            forget(results, ran.one.job)
-        check = check.model_copy(update={"jobs": check.jobs | {key: done}, "finished": _now()})
-        yield check
+    with closing(recompute([found.jobs[key] for key in left], len(always), results, cores, seconds)) as jobs:
+        for ran in jobs:
+            compared, is_same = _compared(ran, results)
+            done = Recomputed(
+                outcome=compared.outcome,
+                difference=compared.difference,
+                same_class=is_same,
+                imported=_digests(ran.one, results),
+                code=code_of_kind(ran.one.job.kind),
+                seconds=ran.seconds,
+            )
+            if compared.outcome in AGREED:
+                forget(results, ran.one.job)
+            check = check.model_copy(update={"jobs": check.jobs | {ran.one.job.key: done}, "finished": _now()})
+            yield ran.one.job.key, check
 
 
 def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:

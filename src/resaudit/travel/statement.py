@@ -163,12 +163,9 @@ def statements(results: Path) -> list[SpotCheck]:
 
 
 def is_of_today(check: SpotCheck, results: Path) -> bool:
-    """Whether all results that were compared are still here, and imported as they were."""
-    origins = {key: origin_of(results, key) for key in check.jobs}
-    return all(
-        origin is not None and job.imported.items() <= origin.sha256.items()
-        for job, origin in ((job, origins[key]) for key, job in check.jobs.items())
-    )
+    """Whether all results that were compared are here, imported from the same archives."""
+    origins = (origin_of(results, key) for key in check.jobs)
+    return all(origin is not None and origin.archive in check.archives for origin in origins)
 
 
 def independent(checks: Iterable[SpotCheck], like: SpotCheck) -> list[SpotCheck]:

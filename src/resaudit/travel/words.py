@@ -9,7 +9,7 @@ from resaudit.plan.duration import in_minutes
 from resaudit.travel.comparing import AGREED, COMPARED
 from resaudit.travel.drawing import expected, largest_share, missed
 from resaudit.travel.population import Population
-from resaudit.travel.statement import SpotCheck, independent, is_of_today, outcomes_in_words, statements
+from resaudit.travel.statement import Recomputed, SpotCheck, independent, is_of_today, outcomes_in_words, statements
 
 SHARES = (0.05, 0.1)
 MOST_NAMED = 8
@@ -42,6 +42,11 @@ def announcement(found: Population, done: set[str], seconds: float | None, cores
         )
     for key, reason in found.out_of_reach.items():
         yield f"out of reach: {key}: {reason}"
+
+
+def comparison_in_words(key: str, job: Recomputed) -> str:
+    """What one comparison found."""
+    return f"{key}: {job.outcome}{f': {job.difference}' if job.difference else ''} ({job.seconds} s)"
 
 
 def statement_in_words(check: SpotCheck, together: Sequence[SpotCheck], results: Path) -> Iterator[str]:
@@ -92,14 +97,23 @@ def _chances(check: SpotCheck, together: Sequence[SpotCheck]) -> Iterator[str]:
     )
     if check.source == "given":
         yield "The seed was given: this holds only if who made the run could not know it."
-    if len(together) > 1:
-        total = math.fsum(other.reach for other in together)
-        given = sum(other.source == "given" for other in together)
-        yield (
-            f"With {len(together) - 1} earlier of the same results by other seeds, Λ adds up to {total:.1f}: "
-            f"{SHARES[0]:.0%} forged would have been missed with probability {missed(SHARES[0], total):.1%}"
-            f"{f' ({given} of the seeds were given)' if given else ''}."
-        )
+    yield from _added_up(together)
+
+
+def _added_up(together: Sequence[SpotCheck]) -> Iterator[str]:
+    """What several checks of the same results by other seeds say together."""
+    if len(together) < 2:
+        return
+    if failed := sorted({key for other in together for key in other.keys("failed")}):
+        yield f"But a spot-check by another seed did not reproduce {', '.join(failed)}."
+        return
+    total = math.fsum(other.reach for other in together)
+    given = sum(other.source == "given" for other in together)
+    yield (
+        f"With {len(together) - 1} of the same results by other seeds, Λ adds up to {total:.1f}: {SHARES[0]:.0%} forged "
+        f"would have been missed with probability {missed(SHARES[0], total):.1%}"
+        f"{f' ({given} of the seeds were given)' if given else ''}."
+    )
 
 
 def _shares_and_chances(reach: float) -> tuple[Sequence[float], Sequence[float]]:
