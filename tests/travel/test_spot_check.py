@@ -40,7 +40,7 @@ OTHER = {"device": "cpu", "processor": "another one"}
 
 @cache
 def configured() -> Config:
-    return load(["scale=smoke", f"figures=[{FIGURE}]"], only=[FIGURE])
+    return load(["scale=smoke", f"figures=[{FIGURE}]"])
 
 
 def plan_in(folder: Path) -> Plan:

@@ -1,7 +1,7 @@
 """What a spot-check says: before it starts, and as the statement at its end."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -40,8 +40,8 @@ def announcement(found: Population, done: set[str], seconds: float | None, cores
             f"then, in {in_minutes(seconds)}, of the other {len(found.drawn)} ({in_minutes(whole / cores)}) those "
             f"that the seed draws: {_reach(reach)} expected{_would_miss(reach)}"
         )
-    for key, reason in found.out_of_reach.items():
-        yield f"out of reach: {key}: {reason}"
+    if found.out_of_reach:
+        yield f"out of reach: {_reasons(found.out_of_reach)}"
 
 
 def comparison_in_words(key: str, job: Recomputed) -> str:
@@ -83,11 +83,14 @@ def _mismatches(check: SpotCheck, results: Path) -> Iterator[str]:
 
 def _chances(check: SpotCheck, together: Sequence[SpotCheck]) -> Iterator[str]:
     reach = check.reach
+    if not check.always and not check.clocks:
+        yield "Nothing that these verdicts rest on can be recomputed here."
+        return
     if math.isinf(reach):
         yield f"Everything in reach was compared{_except_out_of_reach(check)}."
         return
     if reach == 0:
-        yield "Nothing that the seed drew was compared in full order, so no probability is stated."
+        yield "The first job of the draw, or a short one, was not compared, so no probability is stated."
         return
     shares, chances = (" (".join(f"{value:.0%}" for value in values) + ")" for values in _shares_and_chances(reach))
     yield (
@@ -110,8 +113,8 @@ def _added_up(together: Sequence[SpotCheck]) -> Iterator[str]:
     total = math.fsum(other.reach for other in together)
     given = sum(other.source == "given" for other in together)
     yield (
-        f"With {len(together) - 1} of the same results by other seeds, Λ adds up to {total:.1f}: {SHARES[0]:.0%} forged "
-        f"would have been missed with probability {missed(SHARES[0], total):.1%}"
+        f"With {len(together) - 1} of the same results by other seeds, Λ adds up to {total:.1f}: {SHARES[0]:.0%} "
+        f"forged would have been missed with probability {missed(SHARES[0], total):.1%}"
         f"{f' ({given} of the seeds were given)' if given else ''}."
     )
 
@@ -130,12 +133,17 @@ def _not_covered(check: SpotCheck) -> Iterator[str]:
     for key in check.keys("not confirmed"):
         yield f"Not confirmed: {key}: {check.jobs[key].difference}."
     if check.out_of_reach:
-        reasons = "; ".join(f"{key} ({reason})" for key, reason in list(check.out_of_reach.items())[:MOST_NAMED])
-        more = len(check.out_of_reach) - MOST_NAMED
         yield (
             f"Not covered: {_count(len(check.out_of_reach), 'job')} with {check.out_of_reach_weight:.0%} of what these "
-            f"verdicts rest on: {reasons}{f' and {more} more' if more > 0 else ''}."
+            f"verdicts rest on: {_reasons(check.out_of_reach)}."
         )
+
+
+def _reasons(out_of_reach: Mapping[str, str]) -> str:
+    """Why results are out of reach; the first of many, and how many more."""
+    first = "; ".join(f"{key} ({reason})" for key, reason in list(out_of_reach.items())[:MOST_NAMED])
+    more = len(out_of_reach) - MOST_NAMED
+    return f"{first} and {more} more" if more > 0 else first
 
 
 def _except_out_of_reach(check: SpotCheck) -> str:
