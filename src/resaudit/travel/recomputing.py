@@ -7,7 +7,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,9 @@ class Ran:
     error: str | None
 
 
-def recompute(jobs: Sequence[Imported], always: int, results: Path, cores: int, seconds: float | None) -> Iterator[Ran]:
+def recompute(
+    jobs: Sequence[Imported], always: int, results: Path, cores: int, seconds: float | None
+) -> Generator[Ran, None, None]:
     """Recompute jobs, started in their order, as many at once as the cores allow; yield each when it has ended.
 
     A job is started while time is left, and then finished. Leaving the iterator stops those that still run; a training

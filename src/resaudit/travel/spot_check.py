@@ -3,7 +3,7 @@
 import os
 import secrets
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -119,7 +119,7 @@ def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[st
 
 def _going_on(
     check: SpotCheck, found: Population, results: Path, cores: int, seconds: float | None
-) -> Iterator[tuple[str, SpotCheck]]:
+) -> Generator[tuple[str, SpotCheck], None, None]:
     """The key of each further job that was compared, and the check after it."""
     always = [key for key in check.always if key not in check.jobs]
     left = always + [key for key in check.clocks if key not in check.jobs]
