@@ -95,7 +95,7 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         # The search for the least norm ends in one of several optima; measured with other instructions: 28 % apart.
         "norm": Tolerance(relative=0.5, differing=0.05),
         # An orthogonal map has gamma 0, up to rounding.
-        **{name: _CLOSE for name in ("gamma", "paper", "whole", "least", "tolerance")},
+        **dict.fromkeys(("gamma", "paper", "whole", "least", "tolerance"), _CLOSE),
         "error": _ERROR,
     },
     "dominance": {
