@@ -277,3 +277,26 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
     from resaudit.travel.importing import import_run
 
     import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
+
+
+@cli.command("spot-check")
+@click.option("--minutes", type=click.FloatRange(min=0), help="Time to start jobs in.  [default: 10; all with --claim]")
+@click.option("--claim", "wanted", metavar="ID", help="All that this claim's verdict rests on.")
+@click.option(
+    "--seed", help="Of the draw: to go on with an earlier one, or agreed on beforehand.  [default: a new one]"
+)
+@_with_overrides
+def spot_check(minutes: float | None, wanted: str | None, seed: str | None, overrides: Overrides) -> None:
+    """Recompute some of an imported run, drawn by what verdicts rest on, and compare."""
+    config = _config(overrides)
+    from resaudit.plan.plan import make_plan
+    from resaudit.travel.spot_check import MINUTES
+    from resaudit.travel.spot_check import spot_check as check
+
+    # Results of figures that this machine would not draw may be imported, and are named as out of reach.
+    plan = make_plan(config if config.figures else config.with_every_figure())
+
+    if minutes is None and wanted is None:
+        minutes = MINUTES
+    if not check(plan, click.echo, minutes, wanted, seed):
+        raise ResauditError("results were not reproduced; see above")

@@ -302,19 +302,17 @@ def test_the_page_says_which_evidence_is_imported_and_what_was_recomputed(opened
     page = opened()
     said = " ".join(page.locator("#evidence").inner_text().split())
     assert "abababababab Ada Example Demystifying ResNet, Figure 5 (1 of 2 jobs)" in said
-    assert "36 of 63 jobs under verdicts were recomputed: 36 agree." in said
+    assert "36 of 63 jobs under 18 verdicts recomputed: 36 equal in every byte." in said
     assert "would have missed it with probability 32 % (10 %)" in said
     figure = page.locator("[id='demystifying_resnet/fig05'] .evidence").inner_text()
     assert "Imported, not computed here: 1 of 2 results, run by Ada Example, from archive abababababab" in figure
     assert "Imported," not in page.locator("[id='demystifying_resnet/fig04'] .evidence").inner_text()
 
 
-def test_a_failed_spot_check_gives_no_probability(folder: Path) -> None:
+def test_a_failed_spot_check_is_a_warning_and_without_one_the_page_says_how(folder: Path) -> None:
     audit = example.audit(folder)
-    audit["spot_checks"][0] |= {"equal": 34, "failed": 2}
-    page = render(audit, folder)
-    assert "2 of 36 recomputed jobs differ" in page
-    assert "probability" not in page
+    audit["spot_checks"][0] |= {"equal": 34, "failed": 2, "statement": ["NOT REPRODUCED: train/depth16."]}
+    assert '<p class="warning"><strong>NOT REPRODUCED: train/depth16.</strong>' in render(audit, folder)
     alone = render(audit | {"spot_checks": []}, folder)
     assert "resaudit spot-check --minutes 10" in alone, "imported results that nobody recomputed"
 

@@ -21,6 +21,7 @@ from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256, value_of
 from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
+from resaudit.travel.words import spot_checks
 
 VERSION = 1
 LEFT_OUT = "left out: "
@@ -112,6 +113,7 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
         "provenance": ran,
         "checked": checked(layout, {figure["id"]: figure["sha256"] for paper in papers for figure in paper["figures"]}),
         "overrides": list(overrides),
+        "spot_checks": spot_checks(layout.results),
         "papers": papers,
     }
 

@@ -1,6 +1,6 @@
 """Pydantic models of what the audit says of its evidence: what is printed, what is missing, what others computed."""
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -61,21 +61,30 @@ class NotDrawn(Part):
 
 
 class SpotCheck(Part):
-    """A recomputation of imported jobs drawn at random (docs/spot-check.md)."""
+    """A recomputation of imported results drawn at random (docs/travel.md)."""
 
-    archive: Sha256
-    """SHA-256 of the archive whose jobs were drawn."""
+    archives: list[Sha256]
+    """SHA-256 of the archives whose results were drawn."""
     seed: str
     """Of the draw."""
+    source: Literal["made here after the import", "given"]
+    """Of the seed."""
     checked: Count
-    """Jobs that were recomputed and compared."""
+    """Results that were recomputed and compared."""
     of: Count
-    """Jobs that verdicts rest on."""
+    """Imported results that verdicts rest on."""
     equal: Count
-    """Recomputed jobs that agree."""
+    """Recomputed results that agree, in every byte or within tolerance."""
     failed: Count
-    """Recomputed jobs that do not."""
-    lambda_: Annotated[float, Field(ge=0, alias="lambda")]
-    """A run with a share s of this evidence forged is missed with probability exp(-s lambda)."""
+    """Recomputed results that do not."""
+    lambda_: Annotated[float | None, Field(ge=0, alias="lambda")]
+    """A run with a share s of the evidence drawn from forged was missed with probability exp(-s lambda); null if all
+    of that evidence was recomputed."""
+    covered: list[PairId]
+    """The claims whose verdicts rest on checked evidence alone."""
+    doubted: list[PairId]
+    """The claims whose verdicts rest on a result that was not reproduced."""
     when: Time
     """When it was finished."""
+    statement: list[str]
+    """The statement in words, by sentence."""

@@ -198,7 +198,7 @@ def _environment() -> Environment:
     )
     for function in (
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
-        words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference, words.missed,
+        words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

@@ -1,6 +1,5 @@
 """Parameters, times, sizes and names as the page shows them."""
 
-import math
 import re
 from datetime import UTC, datetime
 from typing import Any
@@ -142,13 +141,3 @@ def difference(value: float, digits: int) -> str:
     """
     shown = f"{value:+.{digits}f}"
     return decimals(0.0, digits) if float(shown) == 0 else shown.replace("-", "−")
-
-
-def missed(weight: float, share: float) -> str:
-    """The probability exp(-share * weight) that a spot-check misses a forged share, in per cent.
-
-    >>> missed(23.0, 0.05), missed(400.0, 0.1), missed(0.0, 0.1)
-    ('32 %', 'under 1 %', '100 %')
-    """
-    percent = 100 * math.exp(-share * weight)
-    return f"{percent:.0f} %" if percent >= 1 else "under 1 %"

@@ -1,0 +1,125 @@
+"""Which imported results a spot-check recomputes, in which order, and how likely it would have missed a forgery.
+
+Every job has a clock, exponential with the job's weight as its rate, from a hash of the seed: Poisson sampling. Jobs
+are recomputed in the order of their clocks. The first clock of any set of jobs with the weight s together is
+exponential with rate s, whichever jobs these are, so after all clocks up to Λ a forged share s is missed with
+probability e^(−sΛ). That the check ends when its time is up, which depends on what was drawn, makes it no likelier:
+for every forger E[missed · e^(sΛ)] ≤ 1 (optional stopping; tests/travel/test_drawing.py simulates it).
+"""
+
+import hashlib
+import math
+from collections.abc import Collection, Mapping
+from typing import TypeVar
+
+Key = TypeVar("Key", bound=str)
+CERTAIN = 0.95
+"""Confidence of :func:`largest_share`."""
+_PURPOSE = "resaudit spot-check 1"
+_HALVINGS = 200
+
+
+def weights(evidence: Mapping[str, Collection[Key]]) -> dict[Key, float]:
+    """The weight of each job: every claim has the same, spread evenly over the jobs that it rests on.
+
+    Args:
+        evidence: keys of jobs, by claim; claims without any do not count.
+
+    Returns:
+        By key, 1/(C n_c) summed over the claims c that rest on it; together 1.
+
+    >>> weights({"a": ["train/1"], "b": ["train/1", "train/2"], "c": []})
+    {'train/1': 0.75, 'train/2': 0.25}
+    """
+    resting = [keys for keys in evidence.values() if keys]
+    found: dict[Key, float] = {}
+    for keys in resting:
+        for key in keys:
+            found[key] = found.get(key, 0.0) + 1 / (len(resting) * len(keys))
+    return found
+
+
+def normalized(some: Mapping[Key, float]) -> dict[Key, float]:
+    """Weights scaled to the sum 1.
+
+    >>> normalized({"a": 1.0, "b": 3.0})
+    {'a': 0.25, 'b': 0.75}
+    """
+    total = math.fsum(some.values())
+    return {key: weight / total for key, weight in some.items()}
+
+
+def clock(seed: str, key: str, weight: float) -> float:
+    """The clock of a job, exponential with rate ``weight``: −ln(u)/weight, u uniform on (0, 1] from SHA-256.
+
+    >>> round(clock("7f3a", "train/a", 0.5) / clock("7f3a", "train/a", 1.0), 12)
+    2.0
+    """
+    digest = hashlib.sha256("\0".join((_PURPOSE, seed, key)).encode()).digest()
+    uniform = (int.from_bytes(digest, "big") + 1) / 2**256
+    return -math.log(uniform) / weight
+
+
+def in_order(seed: str, of: Mapping[Key, float]) -> dict[Key, float]:
+    """The clocks of jobs with these weights, ascending."""
+    clocks = {key: clock(seed, key, weight) for key, weight in of.items()}
+    return dict(sorted(clocks.items(), key=lambda item: (item[1], item[0])))
+
+
+def reached(clocks: Mapping[Key, float], compared: Collection[Key]) -> float:
+    """Λ: the clock of the last job up to which all were compared; inf if all were.
+
+    Args:
+        clocks: ascending.
+        compared: keys of the jobs that were.
+
+    >>> reached({"a": 0.5, "b": 1.5, "c": 4.0}, {"a", "c"}), reached({"a": 0.5}, {"a"}), reached({"a": 0.5}, [])
+    (0.5, inf, 0.0)
+    """
+    last = 0.0
+    for key, time in clocks.items():
+        if key not in compared:
+            return last
+        last = time
+    return math.inf
+
+
+def expected(of: Mapping[Key, float], seconds: Mapping[Key, float], budget: float) -> float:
+    """The Λ at which the expected work equals the budget: Σ c_j (1 − e^(−Λ w_j)) = budget; inf if all work is less.
+
+    Args:
+        of: weight w_j of each job.
+        seconds: c_j, predicted, of one core.
+        budget: in seconds of one core.
+    """
+    if math.fsum(seconds[key] for key in of) <= budget:
+        return math.inf
+    low, high = 0.0, 1.0
+
+    def work(at: float) -> float:
+        return math.fsum(-seconds[key] * math.expm1(-at * weight) for key, weight in of.items())
+
+    while work(high) < budget:
+        high *= 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if work(middle) < budget else (low, middle)
+    return low
+
+
+def missed(share: float, reach: float) -> float:
+    """The probability e^(−sΛ) that a run with this share of the weight forged would have been missed.
+
+    >>> round(missed(0.05, 23), 2), missed(0.05, math.inf)
+    (0.32, 0.0)
+    """
+    return math.exp(-share * reach) if share else 1.0
+
+
+def largest_share(reach: float) -> float:
+    """The 95 % bound on the share of the weight that is forged, after a check that found nothing: 3.0/Λ, at most 1.
+
+    >>> round(largest_share(30), 3), largest_share(1), largest_share(math.inf)
+    (0.1, 1.0, 0.0)
+    """
+    return min(1.0, -math.log(1 - CERTAIN) / reach) if reach else 1.0

@@ -1,0 +1,204 @@
+"""``resaudit spot-check``: recompute some of an imported run and compare."""
+
+import os
+import secrets
+import signal
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from resaudit.errors import Interrupted, ResauditError
+from resaudit.jobs.train import Train
+from resaudit.plan.code import code_of_kind
+from resaudit.plan.layout import Layout
+from resaudit.plan.plan import Plan, execution_of
+from resaudit.runtime.locks import hold
+from resaudit.store.files import read_json, sha256_of
+from resaudit.store.provenance import commit
+from resaudit.travel.comparing import AGREED, COMPARED, Compared, compare
+from resaudit.travel.drawing import in_order
+from resaudit.travel.population import Imported, Population, population
+from resaudit.travel.recomputing import FOLDER, Ran, forget, recompute
+from resaudit.travel.records import imports
+from resaudit.travel.statement import Recomputed, SpotCheck, independent, statements, write_statement
+from resaudit.travel.tolerances import tolerances_of
+from resaudit.travel.words import announcement, comparison_in_words, statement_in_words
+
+Say = Callable[[str], None]
+MINUTES = 10.0
+"""Default time to start jobs in."""
+BYTES = 16
+"""Of a seed that is made here."""
+
+
+def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None = None, seed: str | None = None) -> bool:
+    """Recompute imported results, compare them, and write the statement to ``results/spot-checks``.
+
+    The file is written again after each comparison, so that an interrupted check keeps what it found. A later check
+    with the same seed goes on from there.
+
+    Args:
+        plan: of this checkout.
+        say: prints a line.
+        minutes: to start jobs in; None: as long as it takes.
+        wanted: only what this claim rests on.
+        seed: of the draw; None: a new one.
+
+    Returns:
+        Whether everything that was compared agrees.
+
+    Raises:
+        ResauditError: nothing is imported, or another spot-check is at work.
+        Interrupted: by a signal; the statement so far was said and written.
+    """
+    results, cores = Layout(plan.config.paths).results, os.cpu_count() or 1
+    seconds = None if minutes is None else 60 * minutes
+    found = population(plan, results, execution_of(plan.config), seconds, cores, wanted)
+    _hold(results / FOLDER)
+    check = _begin(found, results, seed, minutes, wanted)
+    for line in announcement(found, set(check.keys(*COMPARED)), seconds, cores):
+        say(line)
+    stopped = None
+    with closing(_going_on(check, found, results, cores, seconds)) as comparisons:
+        try:
+            with _signals_raise():
+                for key, check in comparisons:
+                    write_statement(check, results)
+                    say(comparison_in_words(key, check.jobs[key]))
+        except Interrupted as stop:
+            stopped = stop
+    path = write_statement(check, results)
+    for line in ("", *statement_in_words(check, independent(statements(results), check), results)):
+        say(line)
+    say(f"written to {path}; with --seed {check.seed} and more time the same list goes on")
+    if stopped:
+        raise stopped
+    return not check.keys("failed")
+
+
+def _begin(found: Population, results: Path, seed: str | None, minutes: float | None, wanted: str | None) -> SpotCheck:
+    """A check before its first comparison, with those that earlier ones of the same seed have made."""
+    same = [check for check in statements(results) if check.seed == seed]
+    names = {archive.archive: archive.name for archive in imports(results)}
+    archives = sorted({one.origin.archive for one in found.jobs.values()})
+    now, drawn_by = _now(), seed or secrets.token_hex(BYTES)
+    return SpotCheck(
+        started=now,
+        finished=now,
+        archives={archive: names.get(archive, "imported run") for archive in archives},
+        seed=drawn_by,
+        source=same[0].source if same else "given" if seed else "made here after the import",
+        minutes=minutes,
+        wanted=next(iter(found.claims)) if wanted else None,
+        claims={claim: list(keys) for claim, keys in found.claims.items()},
+        always=list(found.always),
+        weights=dict(found.drawn),
+        clocks=in_order(drawn_by, found.drawn),
+        out_of_reach=dict(found.out_of_reach),
+        out_of_reach_weight=sum(found.jobs[key].weight for key in found.out_of_reach),
+        jobs=_known(same, found, results),
+        commit=commit(),
+    )
+
+
+def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[str, Recomputed]:
+    """What earlier checks compared, as far as code and imported files are still the same."""
+    return {
+        key: job
+        for check in checks
+        for key, job in check.jobs.items()
+        if key in found.jobs
+        and job.outcome in COMPARED
+        and job.code == code_of_kind(found.jobs[key].job.kind)
+        and job.imported == _digests(found.jobs[key], results)
+    }
+
+
+def _going_on(
+    check: SpotCheck, found: Population, results: Path, cores: int, seconds: float | None
+) -> Generator[tuple[str, SpotCheck], None, None]:
+    """The key of each further job that was compared, and the check after it."""
+    always = [key for key in check.always if key not in check.jobs]
+    left = always + [key for key in check.clocks if key not in check.jobs]
+    with closing(recompute([found.jobs[key] for key in left], len(always), results, cores, seconds)) as jobs:
+        for ran in jobs:
+            compared, is_same = _compared(ran, results)
+            done = Recomputed(
+                outcome=compared.outcome,
+                difference=compared.difference,
+                same_class=is_same,
+                imported=_digests(ran.one, results),
+                code=code_of_kind(ran.one.job.kind),
+                seconds=ran.seconds,
+            )
+            if compared.outcome in AGREED:
+                forget(results, ran.one.job)
+            check = check.model_copy(update={"jobs": check.jobs | {ran.one.job.key: done}, "finished": _now()})
+            yield ran.one.job.key, check
+
+
+def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
+    """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
+    if ran.error is not None:
+        return Compared("not confirmed", f"it failed here: {ran.error}"), False
+    job, kind = ran.one.job, ran.one.job.kind
+    ours, theirs = job.folder(ran.results), job.folder(results)
+    here, there = (_provenance(folder) for folder in (ours, theirs))
+    # Input digests differ where, say, whitened data had to be computed here on another class of machine.
+    of_both = all(here.get(key) == there.get(key) for key in ("kernel", "inputs"))
+    is_same = of_both and here.get("machine class") == ran.one.origin.machine_class
+    linear = not isinstance(job, Train) or job.ensemble.network.is_linear
+    try:
+        return compare(job.files, ours, theirs, is_same, tolerances_of(kind, linear)), is_same
+    except OSError as error:
+        return Compared("failed", f"cannot be read ({error})"), is_same
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    try:
+        content = read_json(folder / "provenance.json")
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _digests(one: Imported, results: Path) -> dict[str, str]:
+    """SHA-256 of the imported files, as they are now; files that are not there are left out."""
+    files = {name: one.job.folder(results) / name for name in one.job.files}
+    return {name: sha256_of(file) for name, file in files.items() if file.is_file()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _hold(folder: Path) -> None:
+    """Hold the folder of recomputed results until this process ends.
+
+    Raises:
+        ResauditError: another spot-check is at work there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(NotImplementedError):
+        if not hold(folder / ".lock"):
+            raise ResauditError(f"another spot-check is at work in {folder}; wait for it")
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Raise :class:`Interrupted` at the first SIGINT or SIGTERM; ignore the next ones while jobs are stopped."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for other in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(other, signal.SIG_IGN)
+        raise Interrupted(number, "the statement above is of what was compared so far")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

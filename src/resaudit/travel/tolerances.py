@@ -1,0 +1,137 @@
+"""How far results of two classes of machine may be apart: one table, by kind of job and array.
+
+Arrays that the table does not name are settings, counts or names: they must be equal. The numbers start from the
+tolerances of the figures' tables (``tolerances`` in their YAML, which ``resaudit compare`` uses); the reasons, where
+they are wider too, stand beside them. A kind that is not in the table is compared by its bytes alone.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far an array may be from another machine's: |ours − theirs| ≤ absolute + relative · |theirs|.
+
+    Attributes:
+        relative: to the other machine's value.
+        absolute: in the array's unit.
+        differing: share of the runs that may be farther apart.
+        runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. A run that diverged
+            (is inf or NaN somewhere) on both machines agrees.
+        rounding: the array of the same file that says how large an entry may be by rounding alone, where it is finite;
+            it is added to the tolerance.
+    """
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    differing: float = 0.0
+    runs: int | None = None
+    rounding: str | None = None
+
+
+# Rounding that nothing amplifies; the figures' tables allow as much.
+_CLOSE = Tolerance(relative=1e-6, absolute=1e-9)
+# An error of rounding's size has other digits on every machine; the measuring function derived how large it may be.
+_ERROR = Tolerance(relative=1e-6, absolute=1e-12, rounding="tolerance")
+
+TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
+    # Eigenvectors turn by eps over the gaps of the eigenvalues.
+    "whiten": dict.fromkeys(("inputs", "explained_variance", "xx", "yx", "trace_yy", "summary.json"), _CLOSE),
+    "train": {
+        "baseline_loss": Tolerance(relative=1e-9),
+        # Near the edge of stability gradient descent amplifies rounding in some runs.
+        "excess_loss": Tolerance(relative=1e-6, absolute=1e-12, differing=0.05, runs=1),
+        # It vanishes at the optimum, where its relative error grows.
+        "gradient_norm": Tolerance(relative=1e-3, absolute=1e-9, differing=0.05, runs=1),
+        "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.05, runs=1),
+        # Directions that change the loss little are known less well than the loss.
+        "snapshots": Tolerance(relative=1e-3, absolute=1e-4, differing=0.05, runs=2),
+    },
+    "train, with activations": {
+        # float32, and a ReLU's kink amplifies a last digit: some runs end elsewhere (fig08 allows a fifth).
+        "excess_loss": Tolerance(relative=1e-3, differing=0.2, runs=1),
+        "gradient_norm": Tolerance(relative=1e-2, absolute=1e-6, differing=0.2, runs=1),
+        "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.05, runs=1),
+        "snapshots": Tolerance(relative=1e-2, absolute=1e-3, differing=0.2, runs=2),
+    },
+    # Measured with other instructions: a fifth of the runs at depth 10, those at large rates, differ by up to 4 %.
+    "train_scaled": {"loss": Tolerance(relative=1e-3, differing=0.3, runs=1)},
+    "train_images": {
+        # Minibatch training is chaotic: after some epochs two machines share statistics, not weights.
+        "train_loss": Tolerance(relative=0.3, differing=0.1),
+        "test_loss": Tolerance(relative=0.3, differing=0.1),
+        "train_error": Tolerance(absolute=0.1, differing=0.1),
+        "test_error": Tolerance(absolute=0.1, differing=0.1),
+        "test_error_halves": Tolerance(absolute=0.1, differing=0.1),
+        "norms": Tolerance(relative=0.05, differing=0.05),
+    },
+    "hessians": {
+        "lambda_max": Tolerance(relative=1e-6, differing=0.05),
+        "noise_floor": Tolerance(relative=1e-6, differing=0.05),
+        # The smallest tenth of the eigenvalues, relative to rounding of the largest.
+        "lambda_p10": Tolerance(relative=1e-3, absolute=2e-9, differing=0.05),
+        "condition_number": Tolerance(relative=1e-3, differing=0.15),
+        # Eight eigenvalues near the noise floor, of the 200 of the smallest network.
+        "index": Tolerance(absolute=0.0425, differing=0.05),
+        "sizeable_index": Tolerance(absolute=0.0425, differing=0.05),
+        # The signs of eigenvalues under the noise floor are rounding.
+        "raw_index": Tolerance(absolute=1.0),
+        "resolved": Tolerance(differing=0.05),
+    },
+    "theorem": {
+        "value": Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance"),
+        "expected": _CLOSE,
+        "error": _ERROR,
+        "tolerance": _CLOSE,
+        **{name: Tolerance(absolute=1e-9) for name in ("path", "direct", "obstacles", "rho")},
+    },
+    "simulate": {
+        # A start on the border of two basins falls to either side.
+        "outcomes": Tolerance(differing=0.01),
+        "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1),
+    },
+    "factorize": {
+        # The search for the least norm ends in one of several optima; measured with other instructions: 28 % apart.
+        "norm": Tolerance(relative=0.5, differing=0.05),
+        # An orthogonal map has gamma 0, up to rounding.
+        **dict.fromkeys(("gamma", "paper", "whole", "least", "tolerance"), _CLOSE),
+        "error": _ERROR,
+    },
+    "dominance": {
+        "log_ratio": Tolerance(absolute=1e-4, differing=0.1, rounding="rounding"),
+        "error": _ERROR,
+        "tolerance": Tolerance(relative=1e-3, differing=0.1),
+        "rounding": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1),
+    },
+    "descents": {
+        name: Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)
+        for name in ("learning_rate", "smallest", "largest", "excess", "log_ratio", "rounding")
+    },
+    "proposition": {"error": _ERROR, "tolerance": _CLOSE},
+    "lemma": {"error": _ERROR, "tolerance": _CLOSE},
+    "express": {
+        "rho": Tolerance(relative=1e-6),
+        "error": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, rounding="tolerance"),
+        "tolerance": Tolerance(relative=1e-3),
+        "moved_error": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
+        "disturbance": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
+        "nested_rho": Tolerance(relative=1e-6),
+    },
+    "propagate": {name: Tolerance(relative=1e-6) for name in ("squared_norms", "start", "least", "largest")},
+    "backpropagate": {name: Tolerance(relative=1e-6) for name in ("middle", "largest", "last")},
+    "multiply": {"norms": Tolerance(relative=1e-6), "error": Tolerance(absolute=1e-6)},
+    "count": {},
+}
+
+
+def tolerances_of(kind: str, linear: bool = True) -> Mapping[str, Tolerance] | None:
+    """The tolerances of a kind of job; None if there are none, so that only equal bytes count.
+
+    Args:
+        kind: of job.
+        linear: whether the job trains linear networks, which float64 and no kink keep close.
+    """
+    if kind == "train" and not linear:
+        return TOLERANCES["train, with activations"]
+    return TOLERANCES.get(kind)

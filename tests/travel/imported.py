@@ -1,0 +1,50 @@
+"""Imported results for tests: computed results with the record beside them that an import writes."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from resaudit.plan.code import code_of_kind
+from resaudit.plan.job import Job
+from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.travel.records import IMPORTED, Import, Origin
+
+ARCHIVE = "ab" * 32
+
+
+def mark_imported(jobs: Iterable[Job], results: Path, **changed: Any) -> list[str]:
+    """Write ``imported.json`` beside the results of these jobs, as an import of them would, and its record.
+
+    Args:
+        jobs: that have been computed.
+        results: folder of all results.
+        changed: fields of :class:`Origin` that shall be otherwise.
+
+    Returns:
+        Their keys.
+    """
+    keys = []
+    for job in jobs:
+        folder = job.folder(results)
+        fields: dict[str, Any] = {
+            "archive": ARCHIVE,
+            "by": "A. Person",
+            "code": code_of_kind(job.kind),
+            "accepted_code": code_of_kind(job.kind),
+            "machine_class": read_json(folder / "provenance.json")["machine class"],
+            "sha256": {name: sha256_of(folder / name) for name in job.files},
+        }
+        write_json(folder / IMPORTED, Origin(**(fields | changed)).model_dump())
+        keys.append(job.key)
+    record = Import(
+        archive=ARCHIVE,
+        name="run.zip",
+        by="A. Person",
+        imported="2026-11-22T12:00:00+00:00",
+        jobs=keys,
+        kept=[],
+        missing=[],
+        differences=[],
+    )
+    write_json(results / "imports" / f"{ARCHIVE}.json", record.model_dump())
+    return keys

@@ -1,0 +1,133 @@
+"""Comparing results: against a plain loop over runs, and what each outcome needs.
+
+Sees tolerances that forgive too many runs, that a forger can widen, or that forget inf, NaN, shape or type.
+"""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from resaudit.plan.files import computing_kinds
+from resaudit.store.arrays import save_arrays
+from resaudit.store.files import write_json
+from resaudit.travel.comparing import compare, difference
+from resaudit.travel.tolerances import TOLERANCES, Tolerance, tolerances_of
+
+CHANCE = np.random.default_rng(3)
+LOSSES = CHANCE.lognormal(size=(30, 20))
+LOOSE = Tolerance(relative=1e-3, absolute=1e-6, differing=0.1, runs=1)
+FILES = ("result.npz",)
+
+
+@dataclass
+class Result:
+    loss: np.ndarray
+    rate: np.ndarray
+
+
+def agree_one_by_one(ours: np.ndarray, theirs: np.ndarray, tolerance: Tolerance) -> bool:
+    """The plain twin for arrays (epochs, runs)."""
+    wrong = 0
+    for run in range(ours.shape[1]):
+        pairs = list(zip(ours[:, run].tolist(), theirs[:, run].tolist(), strict=True))
+        diverged = all(any(not np.isfinite(pair[i]) for pair in pairs) for i in (0, 1))
+        near = all(a == b or abs(a - b) <= tolerance.absolute + tolerance.relative * abs(b) for a, b in pairs)
+        wrong += not (near or diverged)
+    return wrong <= tolerance.differing * ours.shape[1] + 1e-9
+
+
+@pytest.mark.parametrize("size", [1e-5, 9e-4, 2e-3])
+@pytest.mark.parametrize("runs", [0, 1, 2, 3, 20])
+def test_differences_against_a_loop(size: float, runs: int) -> None:
+    theirs = LOSSES.copy()
+    theirs[CHANCE.integers(30, size=runs), np.arange(runs)] *= 1 + size
+    assert (difference(LOSSES, theirs, LOOSE) is None) == agree_one_by_one(LOSSES, theirs, LOOSE)
+    theirs[5:, 19] = np.inf
+    diverged = LOSSES.copy()
+    diverged[7:, 19] = np.inf
+    assert (difference(diverged, theirs, LOOSE) is None) == agree_one_by_one(diverged, theirs, LOOSE)
+
+
+def test_a_run_that_diverged_on_one_machine_alone_differs() -> None:
+    theirs = LOSSES.copy()
+    theirs[-1, :3] = np.inf
+    line = difference(LOSSES, theirs, LOOSE)
+    assert line is not None
+    assert "3 of 20 runs (allowed: 10%)" in line
+
+
+def test_another_shape_or_type_differs() -> None:
+    assert difference(LOSSES, LOSSES[:-1], LOOSE)
+    assert difference(LOSSES, np.zeros(LOSSES.shape, dtype=int), LOOSE)
+    names = np.array(["a", "b"])
+    assert difference(names, names, Tolerance()) is None
+    assert difference(names, names[::-1], Tolerance())
+
+
+def test_errors_of_rounding_may_differ_as_much_as_rounding_allows_here() -> None:
+    by_rounding = Tolerance(rounding="tolerance")
+    ours, theirs, allowed = np.array([1e-15, 1e-15]), np.array([3e-15, 3e-13]), np.array([1e-14, 1e-14])
+    assert difference(ours[:1], theirs[:1], by_rounding, allowed[:1]) is None
+    assert difference(ours, theirs, by_rounding, allowed)
+    assert difference(ours, theirs, by_rounding, np.array([1e-14, np.inf])), "no bound is no permission"
+
+
+def both(tmp_path: Path, theirs: Result) -> tuple[Path, Path]:
+    rates = np.array([0.1, 0.2])
+    save_arrays(tmp_path / "ours" / FILES[0], Result(LOSSES, rates))
+    save_arrays(tmp_path / "theirs" / FILES[0], theirs)
+    return tmp_path / "ours", tmp_path / "theirs"
+
+
+TABLE = {"loss": LOOSE}
+
+
+def test_the_class_of_machine_decides_whether_bytes_or_tolerances_count(tmp_path: Path) -> None:
+    near = both(tmp_path, Result(LOSSES * (1 + 1e-12), np.array([0.1, 0.2])))
+    assert compare(FILES, near[0], near[0], True, TABLE).outcome == "equal"
+    assert compare(FILES, *near, True, TABLE).outcome == "warned"
+    assert compare(FILES, *near, False, TABLE).outcome == "within tolerance"
+    assert compare(FILES, *near, False, None).outcome == "not confirmed"
+    assert compare(FILES, *near, True, None).outcome == "failed"
+
+
+@pytest.mark.parametrize("same_class", [True, False])
+def test_settings_must_be_equal_on_every_machine(tmp_path: Path, same_class: bool) -> None:
+    folders = both(tmp_path, Result(LOSSES, np.array([0.1, 0.2 + 1e-15])))
+    found = compare(FILES, *folders, same_class, TABLE)
+    assert found.outcome == "failed"
+    assert found.difference.startswith("result.npz: rate differs in 1 of 2 entries")
+
+
+def test_a_damaged_file_is_a_difference(tmp_path: Path) -> None:
+    ours, theirs = both(tmp_path, Result(LOSSES, np.array([0.1, 0.2])))
+    (theirs / FILES[0]).write_bytes(b"PK\x03\x04 nothing")
+    assert compare(FILES, ours, theirs, False, TABLE).outcome == "failed"
+
+
+def test_numbers_in_json_have_the_tolerance_of_their_file(tmp_path: Path) -> None:
+    for folder, value in (("ours", 1.0), ("theirs", 1.0 + 1e-12)):
+        write_json(tmp_path / folder / "summary.json", {"samples": 3, "variance": [value]})
+    folders, table = (tmp_path / "ours", tmp_path / "theirs"), {"summary.json": LOOSE}
+    assert compare(("summary.json",), *folders, False, table).outcome == "within tolerance"
+    write_json(folders[1] / "summary.json", {"samples": 4, "variance": [1.0]})
+    assert compare(("summary.json",), *folders, False, table).outcome == "failed"
+
+
+def test_every_kind_of_job_has_tolerances() -> None:
+    assert [kind for kind in computing_kinds() if tolerances_of(kind) is None] == []
+
+
+def test_the_table_names_arrays_that_results_have(smoked: Path) -> None:
+    found: dict[str, set[str]] = {}
+    for file in (smoked / "results").glob("*/*/*.npz"):
+        with np.load(file, allow_pickle=False) as arrays:
+            found.setdefault(file.parts[-3], {"summary.json"}).update(arrays.files)
+    unknown = {
+        kind: set(table) - found[kind.split(",")[0]]
+        for kind, table in TOLERANCES.items()
+        if kind.split(",")[0] in found
+    }
+    assert {kind: names for kind, names in unknown.items() if names} == {}

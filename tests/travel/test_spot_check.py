@@ -1,0 +1,196 @@
+"""Spot-checks of results that were really computed, marked as imported, and then forged with all digests redone.
+
+Sees a forgery that passes, a statement that claims more than was compared, and a job dropped without a word. Jobs are
+recomputed by real ``resaudit run`` processes.
+"""
+
+import json
+import os
+import shutil
+import signal
+from functools import cache
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from resaudit.config.composition import load
+from resaudit.config.models import Config, Paths
+from resaudit.errors import Interrupted, ResauditError
+from resaudit.jobs.train import Train
+from resaudit.plan.job import Execution, Job
+from resaudit.plan.plan import Plan, make_plan, with_inputs
+from resaudit.report.models import SpotCheck as InAudit
+from resaudit.store.arrays import save_arrays
+from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.training.trajectory import Trajectory
+from resaudit.travel import population as populations
+from resaudit.travel.population import population
+from resaudit.travel.spot_check import spot_check
+from resaudit.travel.statement import TEST_RESULT, statements
+from resaudit.travel.words import spot_checks
+from tests.conftest import CHECKOUT, made_once, of_kind, run_planned
+from tests.travel.imported import ARCHIVE, mark_imported
+
+FIGURE = "demystifying_resnet/fig07"
+TRAJECTORY = "trajectory.npz"
+CUDA = {"device": "NVIDIA H100 80GB HBM3"}
+OTHER = {"device": "cpu", "processor": "another one"}
+
+
+@cache
+def configured() -> Config:
+    return load(["scale=smoke", f"figures=[{FIGURE}]"])
+
+
+def plan_in(folder: Path) -> Plan:
+    paths = {name: str(folder / name) for name in ("results", "figures")} | {"data": str(CHECKOUT / "data")}
+    return make_plan(configured().model_copy(update={"paths": Paths(**paths)}))
+
+
+def linear(plan: Plan) -> list[Train]:
+    return [job for job in of_kind(plan, Train).values() if job.ensemble.network.is_linear][:3]
+
+
+@pytest.fixture(scope="session")
+def computed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the results of three linear trainings of a figure, and of what they need."""
+    assert mnist_config
+
+    def compute(folder: Path) -> None:
+        for job in with_inputs(linear(plan_in(folder))).values():
+            run_planned(job, folder / "results")
+
+    return made_once(tmp_path_factory, "three-trainings", compute)
+
+
+@pytest.fixture
+def run(computed: Path, tmp_path: Path) -> tuple[Plan, list[Train], Path]:
+    """The plan, three jobs whose results can be marked as imported, and the folder of results."""
+    for kind in ("train", "whiten"):
+        shutil.copytree(computed / "results" / kind, tmp_path / "results" / kind)
+    plan = plan_in(tmp_path)
+    return plan, linear(plan), tmp_path / "results"
+
+
+def forge(job: Job, results: Path, content: bytes | Trajectory) -> None:
+    """Replace a result; redo the digest in its provenance."""
+    file, provenance = job.folder(results) / TRAJECTORY, job.folder(results) / "provenance.json"
+    if isinstance(content, bytes):
+        file.write_bytes(content)
+    else:
+        save_arrays(file, content)
+    ran = read_json(provenance)
+    write_json(provenance, ran | {"sha256": ran["sha256"] | {TRAJECTORY: sha256_of(file)}})
+
+
+def scaled(job: Train, results: Path, factor: float) -> Trajectory:
+    with np.load(job.folder(results) / TRAJECTORY) as file:
+        arrays = dict(file)
+    return Trajectory(**arrays | {"excess_loss": arrays["excess_loss"] * factor})
+
+
+def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (forged, swapped, honest), results = run
+    forge(forged, results, scaled(forged, results, 0.99))
+    forge(swapped, results, (honest.folder(results) / TRAJECTORY).read_bytes())
+    mark_imported((forged, swapped, honest), results)
+    said: list[str] = []
+    assert not spot_check(plan, said.append, minutes=None)
+    (file,) = (results / "spot-checks").glob("*.json")
+    statement = json.loads(file.read_text(encoding="utf-8"))
+    assert statement["subject"] == [{"name": "run.zip", "digest": {"sha256": ARCHIVE}}]
+    predicate = statement["predicate"]
+    assert (statement["predicateType"], predicate["result"]) == (TEST_RESULT, "FAILED")
+    assert (set(predicate["failedTests"]), predicate["passedTests"]) == ({forged.key, swapped.key}, [honest.key])
+    words = "\n".join(said)
+    for key in (forged.key, swapped.key):
+        assert f"NOT REPRODUCED: {key}: {TRAJECTORY}: " in words
+    assert "1 equal in every byte, 2 not reproduced" in words
+    assert "probability e" not in words
+    assert "would have missed" not in words.partition("Seed ")[2]
+    (in_audit,) = spot_checks(results)
+    assert InAudit.model_validate(in_audit).failed == 2
+    assert in_audit["doubted"]
+    assert not in_audit["covered"]
+
+
+def test_an_interrupted_check_says_what_it_found_and_the_same_seed_goes_on(
+    run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(populations, "SECONDS_ALWAYS", -np.inf)
+    plan, jobs, results = run
+    mark_imported(jobs, results)
+    said: list[str] = []
+
+    def stop_after_the_first(line: str) -> None:
+        said.append(line)
+        if ": equal (" in line:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.raises(Interrupted):
+        spot_check(plan, stop_after_the_first, minutes=None, seed="a seed")
+    (first,) = statements(results)
+    assert (first.source, first.keys("equal")) == ("given", list(first.jobs))
+    assert any(line.startswith("Seed a seed (given). 1 of 3 jobs under ") for line in said)
+    assert not first.covered
+    assert spot_check(plan, said.append, minutes=None, seed="a seed")
+    second = max(statements(results), key=lambda check: len(check.jobs))
+    assert second.clocks == first.clocks
+    assert second.jobs.items() > first.jobs.items(), "what was compared is not computed again"
+    assert (second.reach, set(second.covered)) == (np.inf, set(second.claims))
+    (in_audit,) = spot_checks(results)
+    assert InAudit.model_validate(in_audit).equal == 3
+
+
+def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (near, far, _), results = run
+    forge(near, results, scaled(near, results, 1 + 1e-9))
+    forge(far, results, scaled(far, results, 1 + 1e-4))
+    mark_imported((near, far), results, machine_class=OTHER)
+    assert not spot_check(plan, lambda _line: None, minutes=None)
+    (check,) = statements(results)
+    assert {key: job.outcome for key, job in check.jobs.items()} == {near.key: "within tolerance", far.key: "failed"}
+    assert not any(job.same_class for job in check.jobs.values())
+
+
+def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, jobs, results = run
+    mark_imported(jobs, results, machine_class=CUDA)
+    said: list[str] = []
+    with_no_gpu = make_plan(plan.config.model_copy(update={"device": "cpu"}))
+    assert spot_check(with_no_gpu, said.append, minutes=10)
+    (check,) = statements(results)
+    assert (check.jobs, set(check.out_of_reach)) == ({}, {job.key for job in jobs})
+    assert any(line.startswith("Not covered: 3 jobs with 100% of what these verdicts rest on: ") for line in said)
+    assert "would have missed" not in "".join(said)
+
+
+def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, jobs, results = run
+    mark_imported(jobs, results)
+    for wanted in population(plan, results, Execution(), 600, 2).claims:
+        found = population(plan, results, Execution(), None, 2, wanted)
+        figure = plan.figures[FIGURE]
+        under = {key for key in with_inputs(figure.jobs.values()) if key in {job.key for job in jobs}}
+        assert (set(found.jobs), found.out_of_reach) == (under, {})
+        assert {*found.always, *found.drawn} == under
+
+
+def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(
+    run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(populations, "SECONDS_ALWAYS", -np.inf)
+    plan, jobs, results = run
+    mark_imported(jobs, results)
+    dearest = max(jobs, key=lambda job: job.cost(Execution()).seconds)
+    found = population(plan, results, Execution(), dearest.cost(Execution()).seconds - 1e-9, 2)
+    assert dearest.key in found.out_of_reach
+    assert sum(found.drawn.values()) == pytest.approx(1 if found.drawn else 0)
+
+
+def test_without_imported_results_there_is_nothing_to_check(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, _, results = run
+    with pytest.raises(ResauditError, match=r"is imported; import a run first \(resaudit import RUN.zip\)"):
+        spot_check(plan, print, minutes=10)
+    assert not (results / "spot-checks").exists()
