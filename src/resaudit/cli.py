@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from resaudit.errors import Interrupted, ResauditError, one_named
+from resaudit.outside import take_papers_path
 from resaudit.runtime.progress import leave_unsaid, say
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def main() -> int:
 
 def _run() -> int:
     try:
-        cli.main(standalone_mode=False)
+        cli.main(take_papers_path(sys.argv[1:]), standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
         say(f"resaudit: error: {error}", else_to=sys.stdout)
@@ -66,7 +67,8 @@ def _run() -> int:
 def cli() -> None:
     """Re-run the papers on residual shortcuts, figure by figure.
 
-    OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist.
+    OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist. Every command also takes
+    papers_path=FOLDER, a folder of papers outside this repository.
     """
 
 

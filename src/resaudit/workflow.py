@@ -13,7 +13,7 @@ from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
-from resaudit.config.composition import datasets, load
+from resaudit.config.composition import datasets, file_of_paper, load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
 from resaudit.jobs.draw import Draw, draw_job
@@ -21,6 +21,7 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
+from resaudit.outside import outside_papers, package_of, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import write_job
 from resaudit.plan.job import Cost, Job
@@ -39,7 +40,8 @@ _NO_TEXT = ("true", "false", "null", "inf", "nan")
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
-    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself.
+    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself, but for
+    ``papers_path``, whose papers are added to this process.
 
     Args:
         config: Snakemake's.
@@ -65,7 +67,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         if key != "overrides"
     ]
     given = config.get("overrides", [])
-    return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
+    return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
 
 
 def _as_hydra(value: Any) -> str:
@@ -212,13 +214,16 @@ def check_modules(plan: Plan) -> None:
         ResauditError: one has not.
     """
     for name in plan.figures:
+        paper, _, figure = name.partition("/")
         try:
-            found = find_spec(f"resaudit.papers.{name.replace('/', '.')}")
+            found = find_spec(f"{package_of(paper)}.{figure}")
         except ModuleNotFoundError:
             found = None
         if found is None:
+            folder = outside_papers().get(paper, Path("src", "resaudit", "papers"))
+            module = folder / paper / f"{figure}.py"
             raise ResauditError(
-                f"config/paper/{name}.yaml has no module src/resaudit/papers/{name}.py; "
+                f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
                 "write it, with table(results) and plot(table)"
             )
 

@@ -1,5 +1,6 @@
-# The jobs that compute results: one rule per kind (a module of src/resaudit/jobs), all alike. `resaudit run` reads the
-# job's plan file and the results of its inputs, and nothing else.
+# The jobs that compute results: one rule per kind (a module of src/resaudit/jobs, or a class in the
+# module jobs of a paper outside), all alike. `resaudit run` reads the job's plan file and the results of its inputs, and
+# nothing else.
 
 
 for kind in computing_kinds():
@@ -21,7 +22,7 @@ for kind in computing_kinds():
             runtime=runtime_of(kind),
             gpu=gpus_of(kind),
         params:
-            code=code(f"jobs.{kind}"),
+            code=code(kind_named(kind).__module__),
             job=key_of(kind),
         shell:
             RUN

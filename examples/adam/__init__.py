@@ -1,0 +1,1 @@
+"""Adam: A Method for Stochastic Optimization."""
