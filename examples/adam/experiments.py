@@ -1,11 +1,9 @@
 """What is computed for a figure."""
 
-from itertools import product
 from typing import Literal
 
 from adam.jobs import Descend
-from resaudit.experiments.experiment import Coordinates, Data, Experiment, at
-from resaudit.plan.job import Job
+from resaudit.experiments.experiment import Experiment, at
 
 
 class Streams(Experiment, name="streams"):
@@ -18,8 +16,6 @@ class Streams(Experiment, name="streams"):
     kept: list[int]
     runs: int
 
-    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
-        return {
-            at(scale=s, beta2=b): Descend(self.gradients, s, self.beta1, b, tuple(self.kept), self.runs, seed)
-            for s, b in product(self.scales, self.beta2s)
-        }
+    def jobs(self, data, seed):
+        grid, rest = [(s, b) for s in self.scales for b in self.beta2s], (tuple(self.kept), self.runs, seed)
+        return {at(scale=s, beta2=b): Descend(self.gradients, s, self.beta1, b, *rest) for s, b in grid}

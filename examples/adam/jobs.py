@@ -1,13 +1,11 @@
 """Adam on a stream of gradients."""
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
-from resaudit.plan.job import Cost, Execution, Job, Work
-from resaudit.store.results import read_result
+from resaudit.plan.simulation import Simulation
 
 
 @dataclass(frozen=True)
@@ -15,18 +13,18 @@ class Stream:
     """What is recorded after some steps: their numbers, and by (step, run) all else."""
 
     steps: np.ndarray
-    points: np.ndarray
     moves: np.ndarray
     moments: np.ndarray
     regrets: np.ndarray
 
 
 @dataclass(frozen=True)
-class Descend(Job):
+class Descend(Simulation):
     """Adam without epsilon, with step sizes 0.1/sqrt(t), of points in [-1, 1]; AdaGrad if beta2 is 1."""
 
     kind: ClassVar[str] = "descend"
-    files: ClassVar[tuple[str, ...]] = ("stream.npz",)
+    result: ClassVar[type[Stream]] = Stream
+
     gradients: str
     scale: float
     beta1: float
@@ -35,14 +33,7 @@ class Descend(Job):
     runs: int
     seed: int
 
-    @property
-    def stem(self) -> str:
-        return self.gradients
-
-    def cost(self, execution: Execution) -> Cost:
-        return Cost(seconds=1.0, megabytes=100.0)
-
-    def run(self, work: Work) -> dict[str, Any]:
+    def simulate(self) -> Stream:
         noise, found, adagrad = np.random.default_rng(self.seed), [], self.beta2 == 1
         x, first, second, losses, total = np.zeros((5, self.runs))
         for t in range(1, max(self.kept) + 1):
@@ -54,9 +45,6 @@ class Descend(Job):
             moment = second / (t if adagrad else 1 - self.beta2**t)
             move = first / (1 - self.beta1**t) / np.sqrt(moment)
             x = np.clip(x - 0.1 / np.sqrt(t) * move, -1, 1)
-            if t in self.kept:  # the best fixed point has the loss -|total|
-                found.append((x, move, moment, (losses + np.abs(total)) / t))
-        return {"stream.npz": Stream(np.array(self.kept), *np.swapaxes(found, 0, 1))}
-
-    def read(self, results: Path) -> Stream:
-        return read_result(self, results, "stream.npz", Stream)
+            if t in self.kept:  # the loss of the best fixed point is -|total|
+                found.append((move, moment, (losses + np.abs(total)) / t))
+        return Stream(np.array(self.kept), *np.swapaxes(found, 0, 1))

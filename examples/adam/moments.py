@@ -2,12 +2,11 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.figure import Figure
 
 from resaudit.papers.style import panels
 
 
-def table(results) -> pd.DataFrame:
+def table(results):
     """Columns: property, scale, step, run, value."""
     streams = {dict(where)["scale"]: stream for where, stream in results.items()}
     values = {("second moment", 1.0): streams[1.0].moments}
@@ -17,10 +16,11 @@ def table(results) -> pd.DataFrame:
     return pd.concat(parts, names=["property", "scale", "step", "run"]).rename("value").reset_index()
 
 
-def plot(table: pd.DataFrame) -> Figure:
+def plot(table):
     figure, (axes,) = panels()
     means = table[table["property"] == "second moment"].groupby("step")["value"].mean()
-    axes.semilogx(means.index, means, "o-")
-    axes.semilogx(means.index, means * (1 - 0.999**means.index), "k--")
+    axes.semilogx(means.index, means, "o-", label="corrected")
+    axes.semilogx(means.index, means * (1 - 0.999**means.index), "s--", label="not corrected")
+    axes.legend()
     axes.set(xlabel="step", ylabel="second moment")
     return figure

@@ -200,6 +200,31 @@ def checks(overrides: Overrides) -> None:
         click.echo(line)
 
 
+@cli.group()
+def new() -> None:
+    """Write the skeleton of a paper."""
+
+
+@new.command("paper")
+@click.argument("name")
+@click.option(
+    "--into",
+    "folder",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("papers"),
+    show_default=True,
+    help="Folder of papers outside this repository, for papers_path=FOLDER.",
+)
+def new_paper(name: str, folder: Path) -> None:
+    """Write a paper NAME that runs at once: a figure, a claim, a kind of job, and what to change next."""
+    from resaudit.skeleton import write_paper
+
+    for file in write_paper(name, folder):
+        click.echo(f"wrote {file}")
+    click.echo(f'next: snakemake --cores all --config papers_path={folder} "figures=[{name}]"')
+
+
 @cli.command("hash")
 @click.argument("folder", type=click.Path(exists=True, path_type=Path))
 def hash_files(folder: Path) -> None:
