@@ -1,1 +1,1 @@
-"""Adam: A Method for Stochastic Optimization."""
+"""The paper adam: its figures, and what they are drawn from."""

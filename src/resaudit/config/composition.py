@@ -321,6 +321,7 @@ def _check_names(where: str, claim: Claim, figure: Tree) -> None:
                 raise ResauditError(
                     f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
                     + suggestion(unknown[0], sorted(known))
+                    + ("; a figure names its columns under keys and tolerances" if what == "column" else "")
                 )
 
 

@@ -168,7 +168,10 @@ class Figure(Model):
         known = experiments_of(info.data["name"].split("/")[0])
         experiment = info.data.get("experiment")
         if experiment not in known:
-            raise ValueError(f"has the unknown experiment {experiment!r}; allowed: {', '.join(sorted(known))}")
+            raise ValueError(
+                f"has the unknown experiment {experiment!r}; allowed: {', '.join(sorted(known))}; or write one in the "
+                f"paper's experiments.py: class Name(Experiment, name={experiment!r})"
+            )
         return known[experiment].model_validate(given)
 
     @field_validator("whitening")
