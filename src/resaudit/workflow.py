@@ -23,7 +23,7 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
 from resaudit.outside import outside_papers, package_of, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
-from resaudit.plan.files import write_job
+from resaudit.plan.files import computing_kinds, write_job
 from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
@@ -33,6 +33,8 @@ from resaudit.runtime.locks import hold
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
 
+OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
+"""Rules that are no kind of computing job; a figure is a rule too, by its short name."""
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """Words that Hydra reads as another type unless they are quoted."""
 
@@ -208,13 +210,16 @@ class JobsOfRules:
 
 
 def check_modules(plan: Plan) -> None:
-    """Check before any job that every chosen figure has a module.
+    """Check before any job that every chosen figure has a module, and a name that no rule has.
 
     Raises:
         ResauditError: one has not.
     """
+    taken = {*computing_kinds(), *OTHER_RULES}
     for name in plan.figures:
         paper, _, figure = name.partition("/")
+        if figure in taken:
+            raise ResauditError(f"figure {name} has the name of a rule or a kind of job; rename its files")
         try:
             found = find_spec(f"{package_of(paper)}.{figure}")
         except ModuleNotFoundError:

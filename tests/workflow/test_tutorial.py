@@ -29,7 +29,7 @@ def run_or_write(folder: Path) -> Document:
         command, _, expected = str(example.parsed).removeprefix("$ ").partition("\n")
         path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
         done = subprocess.run(
-            command, shell=True, cwd=folder, env={**os.environ, "PATH": path}, check=False, text=True,
+            ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, check=False, text=True,
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         )  # fmt: skip
         found = done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")

@@ -86,7 +86,7 @@ def kind_named(kind: str) -> type[Any]:
         found = None
     if found is None:
         raise ResauditError(
-            f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs, and what papers outside bring (papers_path)"
+            f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs; for others, give papers_path"
         )
     return found
 
@@ -105,12 +105,13 @@ def _outside_kinds() -> dict[str, type[Any]]:
     """
     found: dict[str, type[Any]] = {}
     for paper in outside_papers():
-        content = vars(import_own(paper, "jobs") or object).values()
-        for kind in (c for c in content if isinstance(c, type) and issubclass(c, Job) and "kind" in vars(c)):
-            if not kind.__module__.startswith(f"{paper}."):
-                continue  # a kind of this repository, which the module imports
+        module = import_own(paper, "jobs")
+        content = vars(module).values() if module else ()
+        # Not the kinds of this repository that the module imports.
+        own = (c for c in content if isinstance(c, type) and c.__module__.startswith(f"{paper}."))
+        for kind in (c for c in own if issubclass(c, Job) and "kind" in vars(c)):
             if kind.kind in found or find_spec(f"{jobs.__name__}.{kind.kind}"):
-                raise ResauditError(f"paper {paper} names a kind of job {kind.kind!r}, which exists; choose another name")
+                raise ResauditError(f"paper {paper}: a kind of job {kind.kind!r} exists; give yours another name")
             found[kind.kind] = kind
     return found
 
