@@ -1,4 +1,4 @@
-"""Oracle: the skeleton of a paper, run as it is. Sees a folder of papers that reaches only some of a run's processes."""
+"""Oracle: a paper's skeleton, run as it is. Sees a folder of papers that reaches only some of a run's processes."""
 
 import json
 from pathlib import Path

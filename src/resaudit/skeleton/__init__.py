@@ -20,11 +20,11 @@ def write_paper(name: str, folder: Path) -> list[Path]:
     Raises:
         ResauditError: one of the folders exists or cannot be written, or a paper cannot have this name.
     """
-    check_name(name)
     parts = {"yaml": folder / "config" / "paper" / name, "py": folder / name}
     for part in parts.values():
         if part.exists():
             raise ResauditError(f"{part} exists; choose another name or --into another folder")
+    check_name(name)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder, prefix=".new-") as staging:
