@@ -50,6 +50,8 @@ def plot(table: pd.DataFrame) -> Figure:
         row, column = np.argwhere(names == shown)[0]
         corner = blocks[row, column][: CORNER * int(rows["width"].iloc[0]), : CORNER * int(rows["width"].iloc[0])]
         image = zoom.imshow(corner, cmap="RdBu_r", norm=norm, interpolation="nearest")
+        # A map of two colours has no signs in grey.
+        zoom.plot(*np.argwhere(corner < 0).T[::-1], "_", color="black", markersize=2, markeredgewidth=0.4)
         zoom.set_xticks([])
         zoom.set_yticks([])
         zoom.set_title(f"corner of ${shown}$, {len(corner)} × {len(corner)}")
