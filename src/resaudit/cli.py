@@ -41,7 +41,7 @@ def main() -> int:
 
 def _run() -> int:
     try:
-        cli.main(take_papers_path(sys.argv[1:]), standalone_mode=False)
+        cli.main(args=take_papers_path(sys.argv[1:]), standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
         say(f"resaudit: error: {error}", else_to=sys.stdout)
