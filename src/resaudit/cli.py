@@ -4,6 +4,7 @@ Each subcommand imports the heavy modules that it needs, so that the others star
 """
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -128,12 +129,13 @@ def _plan(overrides: Overrides) -> "Plan":
     show_default=True,
     help="Folder of results, with the plan in it.",
 )
+@click.option("--code", metavar="HASH", help="Hash of the code of this kind of job, for the provenance.")
 @_threads
-def run(job: str, results: Path) -> None:
+def run(job: str, results: Path, code: str | None) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
     from resaudit.jobs.runner import run_job
 
-    run_job(job, results)
+    run_job(job, results, code)
 
 
 @cli.command()
@@ -222,7 +224,7 @@ def new_paper(name: str, folder: Path) -> None:
 
     for file in write_paper(name, folder):
         click.echo(f"wrote {file}")
-    click.echo(f'next: snakemake --cores all --config papers_path={folder} "figures=[{name}]"')
+    click.echo(f'next: snakemake --cores all --config papers_path={shlex.quote(str(folder))} "figures=[{name}]"')
 
 
 @cli.command("hash")
@@ -270,11 +272,36 @@ def reference(force: bool, overrides: Overrides) -> None:
 
 @cli.command()
 @click.argument("destination", metavar="OUT.zip", type=click.Path(path_type=Path))
+@click.option("--by", metavar="'NAME <ORCID>'", help="Who ran it; the ORCID may be left out.")
 @_with_overrides
-def crate(destination: Path, overrides: Overrides) -> None:
+def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
     """Pack the finished run into OUT.zip, a Workflow Run RO-Crate: workflow, settings, results, audit, provenance."""
     plan = _plan(overrides)
     from resaudit.crate.archive import write_crate
 
-    write_crate(plan, destination)
+    write_crate(plan, destination, by)
     click.echo(f"wrote {destination}")
+
+
+@cli.command("import")
+@click.option("--other-code", is_flag=True, help="Accept results of other code than this checkout's.")
+@click.option(
+    "--forget", "forgotten", metavar="RUN", help="Undo an import: its SHA-256, the beginning of it, or RUN.zip."
+)
+@click.argument("words", metavar="[RUN.zip] [OVERRIDES]...", nargs=-1)
+def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ...]) -> None:
+    """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""
+    if forgotten is not None:
+        from resaudit.travel.forgetting import forget_import
+
+        digest, removed = forget_import(forgotten, Path(_config(words).paths.results))
+        click.echo(f"forgot the import {digest[:12]}…: {len(removed)} results are removed")
+        return
+    if not words:
+        raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")
+    archive, *overrides = words
+    if not Path(archive).is_file():
+        raise ResauditError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
+    from resaudit.travel.importing import import_run
+
+    import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)

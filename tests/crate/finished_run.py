@@ -10,13 +10,16 @@ from resaudit.config.composition import load
 from resaudit.papers.drawing import Setting, about, figure_module, read_csv
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import apply_style
+from resaudit.plan.files import write_job
+from resaudit.plan.job import Execution, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.store.files import write_json
+from resaudit.store.files import sha256_of, write_json
 from resaudit.store.provenance import provenance
 from tests.conftest import CHECKOUT
 
 OVERRIDES = ("scale=smoke", "figures=[demystifying_resnet/fig04,fig07]")
+STARTED = "2026-01-02T03:03:03+00:00"
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
 SETTING = Setting("smoke", (), ())
@@ -33,11 +36,10 @@ def finished_run(folder: Path) -> Plan:
     plan = plan_in(folder)
     layout = Layout(plan.config.paths)
     made_by = provenance() | {"finished": FINISHED}
-    ran = {"device": "cpu", "threads": 1, "seconds": 61.5} | made_by
+    ran = {"device": "cpu", "threads": 1, "seconds": 61.5, "started": STARTED, "code": "0" * 64} | made_by
     for job in plan.jobs.values():
         if job.files:
-            write_json(job.folder(layout.results) / "settings.json", job.identity)
-            write_json(job.folder(layout.results) / "provenance.json", ran)
+            _write_results(job, layout.results, ran)
     for name, part in plan.figures.items():
         _draw(name, layout)
         write_json(layout.figure(name, "json"), about(part, SETTING) | made_by)
@@ -45,6 +47,17 @@ def finished_run(folder: Path) -> Plan:
     page = "<!doctype html><html lang='en'><title>Audit</title><p>A page.</p></html>\n"
     (layout.figures / "audit.html").write_text(page, encoding="utf-8")
     return plan
+
+
+def _write_results(job: Job, results: Path, ran: dict[str, Any]) -> None:
+    """Made-up results; the plan is in order, so those of inputs are there."""
+    write_job(job, Execution(), results)
+    write_json(job.folder(results) / "settings.json", job.identity)
+    for name in job.files:
+        (job.folder(results) / name).write_bytes(f"{name} of {job.key}".encode())
+    digests = {name: sha256_of(job.folder(results) / name) for name in job.files}
+    read = {name: sha256_of(path) for name, path in job.data_read(results).items() if path.is_file()}
+    write_json(job.folder(results) / "provenance.json", ran | {"sha256": digests, "inputs": read})
 
 
 def change_audit(plan: Plan, **changes: Any) -> None:

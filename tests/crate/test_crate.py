@@ -25,8 +25,10 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
-from tests.conftest import CHECKOUT, Command, of_kind, run_command
-from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, change_audit, finished_run, plan_in
+from resaudit.store.files import write_json
+from resaudit.travel.records import Origin
+from tests.conftest import CHECKOUT, Command, first_of, of_kind, run_command
+from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
 validator = pytest.importorskip("tests.crate.validator", reason="the extra crate is not installed")
 
@@ -143,8 +145,44 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
     expected |= {"figures/audit.json", "figures/audit.html"}
     for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src/resaudit", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
+    expected |= {f"results/plan/{job.key}.json" for job in plan.jobs.values() if job.files}
+    expected |= {f"results/{job.key}/{name}" for job in plan.jobs.values() for name in job.files}
     assert expected <= names
-    assert not [name for name in names if name.endswith((".npz", ".pyc", ".so", ".pyd")) or "ubyte" in name]
+    assert not [name for name in names if name.endswith((".pyc", ".so", ".pyd")) or "ubyte" in name]
+
+
+def test_a_job_says_what_it_read_and_made_and_with_a_name_who_ran_it(plan: Plan, tmp_path: Path) -> None:
+    write_crate(plan, tmp_path / "mine.zip", "Ada Lovelace <0000-0002-1825-0097>")
+    graph = entities(tmp_path / "mine.zip")
+    job = first_of(plan, Hessians)
+    action = graph[f"#job/{job.key}"]
+    planned, read = f"results/plan/{job.key}.json", {ref["@id"] for ref in action["object"]}
+    given = {f"results/{needed.key}/{name}" for needed in job.inputs.values() for name in needed.files}
+    assert {planned} < read <= {planned, *given}
+    assert {f"results/{job.key}/{name}" for name in job.files} < {ref["@id"] for ref in action["result"]}
+    assert (action["startTime"], action["endTime"]) == (STARTED, FINISHED)
+    for identifier in ("#run", f"#job/{job.key}"):
+        assert graph[graph[identifier]["agent"]["@id"]]["name"] == "Ada Lovelace"
+    assert "https://orcid.org/0000-0002-1825-0097" in graph
+
+
+def test_an_imported_result_keeps_the_name_of_who_ran_it(plan: Plan, tmp_path: Path) -> None:
+    job, own = list(of_kind(plan, Hessians).values())[:2]
+    origin = Origin(
+        archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, machine_class={}, sha256={}
+    )
+    write_json(job.folder(Path(plan.config.paths.results)) / "imported.json", origin.model_dump(mode="json"))
+    write_crate(plan, tmp_path / "mine.zip", "Grace Hopper")
+    graph = entities(tmp_path / "mine.zip")
+    names = [graph[graph[f"#job/{each.key}"]["agent"]["@id"]]["name"] for each in (job, own)]
+    assert names == ["Ada Lovelace", "Grace Hopper"]
+    assert "1" * 64 in graph[f"#job/{job.key}"]["description"]
+
+
+def test_a_name_that_is_none_is_refused(plan: Plan, tmp_path: Path) -> None:
+    with pytest.raises(ResauditError, match="--by is 'Ada <x>'; allowed: a name"):
+        write_crate(plan, tmp_path / "out.zip", "Ada <x>")
+    assert not (tmp_path / "out.zip").exists()
 
 
 def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan) -> None:
@@ -276,6 +314,11 @@ def lose_provenance(plan: Plan) -> None:
     (job.folder(Path(plan.config.paths.results)) / "provenance.json").unlink()
 
 
+def damage_a_result(plan: Plan) -> None:
+    job = first_of(plan, Train)
+    (job.folder(Path(plan.config.paths.results)) / job.files[0]).write_bytes(b"other")
+
+
 def half_an_audit(plan: Plan) -> None:
     audit = Layout(plan.config.paths).figures / "audit.json"
     audit.write_text(audit.read_text(encoding="utf-8")[:500], encoding="utf-8")
@@ -287,6 +330,7 @@ def half_an_audit(plan: Plan) -> None:
         (lose_a_drawing, "fig04.pdf does not exist; run again"),
         (lose_the_page, "audit.html does not exist"),
         (lose_provenance, "provenance.json does not exist"),
+        (damage_a_result, "is not what was computed"),
         (lose_an_ensemble, "does not exist, but a figure is drawn from it"),
         (change_a_table, "fig07.csv is not the table that the audit judged"),
         (half_an_audit, "is no JSON"),

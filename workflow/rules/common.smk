@@ -7,10 +7,11 @@ from resaudit.config.composition import checkout_of
 from resaudit.outside import KEY, outside_papers, package_of
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
-from resaudit.plan.files import computing_kinds, kind_named, plan_file
+from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
+from resaudit.travel.leaves import check_imported, leaf_inputs
 from resaudit.workflow import (
     JobsOfRules,
     check_installed_from,
@@ -26,6 +27,7 @@ with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
     JOBS = JobsOfRules(overrides_from(config, sys.argv), Path(workflow.basedir) / "config", workflow.is_main_process)
     check_kernels(JOBS.plan)
+    check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
 
@@ -38,6 +40,7 @@ BENCHMARKS = RESULTS / "benchmarks"
 OUTSIDE = [f"{KEY}={folder}" for folder in dict.fromkeys(outside_papers().values())]
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *OUTSIDE])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
+RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
@@ -64,10 +67,17 @@ def job(rule, wildcards):
 
 
 def inputs_of(rule):
-    """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count."""
+    """The input files of a rule's jobs. Plan files and raw data, known by SHA-256, are `ancient`: dates do not count.
+
+    An imported result is a leaf: nothing of what it was computed from is needed, or makes it stale.
+    """
 
     def of(wildcards):
         asked = job(rule, wildcards)
+        with errors_in_one_line():
+            imported = leaf_inputs(asked, RESULTS)
+        if imported is not None:
+            return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
         reads = asked.reads(RESULTS)
         return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
 

@@ -22,7 +22,7 @@ for kind in computing_kinds():
             runtime=runtime_of(kind),
             gpu=gpus_of(kind),
         params:
-            code=code(kind_named(kind).__module__),
+            code=code_of_kind(kind),
             job=key_of(kind),
         shell:
-            RUN
+            RUN_WITH_CODE

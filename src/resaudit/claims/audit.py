@@ -236,6 +236,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "assumptions": _assumptions(part),
         "provenance": _provenance(figure, [layout.results / key for key in keys]),
         "jobs": keys,
+        "imported": figure.about.get("imported", []),
         "command": command_for(figure.name, overrides),
     }
 

@@ -10,16 +10,18 @@ from typing import Any
 
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
+from resaudit.plan.job import RECORDS
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_in_words
 from resaudit.report.schema import read_audit
+from resaudit.store.files import again, sha256_of
+from resaudit.travel.records import Origin, origin_of
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
 # Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.
 _FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
 _COMPILED = (".pyc", ".so", ".pyd")
-_RECORDS = ("settings.json", "provenance.json")
 
 
 @dataclass(frozen=True)
@@ -28,13 +30,17 @@ class Contents:
 
     Attributes:
         audit: ``audit.json``.
-        files: bytes by path in the crate, without the metadata file.
-        jobs: the provenance of every job behind the figures.
+        files: bytes by path in the crate, without the metadata file and results.
+        results: result files of every job behind the figures, by path in the crate; too large to be held.
+        jobs: the provenance of every job behind the figures, by ``kind/id``.
+        origins: of those that were imported.
     """
 
     audit: dict[str, Any]
     files: dict[str, bytes]
-    jobs: list[dict[str, Any]]
+    results: dict[str, Path]
+    jobs: dict[str, dict[str, Any]]
+    origins: dict[str, Origin]
 
 
 def figures_of(audit: dict[str, Any]) -> Iterator[dict[str, Any]]:
@@ -51,13 +57,19 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     layout = Layout(plan.config.paths)
     audit = _read_audit(layout.figures / "audit.json")
     _check_settings(plan.config, audit)
-    results = {f"figures/{name}": layout.figures / name for name in sorted(_drawn(audit))}
-    records = {f"results/{name}": layout.results / name for name in _records(audit, layout)}
-    files = {name: _read(path) for name, path in ({**_workflow(checkout), **results, **records}).items()}
+    drawn = {f"figures/{name}": layout.figures / name for name in sorted(_drawn(audit))}
+    keys = _keys(audit, layout)
+    records = {f"results/{name}": layout.results / name for key in keys for name in _records(key)}
+    files = {name: _read(path) for name, path in ({**_workflow(checkout), **drawn, **records}).items()}
     _check_tables(audit, files)
     _check_drawings(audit, files)
-    jobs = [_job(path, files[name]) for name, path in records.items() if path.name == "provenance.json"]
-    return Contents(audit, files, jobs)
+    jobs = {key: _job(layout.results / key, files[f"results/{key}/provenance.json"]) for key in keys}
+    results = {
+        f"results/{key}/{name}": layout.results / key / name for key, job in jobs.items() for name in job["sha256"]
+    }
+    _check_results(results, jobs)
+    origins = {key: origin for key in keys if (origin := origin_of(layout.results, key))}
+    return Contents(audit, files, results, jobs, origins)
 
 
 def _read_audit(path: Path) -> dict[str, Any]:
@@ -88,6 +100,13 @@ def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
             raise ResauditError(f"{table} is not the table that the audit judged; make the audit again")
 
 
+def _check_results(results: dict[str, Path], jobs: dict[str, dict[str, Any]]) -> None:
+    digests = {f"results/{key}/{name}": digest for key, job in jobs.items() for name, digest in job["sha256"].items()}
+    for name, path in results.items():
+        if sha256_of(path) != digests[name]:
+            raise ResauditError(f"{path} is not what was computed; {again(path.parent)}")
+
+
 def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
     for part in [*figures_of(audit), *_matrices_of(audit)]:
         for suffix, digest in part.get("drawings", {}).items():
@@ -108,8 +127,8 @@ def _matrices_of(audit: dict[str, Any]) -> list[dict[str, Any]]:
     return [matrix for matrix in found if matrix and not matrix["reference"]]
 
 
-def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
-    """Paths under the results folder: settings and provenance of every job behind a figure."""
+def _keys(audit: dict[str, Any], layout: Layout) -> list[str]:
+    """Every job behind a figure."""
     jobs = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
     for job in jobs:
         if not (layout.results / job).is_dir():
@@ -117,21 +136,34 @@ def _records(audit: dict[str, Any], layout: Layout) -> list[str]:
                 f"{layout.results / job} does not exist, but a figure is drawn from it; "
                 "run again (snakemake --cores all)"
             )
-    return [f"{job}/{name}" for job in jobs for name in _RECORDS]
+    return jobs
 
 
-def _job(path: Path, content: bytes) -> dict[str, Any]:
-    """The provenance of a job."""
+def _records(key: str) -> list[str]:
+    """Paths under the results folder: plan file, settings and provenance of a job."""
+    return [f"plan/{key}.json", *(f"{key}/{name}" for name in RECORDS)]
+
+
+def _job(folder: Path, content: bytes) -> dict[str, Any]:
+    """The provenance of a job, whose result files must be there."""
+    path = folder / "provenance.json"
     job = _parsed(path, content)
+    if not {"inputs", "code", "started"} <= job.keys():
+        raise ResauditError(
+            f"{path} is of an earlier version, without digests of inputs and code; run again (snakemake)"
+        )
     try:
         datetime.fromisoformat(job["finished"])
         timedelta(seconds=job["seconds"])
-        texts = [job["device"], job["python"], *job["packages"]]
+        texts = [job["device"], job["python"], *job["packages"], job["code"], job["started"], *job["inputs"]]
+        absent = [name for name in job["sha256"] if not (folder / name).is_file()]
         versions = list(job["packages"].values())
     except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
         raise ResauditError(f"{path} is no provenance ({error}); remove {path.parent} and run again") from error
     if not all(isinstance(text, str) for text in [*texts, *(v for v in versions if v is not None)]):
         raise ResauditError(f"{path} is no provenance; remove {path.parent} and run again")
+    if absent:
+        raise ResauditError(f"{folder / absent[0]} does not exist; run again (snakemake --cores all)")
     return job
 
 

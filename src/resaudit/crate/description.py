@@ -13,7 +13,9 @@ from resaudit.config.models import Config
 from resaudit.crate.claims import add_claims, add_paper, claims_in_words
 from resaudit.crate.contents import Contents, figures_of
 from resaudit.crate.entities import add
+from resaudit.crate.jobs import add_jobs
 from resaudit.crate.run import add_data, add_run, add_workflow
+from resaudit.store.files import sha256_of
 
 METADATA_FILE = "ro-crate-metadata.json"
 _PROFILES = {
@@ -21,6 +23,7 @@ _PROFILES = {
     "https://w3id.org/ro/wfrun/workflow/0.5": "Workflow Run Crate",
     "https://w3id.org/workflowhub/workflow-ro-crate/1.0": "Workflow RO-Crate",
 }
+_OF_JOB = {"settings.json": "its settings", "provenance.json": "what ran, when, where"}
 _TERMS = "https://w3id.org/ro/terms/workflow-run/context"
 _MEDIA_TYPES = {
     ".cff": "application/yaml",
@@ -30,6 +33,7 @@ _MEDIA_TYPES = {
     ".js": "text/javascript",
     ".json": "application/json",
     ".md": "text/markdown",
+    ".npz": "application/zip",
     ".pdf": "application/pdf",
     ".png": "image/png",
     ".py": "text/x-python",
@@ -41,13 +45,19 @@ _MEDIA_TYPES = {
 }
 
 
-def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any] | None) -> dict[str, Any]:
+def describe(
+    config: Config,
+    contents: Contents,
+    checkout_commit: dict[str, Any] | None,
+    by: dict[str, str] | None = None,
+) -> dict[str, Any]:
     """The JSON-LD of ``ro-crate-metadata.json``.
 
     Args:
         config: the run's configuration.
         contents: the files and the audit.
         checkout_commit: of the workflow's files, possibly later than the run's.
+        by: who ran it: ``@id`` and ``name``.
     """
     from rocrate.rocrate import ROCrate
 
@@ -56,13 +66,16 @@ def describe(config: Config, contents: Contents, checkout_commit: dict[str, Any]
     citation = OmegaConf.create(contents.files["CITATION.cff"].decode())
     workflow = add_workflow(crate, contents, citation, checkout_commit)
     for name, content in contents.files.items():
-        _add_file(crate, name, content)
+        _add_file(crate, name, len(content), hashlib.sha256(content).hexdigest())
+    for name, path in contents.results.items():
+        _add_file(crate, name, path.stat().st_size, sha256_of(path))
     for figure in figures_of(contents.audit):
         _describe_figure(crate, contents.audit, figure)
-    run = add_run(crate, workflow, config, contents)
+    run = add_run(crate, workflow, config, contents, by)
+    jobs = add_jobs(crate, contents, by)
     reviews = add_claims(crate, contents.audit)
     _describe_root(
-        crate, contents.audit, workflow, [run, *(add_data(crate, data) for data in config.datasets()), *reviews]
+        crate, contents.audit, workflow, [run, *jobs, *(add_data(crate, data) for data in config.datasets()), *reviews]
     )
     metadata: dict[str, Any] = crate.metadata.generate()
     return metadata | {"@graph": [_compacted(entity) for entity in metadata["@graph"]]}
@@ -73,11 +86,11 @@ def _compacted(entity: dict[str, Any]) -> dict[str, Any]:
     return {key: value[0] if isinstance(value, list) and len(value) == 1 else value for key, value in entity.items()}
 
 
-def _add_file(crate: Any, name: str, content: bytes) -> None:
+def _add_file(crate: Any, name: str, size: int, sha256: str) -> None:
     file = crate.get(name) or crate.add_file(dest_path=name, properties={"name": name, "description": _role(name)})
     file["encodingFormat"] = _MEDIA_TYPES.get(PurePosixPath(name).suffix, "text/plain")
-    file["contentSize"] = str(len(content))
-    file["sha256"] = hashlib.sha256(content).hexdigest()
+    file["contentSize"] = str(size)
+    file["sha256"] = sha256
     if name == "README.md":
         file["about"] = crate.root_dataset
 
@@ -93,7 +106,8 @@ def _role(name: str) -> str:
         "config/": "Configuration",
         "figures/": "The claims under other readings of what the papers left unsaid",
         "profiles/": "How Snakemake is to run, where it looks for it",
-        "results/": "Of one job: " + ("its settings" if name.endswith("settings.json") else "what ran, when, where"),
+        "results/plan/": "One job: its kind, settings and inputs",
+        "results/": f"Of one job: {_OF_JOB.get(PurePosixPath(name).name, 'a result')}",
         "src/": "The package that the rules call",
         "workflow/": "The workflow's rules, profiles and captions",
     }
@@ -133,8 +147,8 @@ def _describe_root(crate: Any, audit: dict[str, Any], workflow: Any, mentions: l
         "name": f"Audit of {titles} at scale {audit['scale']}",
         "description": (
             f"One run of resaudit: workflow, configuration, tables, figures, provenance and the verdict on every "
-            f"claim ({counts}). The data and the arrays between data and tables (trajectories, weights, spectra) are "
-            "not in it: their settings and provenance are, and the workflow makes them again."
+            f"claim ({counts}); and the plan, result and provenance of every job between data and tables. The raw data "
+            "are not in it: the workflow fetches them."
         ),
         "datePublished": audit["generated"],
         "license": {"@id": licence},

@@ -52,14 +52,21 @@ def add_workflow(crate: Any, contents: Contents, citation: Any, commit: dict[str
     return workflow
 
 
-def add_run(crate: Any, workflow: Any, config: Config, contents: Contents) -> Any:
-    """The execution of the workflow."""
+def add_run(crate: Any, workflow: Any, config: Config, contents: Contents, by: dict[str, str] | None) -> Any:
+    """The execution of the workflow.
+
+    Args:
+        crate: to add to.
+        workflow: what was executed.
+        config: the run's.
+        contents: the files and the audit.
+        by: who ran it; no record says it, so no agent is named unless it is given.
+    """
     inputs, outputs = _inputs(crate, config, contents.audit), _outputs(crate, contents)
     workflow["input"] = [parameter for parameter, _ in inputs]
     workflow["output"] = [parameter for parameter, _ in outputs]
     settings = [{"@id": name} for name in contents.files if name.startswith("config/")]
     start, end = _times(contents)
-    # No record says who ran it, so no agent is named.
     return add(
         crate,
         "#run",
@@ -72,6 +79,7 @@ def add_run(crate: Any, workflow: Any, config: Config, contents: Contents) -> An
         startTime=start,
         endTime=end,
         actionStatus="http://schema.org/CompletedActionStatus",
+        agent=by and add(crate, by["@id"], "Person", name=by["name"]),
     )
 
 
@@ -117,7 +125,11 @@ def _author(crate: Any, author: Any) -> Any:
 
 def _software(crate: Any, contents: Contents) -> list[Any]:
     """Python and the packages, in every version used in the run."""
-    ran = [contents.audit["provenance"], *(f["provenance"] for f in figures_of(contents.audit)), *contents.jobs]
+    ran = [
+        contents.audit["provenance"],
+        *(f["provenance"] for f in figures_of(contents.audit)),
+        *contents.jobs.values(),
+    ]
     packages = {(name, version) for record in ran for name, version in record["packages"].items()}
     pythons = sorted({record["python"] for record in ran})
     python = [
@@ -184,9 +196,9 @@ def _parameter(crate: Any, name: str, kind: str, meaning: str) -> Any:
 
 def _times(contents: Contents) -> tuple[str, str]:
     """The start of the first job whose result is used, and the end of the audit."""
-    records = [figure["provenance"] for figure in figures_of(contents.audit)] + contents.jobs
+    records = [figure["provenance"] for figure in figures_of(contents.audit)] + list(contents.jobs.values())
     # A figure's seconds sum over its jobs; only a job's own seconds give its start.
-    starts = [_moment(job["finished"]) - timedelta(seconds=job["seconds"]) for job in contents.jobs]
+    starts = [_moment(job["finished"]) - timedelta(seconds=job["seconds"]) for job in contents.jobs.values()]
     ends = [_moment(record["finished"]) for record in records] + [_moment(contents.audit["generated"])]
     return min(starts + ends).isoformat(timespec="seconds"), max(ends).isoformat(timespec="seconds")
 
@@ -199,7 +211,7 @@ def _run_in_words(contents: Contents) -> str:
     audit = contents.audit
     ran, commit = audit["provenance"], audit["provenance"]["commit"]
     state = "" if commit and commit["clean"] else " and changes that were not committed"
-    devices = sorted({job["device"] for job in contents.jobs})
+    devices = sorted({job["device"] for job in contents.jobs.values()})
     parts = [
         f"Scale {audit['scale']}: {audit['scale_summary']}.",
         f"The audit was made at commit {commit['id']}{state}." if commit else "",

@@ -1,11 +1,12 @@
 """Running a job from its plan file: results, settings and provenance."""
 
 import time
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.plan.files import read_job
+from resaudit.plan.files import code_of_kind, read_job
 from resaudit.plan.job import Execution, Job, Work
 from resaudit.runtime.devices import claim_device
 from resaudit.runtime.progress import say
@@ -15,14 +16,19 @@ from resaudit.store.files import sha256_of, write_json
 from resaudit.store.provenance import provenance
 
 
-def run_job(key: str, results: Path) -> None:
+def run_job(key: str, results: Path, code: str | None = None) -> None:
     """Run the job ``kind/id`` of a results folder's plan.
+
+    Args:
+        key: of the job.
+        results: the folder.
+        code: hash of the code of its kind, for the provenance; None: computed here, which takes a second.
 
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
     """
     job, execution = read_job(results, key)
-    start = time.monotonic()
+    start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
     work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)})
     made = job.run(work)
@@ -32,7 +38,13 @@ def run_job(key: str, results: Path) -> None:
     for name, content in made.items():
         (write_json if name.endswith(".json") else save_arrays)(folder / name, content)
     write_json(folder / "settings.json", job.identity)
-    work.record["seconds"] = round(time.monotonic() - start, 2)
+    work.record |= {
+        "seconds": round(time.monotonic() - start, 2),
+        "started": started,
+        "code": code or code_of_kind(job.kind),
+        # Of raw data, a job may read the training set alone.
+        "inputs": {name: sha256_of(path) for name, path in job.data_read(results).items() if path.is_file()},
+    }
     write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
     forget(work.checkpoints)
     say(f"wrote {folder}")

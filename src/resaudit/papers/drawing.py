@@ -18,12 +18,13 @@ from resaudit.experiments.results import TrainingResults
 from resaudit.outside import package_of
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import SMALLEST_POINTS, apply_style
-from resaudit.plan.plan import FigurePlan
+from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
 from resaudit.store.files import read_json, sha256_of, write_json, written_whole
 from resaudit.store.provenance import provenance
 from resaudit.store.results import machine_classes
 from resaudit.training.rates import BestRate
+from resaudit.travel.records import imported_among
 
 
 @dataclass(frozen=True)
@@ -73,6 +74,7 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
         "drawings": drawings,
         "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
         "machine classes": machine_classes(list(part.jobs.values()), results),
+        "imported": imported_among(with_inputs(part.jobs.values()), results),
     }
     write_json(folder / "figure.json", about(part, setting) | made | provenance())
 

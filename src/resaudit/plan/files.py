@@ -13,6 +13,7 @@ from pydantic import TypeAdapter, ValidationError
 from resaudit import jobs
 from resaudit.errors import ResauditError
 from resaudit.outside import outside_papers
+from resaudit.plan.code import code_sha256
 from resaudit.plan.job import Execution, Job
 from resaudit.registry import import_own
 from resaudit.store.files import read_json, write_json
@@ -32,11 +33,7 @@ def write_job(job: Job, execution: Execution, results: Path) -> Path:
     for needed in job.inputs.values():
         write_job(needed, execution, results)
     path = plan_file(results, job.key)
-    content = {
-        "kind": job.kind,
-        "id": job.id,
-        "settings": job.settings,
-        "inputs": {name: needed.key for name, needed in job.inputs.items()},
+    content = planned(job) | {
         "cost": asdict(job.cost(execution)),
         "execution": asdict(execution),
     }
@@ -45,6 +42,12 @@ def write_job(job: Job, execution: Execution, results: Path) -> Path:
             return path
     write_json(path, content)
     return path
+
+
+def planned(job: Job) -> dict[str, Any]:
+    """The part of a job's file that says what it is; the rest says how it runs."""
+    inputs = {name: needed.key for name, needed in job.inputs.items()}
+    return {"kind": job.kind, "id": job.id, "settings": job.settings, "inputs": inputs}
 
 
 def read_job(results: Path, key: str) -> tuple[Job, Execution]:
@@ -89,6 +92,11 @@ def kind_named(kind: str) -> type[Any]:
             f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs; for others, give papers_path"
         )
     return found
+
+
+def code_of_kind(kind: str) -> str:
+    """The hash of the code that results of a kind of job depend on."""
+    return code_sha256(kind_named(kind).__module__)
 
 
 def computing_kinds() -> list[str]:

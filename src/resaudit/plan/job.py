@@ -14,6 +14,9 @@ from pydantic import BaseModel
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
 
+RECORDS = ("settings.json", "provenance.json")
+"""Files beside the result files of every job."""
+
 # Measured: a job that loads torch, before it has computed anything.
 SECONDS_TO_START = 3.5
 MEGABYTES_TO_START = 560.0
@@ -177,6 +180,12 @@ class Job(ABC):
         """The input files that it reads."""
         return [file for job in self.inputs.values() for file in job.written(results)]
 
+    def data_read(self, results: Path) -> dict[str, Path]:
+        """Of :meth:`reads`, the result files and raw data of its inputs, by ``kind/id/name``, without their records."""
+        keys = {path: job.key for job in self.inputs.values() for path in job.written(results)}
+        read = [path for path in self.reads(results) if path in keys and path.name not in RECORDS]
+        return {f"{keys[path]}/{path.name}": path for path in read}
+
     def read(self, results: Path) -> Any:
         """Its result, for figures.
 
@@ -191,7 +200,7 @@ class Job(ABC):
 
     def written(self, results: Path, *names: str) -> list[Path]:
         """Its result files of these names, default all, with ``settings.json`` and ``provenance.json``."""
-        names = (*(names or self.files), "settings.json", "provenance.json")
+        names = (*(names or self.files), *RECORDS)
         return [self.folder(results) / name for name in names]
 
 

@@ -6,6 +6,7 @@ from pydantic import Field
 
 from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part, Sha256, Time
 
+JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 
@@ -99,6 +100,17 @@ class FigureFiles(MatrixFiles):
     """What the table is of."""
 
 
+class Imported(Part):
+    """Results that somebody else computed, by one archive."""
+
+    archive: Sha256
+    """SHA-256 of the archive."""
+    by: str | None
+    """Who ran it, as the archive says; null if it does not say."""
+    jobs: list[JobKey]
+    """The jobs, as kind/id."""
+
+
 class Figure(Part):
     """A drawn figure."""
 
@@ -130,8 +142,10 @@ class Figure(Part):
     """What the paper does not state."""
     provenance: FigureProvenance
     """What made it."""
-    jobs: list[Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]]
+    jobs: list[JobKey]
     """The jobs that it is drawn from, as kind/id."""
+    imported: list[Imported] = []
+    """Those of them that were imported when it was drawn; empty if all were computed here."""
     command: str
     """The command that draws it again."""
 

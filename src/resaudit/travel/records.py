@@ -1,5 +1,6 @@
 """The records of imports: ``results/imports/<sha256>.json``, and ``imported.json`` beside each imported result."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -72,6 +73,11 @@ def origin_of(results: Path, key: str) -> Origin | None:
         raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
 
 
+def staging_of(results: Path, archive: str) -> Path:
+    """Where the results of an archive are put together, on the same file system as their place."""
+    return results / f".import-{archive}"
+
+
 def imports(results: Path) -> list[Import]:
     """The complete imports of a results folder, in the order of their archives' digests.
 
@@ -85,3 +91,17 @@ def imports(results: Path) -> list[Import]:
         except (OSError, ValueError) as error:
             raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
     return found
+
+
+def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
+    """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys.
+
+    Raises:
+        ResauditError: a record cannot be read.
+    """
+    found: dict[tuple[str, str | None], list[str]] = {}
+    for key in sorted(keys):
+        origin = origin_of(results, key)
+        if origin is not None:
+            found.setdefault((origin.archive, origin.by), []).append(key)
+    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in found.items()]

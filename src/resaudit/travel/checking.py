@@ -1,0 +1,116 @@
+"""Checking an archive's jobs against this checkout's plan, code and data.
+
+Digests prove which bytes were packed, and that outputs, inputs and settings belong together; never that they were
+computed.
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from resaudit.errors import ResauditError
+from resaudit.jobs.fetch import Fetch
+from resaudit.plan.files import code_of_kind, planned
+from resaudit.plan.job import RECORDS, Job
+from resaudit.schema import shown, validated
+from resaudit.travel.packed import Packed, Provenance
+
+
+def check_jobs(packed: Packed, jobs: Mapping[str, Job], other_code: bool) -> dict[str, Provenance]:
+    """Check every job of an archive; its provenance, by ``kind/id``.
+
+    Args:
+        packed: the archive.
+        jobs: of this checkout and configuration, by ``kind/id``.
+        other_code: whether results of other code are accepted.
+
+    Raises:
+        ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests.
+    """
+    if not packed.jobs:
+        raise ResauditError(f"{packed.path} has no results; allowed: an archive of resaudit crate")
+    unknown = sorted(packed.jobs.keys() - jobs.keys())
+    if unknown:
+        raise ResauditError(f"{packed.path}: {_several(unknown)} not planned here; {_had(packed)}")
+    for key in packed.jobs:
+        _check_plan(packed, jobs[key])
+    found = {key: _provenance(packed, jobs[key]) for key in packed.jobs}
+    for key in packed.jobs:
+        _check_inputs(packed, jobs[key], found)
+    others = [key for key, ran in found.items() if ran.code != code_of_kind(jobs[key].kind)]
+    if others and not other_code:
+        raise ResauditError(
+            f"{packed.path}: {_several(sorted(others))} of other code than this checkout's; check out the commit "
+            f"{_commit(packed)}, or accept them with --other-code"
+        )
+    return found
+
+
+def _several(keys: list[str]) -> str:
+    return f"{len(keys)} results ({keys[0]} …) are" if len(keys) > 1 else f"the result {keys[0]} is"
+
+
+def _had(packed: Packed) -> str:
+    """What to do if plans differ: the overrides that the run had, as its audit says."""
+    had = packed.audit.get("overrides")
+    words = " ".join(map(str, had)) if isinstance(had, list) else ""
+    words = words if words.isprintable() and len(words) < 500 else ""
+    return f"its run had {f'the overrides {words}' if words else 'no overrides'}: give the same"
+
+
+def _commit(packed: Packed) -> str:
+    found = packed.audit.get("provenance")
+    commit = found.get("commit") if isinstance(found, dict) else None
+    return shown(commit.get("id") if isinstance(commit, dict) else None)[1:13]
+
+
+def _check_plan(packed: Packed, job: Job) -> None:
+    name = f"results/plan/{job.key}.json"
+    if name not in packed.digests:
+        raise ResauditError(f"{packed.path} has no {name}; get the archive again")
+    theirs, ours = packed.parsed(name), planned(job)
+    if not isinstance(theirs, dict) or _canonical({key: theirs.get(key) for key in ours}) != _canonical(ours):
+        raise ResauditError(f"{packed.path}: {name} is not the plan of this job here; {_had(packed)}")
+
+
+def _provenance(packed: Packed, job: Job) -> Provenance:
+    """A job's provenance, checked against the bytes of its files."""
+    folder, there = f"results/{job.key}", packed.jobs[job.key]
+    if there != {*job.files, *RECORDS}:
+        raise ResauditError(f"{packed.path}: {folder} has {', '.join(sorted(there))}; allowed: {', '.join(job.files)}")
+    if _canonical(packed.parsed(f"{folder}/settings.json")) != _canonical(job.identity):
+        raise ResauditError(f"{packed.path}: {folder}/settings.json is of another job; get the archive again")
+    ran = validated(Provenance, packed.parsed(f"{folder}/provenance.json"), f"{packed.path}: {folder}/provenance.json")
+    if ran.sha256 != {name: packed.digests[f"{folder}/{name}"] for name in job.files}:
+        raise ResauditError(f"{packed.path}: {folder} is not what its provenance says was computed")
+    return ran
+
+
+def _check_inputs(packed: Packed, job: Job, found: Mapping[str, Provenance]) -> None:
+    """Check that a job read what its inputs gave, and of raw data what the ledger in ``config/dataset`` has."""
+    stated, raw = found[job.key].inputs, set[str]()
+    for needed in job.inputs.values():
+        if isinstance(needed, Fetch):
+            raw |= {f"{needed.key}/{file.name}" for file in needed.dataset.files.values()}
+            digests = {
+                f"{needed.key}/{f.name}": f.digest for f in needed.dataset.files.values() if f.algorithm == "sha256"
+            }
+        elif needed.key in found:
+            digests = {f"{needed.key}/{name}": digest for name, digest in found[needed.key].sha256.items()}
+        else:
+            raise ResauditError(
+                f"{packed.path}: {job.key} reads {needed.key}, which is not in it; get the archive again"
+            )
+        for name, digest in digests.items():
+            if stated.get(name, digest) != digest:
+                raise ResauditError(f"{packed.path}: {job.key} was computed from another {name} than is known")
+    expected = set(job.data_read(Path()))
+    if stated.keys() - expected or expected - raw - stated.keys():
+        raise ResauditError(
+            f"{packed.path}: {job.key} does not say the digests of what it reads; get the archive again"
+        )
+
+
+def _canonical(value: Any) -> str:
+    return json.dumps(value, sort_keys=True, separators=(",", ":"))

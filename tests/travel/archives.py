@@ -1,0 +1,92 @@
+"""Real archives of a smoke run, and forged ones: any file changed, with the digests in the metadata redone or not."""
+
+import hashlib
+import json
+import shutil
+import zipfile
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from resaudit.config.composition import load
+from resaudit.config.models import Config
+from resaudit.crate.archive import write_crate
+from resaudit.jobs.draw import draw_job
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.report import Report
+from resaudit.papers.formats import SUFFIXES
+from resaudit.plan.job import Execution, Work
+from resaudit.plan.layout import Layout
+from resaudit.plan.plan import make_plan
+
+METADATA = "ro-crate-metadata.json"
+FIGURE = "demystifying_resnet/fig04"
+BY = "Ada Lovelace <0000-0002-1825-0097>"
+OVERRIDES = ("scale=smoke", f"figures=[{FIGURE}]")
+Change = Callable[[Any], None]
+
+
+@cache
+def _config(*overrides: str) -> Config:
+    return load([*OVERRIDES, *overrides], only=[FIGURE])
+
+
+def config_in(folder: Path, *overrides: str) -> Config:
+    """The configuration of one figure, with its folders below one; there are no data in it."""
+    return _with_paths(_config(*overrides), folder)
+
+
+def _with_paths(config: Config, folder: Path) -> Config:
+    paths = {key: str(folder / key) for key in ("results", "figures", "data")}
+    return config.model_copy(update={"paths": config.paths.model_copy(update=paths)})
+
+
+def pack(run: Path, folder: Path) -> Path:
+    """The archive of one figure of a finished smoke run, judged alone."""
+    shutil.copytree(run / "results", folder / "results")
+    config = _with_paths(load(OVERRIDES), folder)
+    plan, layout = make_plan(config), Layout(config.paths)
+    drawing = draw_job(config.figure[FIGURE], load(["scale=paper"], only=[FIGURE]).figure[FIGURE], config)
+    for suffix in SUFFIXES:
+        shown = layout.figure(FIGURE, suffix)
+        shown.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copy(drawing.folder(layout.results) / f"figure.{suffix}", shown)
+    Report(config, OVERRIDES).run(Work(layout.results, Execution(), "cpu", folder))
+    write_crate(plan, folder / "run.zip", BY)
+    return folder / "run.zip"
+
+
+def forged(archive: Path, to: Path, files: Mapping[str, bytes | None], listed: bool = True) -> Path:
+    """A copy of an archive with other bytes in some files (None: left out), listed in its metadata or not."""
+    with zipfile.ZipFile(archive) as real, zipfile.ZipFile(to, "w") as forgery:
+        content = {name: real.read(name) for name in real.namelist()}
+        content = {name: given for name, given in {**content, **files}.items() if given is not None}
+        if listed:
+            metadata = json.loads(content[METADATA])
+            for entity in metadata["@graph"]:
+                if (given := files.get(entity["@id"])) is not None:
+                    entity |= {"sha256": hashlib.sha256(given).hexdigest(), "contentSize": str(len(given))}
+            content[METADATA] = json.dumps(metadata).encode()
+        for name, given in content.items():
+            forgery.writestr(name, given)
+    return to
+
+
+def with_json(archive: Path, to: Path, changes: Mapping[str, Change]) -> Path:
+    """A copy of an archive in which some JSON files were changed in place, all digests of the metadata redone."""
+    files: dict[str, bytes | None] = {}
+    with zipfile.ZipFile(archive) as real:
+        for name, change in changes.items():
+            content = json.loads(real.read(name))
+            change(content)
+            files[name] = json.dumps(content).encode()
+    return forged(archive, to, files)
+
+
+def a_job(archive: Path) -> str:
+    """The key of a job with an input in an archive."""
+    with zipfile.ZipFile(archive) as real:
+        return next(
+            n[8:].rsplit("/", 1)[0] for n in sorted(real.namelist()) if n.startswith(f"results/{Hessians.kind}/")
+        )

@@ -1,0 +1,268 @@
+"""Imports of a real archive, of forged ones and of interrupted ones. Oracles: the archive's bytes, and Snakemake.
+
+Sees a forged job that is taken, a refused archive that leaves something behind, an own result that is overwritten, a
+kill after which the next import does not go on, and imported results that Snakemake computes again.
+"""
+
+import hashlib
+import json
+import os
+import re
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resaudit.config.models import Config
+from resaudit.errors import ResauditError
+from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.travel import importing
+from resaudit.travel.differences import differences
+from resaudit.travel.forgetting import forget_import
+from resaudit.travel.importing import import_run
+from resaudit.travel.records import Import
+from tests.conftest import Completed, run_command, snakemake_command
+from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
+
+pytest.importorskip("rocrate", reason="the extra crate is not installed")
+
+RULES = re.compile(r"^(?:local)?rule (\w+):$", re.MULTILINE)
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Config:
+    return config_in(tmp_path)
+
+
+@pytest.fixture
+def results(config: Config) -> Path:
+    return Path(config.paths.results)
+
+
+@pytest.fixture
+def untouched(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Without Snakemake, which takes seconds a call; the last test has it. The number of jobs of each call."""
+    calls: list[int] = []
+    monkeypatch.setattr(importing, "touch", lambda jobs, *_: calls.append(len(jobs)))
+    return calls
+
+
+def imported(archive: Path, config: Config, other_code: bool = False) -> Import:
+    return import_run(archive, config, OVERRIDES, other_code, lambda _: None)
+
+
+def left(results: Path) -> list[str]:
+    """All files of a results folder but the lock's."""
+    return sorted(p.relative_to(results).as_posix() for p in results.rglob("*") if p.is_file() and p.name != ".lock")
+
+
+def refused(archive: Path, config: Config, said: str) -> None:
+    with pytest.raises(ResauditError) as error:
+        imported(archive, config)
+    assert said in str(error.value)
+    assert "\n" not in str(error.value)
+    assert left(Path(config.paths.results)) == []
+
+
+@pytest.mark.usefixtures("untouched")
+def test_every_file_of_a_real_run_arrives_as_it_was_packed(archive: Path, config: Config, results: Path) -> None:
+    record = imported(archive, config)
+    assert (record.by, record.kept, record.missing, record.differences) == (BY, [], [], [])
+    with zipfile.ZipFile(archive) as packed:
+        names = [n for n in packed.namelist() if n.startswith("results/") and not n.startswith("results/plan/")]
+        assert {key.split("/")[0] for key in record.jobs} == {n.split("/")[1] for n in names}
+        for name in names:
+            assert (results.parent / name).read_bytes() == packed.read(name)
+    damaged = results / a_job(archive) / "spectra.npz"
+    whole = damaged.read_bytes()
+    damaged.write_bytes(whole[:100])
+    imported(archive, config)
+    assert damaged.read_bytes() == whole
+    assert read_json(results / "imports" / f"{sha256_of(archive)}.json")["jobs"] == record.jobs
+
+
+def another_seed(plan: Any) -> None:
+    plan["settings"]["ensemble"]["seed"] += 1
+
+
+def another_input(provenance: Any) -> None:
+    name = next(iter(provenance["inputs"]))
+    provenance["inputs"][name] = "0" * 64
+
+
+def no_inputs(provenance: Any) -> None:
+    provenance["inputs"] = {}
+
+
+def not_a_number(provenance: Any) -> None:
+    provenance["seconds"] = float("nan")
+
+
+def code_of_another(provenance: Any) -> None:
+    provenance["code"] = "0" * 64
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "said"),
+    [
+        ("results/plan/{}.json", another_seed, "is not the plan of this job here"),
+        ("results/plan/{}.json", lambda plan: plan.update(id="x"), "is not the plan of this job here"),
+        ("results/{}/settings.json", lambda settings: settings.update(precision="float16"), "is of another job"),
+        ("results/{}/provenance.json", another_input, "was computed from another whiten/"),
+        ("results/{}/provenance.json", no_inputs, "does not say the digests of what it reads"),
+        ("results/{}/provenance.json", not_a_number, "NaN is no finite number"),
+        ("results/{}/provenance.json", lambda ran: ran.pop("code"), "provenance.json.code is missing"),
+        ("results/{}/provenance.json", code_of_another, "is of other code than this checkout's; check out the commit"),
+    ],
+)
+def test_a_forged_job_is_refused(
+    name: str, change: Callable[[Any], None], said: str, archive: Path, config: Config, tmp_path: Path
+) -> None:
+    bad = with_json(archive, tmp_path / "bad.zip", {name.format(a_job(archive)): change})
+    refused(bad, config, said)
+
+
+def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
+    archive: Path, config: Config, tmp_path: Path
+) -> None:
+    table, spectra = f"figures/{FIGURE}.csv", f"results/{a_job(archive)}/spectra.npz"
+    bad = tmp_path / "bad.zip"
+    refused(forged(archive, bad, {table: b"a,b\n1,2\n"}, listed=False), config, "is not the file that is listed")
+    refused(forged(archive, bad, {spectra: b"1"}), config, "is not what its provenance says was computed")
+    refused(forged(archive, bad, {spectra: None}, listed=False), config, "is missing; get the archive again")
+    refused(forged(archive, bad, {"figures/more.csv": b"1"}), config, "'figures/more.csv' is not listed")
+    refused(forged(archive, bad, {"evil/sitecustomize.py": b"1"}), config, "has no place in a run")
+
+
+def test_a_forged_array_with_all_digests_redone_is_refused_by_its_header(
+    archive: Path, config: Config, tmp_path: Path
+) -> None:
+    folder, bad = f"results/{a_job(archive)}", b"not an array"
+    with zipfile.ZipFile(archive) as real:
+        ran = json.loads(real.read(f"{folder}/provenance.json"))
+    ran["sha256"]["spectra.npz"] = hashlib.sha256(bad).hexdigest()
+    files = {f"{folder}/spectra.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
+    # What reads it states its digest too, so a forger changes that as well; this job alone is enough here.
+    with pytest.raises(ResauditError):
+        imported(forged(archive, tmp_path / "bad.zip", files), config)
+    assert left(Path(config.paths.results)) == []
+
+
+def test_a_run_of_another_seed_is_refused_with_its_overrides(archive: Path, tmp_path: Path) -> None:
+    refused(archive, config_in(tmp_path, "seed=7"), f"its run had the overrides {' '.join(OVERRIDES)}: give the same")
+
+
+@pytest.mark.usefixtures("untouched")
+def test_other_code_is_accepted_on_request_and_recorded(archive: Path, config: Config, tmp_path: Path) -> None:
+    key = a_job(archive)
+    other = with_json(archive, tmp_path / "other.zip", {f"results/{key}/provenance.json": code_of_another})
+    imported(other, config, other_code=True)
+    origin = read_json(tmp_path / "results" / key / "imported.json")
+    assert (origin["code"], origin["by"]) == ("0" * 64, BY)
+    assert origin["accepted_code"] not in ("0" * 64, None)
+
+
+@pytest.mark.usefixtures("untouched")
+def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
+    archive: Path, config: Config, results: Path
+) -> None:
+    imported(archive, config)
+    own = results / a_job(archive)
+    killed = next(path for path in sorted((results / "hessians").iterdir()) if path != own)
+    for folder in (own, killed):
+        (folder / "imported.json").unlink()
+    (killed / "provenance.json").unlink()
+    (own / "spectra.npz").write_bytes(b"computed here")
+    record = imported(archive, config)
+    assert record.kept == [own.relative_to(results).as_posix()]
+    assert (own / "spectra.npz").read_bytes() == b"computed here"
+    names = [path.name for path in own.iterdir()]
+    assert (killed / "imported.json").is_file()
+    forget_import(record.archive[:8], results)
+    assert left(results) == sorted(f"{record.kept[0]}/{name}" for name in names)
+
+
+@pytest.mark.parametrize("step", ["_check_disk", "_stage", "_move", "forget", "touch", "write_json"])
+def test_a_killed_import_leaves_whole_jobs_and_the_next_one_goes_on(
+    step: str, archive: Path, config: Config, results: Path, untouched: list[int]
+) -> None:
+    calls = iter(range(100))
+    real: Callable[..., Any] = getattr(importing, step)
+
+    def dies(*arguments: Any) -> Any:
+        """At the second call, or at the only one."""
+        if next(calls) == (1 if step in ("_stage", "_move", "forget", "write_json") else 0):
+            os._exit(9)
+        return real(*arguments)
+
+    child = os.fork()
+    if child == 0:
+        setattr(importing, step, dies)
+        imported(archive, config)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert not list(results.glob("imports/*"))
+    for folder in (path.parent for path in results.glob("*/*/settings.json")):
+        assert {"imported.json", "provenance.json", "settings.json"} < {path.name for path in folder.iterdir()}
+    record = imported(archive, config)
+    assert untouched == [len(record.jobs)]
+    assert not list(results.glob(".import-*"))
+    assert all((results / key / "imported.json").is_file() for key in record.jobs)
+
+
+def test_differences_name_the_verdicts_and_tables(archive: Path, tmp_path: Path) -> None:
+    with zipfile.ZipFile(archive) as packed:
+        theirs = json.loads(packed.read("figures/audit.json"))
+    ours = json.loads(json.dumps(theirs))
+    write_json(tmp_path / "audit.json", ours)
+    assert differences(theirs, tmp_path / "audit.json") == []
+    paper = next(paper for paper in ours["papers"] if paper["figures"])
+    claim = next(claim for claim in paper["claims"] if claim["verdict"] != "not run")
+    before, claim["verdict"] = claim["verdict"], "contradicted" if claim["verdict"] != "contradicted" else "supported"
+    paper["figures"][0]["sha256"] = "0" * 64
+    write_json(tmp_path / "audit.json", ours)
+    said = differences(theirs, tmp_path / "audit.json")
+    assert said == [
+        f"{claim['id']}: their audit says {before}, these results say {claim['verdict']}",
+        f"{FIGURE}: their table has other bytes than the one drawn from these results",
+    ]
+
+
+def test_snakemake_draws_from_imported_results_without_data_or_computing(archive: Path, tmp_path: Path) -> None:
+    def call(*command: str) -> Completed:
+        return run_command(*command, cwd=tmp_path, timeout=600)
+
+    def snakemake(*arguments: str) -> Completed:
+        # A folder of data that is empty, and no source that could be reached.
+        config = ("--config", f"overrides={json.dumps([*OVERRIDES, 'dataset.sources=[folder]'])}")
+        return call(*snakemake_command(*arguments, *config))
+
+    shutil.copy(archive, tmp_path / "run.zip")
+    run = call("resaudit", "import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
+    assert run.returncode == 0, run.stderr
+    assert f"run by {BY} as it says" in run.stdout
+    modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "results").glob("hessians/*/spectra.npz")}
+    assert modes == {0o444}
+    drawn = snakemake()
+    assert drawn.returncode == 0, drawn.stderr[-3000:]
+    assert set(RULES.findall(drawn.stderr + drawn.stdout)) == {"draw", "show", "report", "all"}
+    (paper,) = [p for p in read_json(tmp_path / "figures" / "audit.json")["papers"] if p["figures"]]
+    (part,) = paper["figures"][0]["imported"]
+    assert (part["by"], part["jobs"]) == (BY, paper["figures"][0]["jobs"])
+    assert part["archive"] in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
+    again = call("resaudit", "import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
+    assert "no verdict and no table of it differs" in again.stdout, again.stdout + again.stderr
+    idle = snakemake("--dry-run")
+    assert "Nothing to be done" in idle.stdout + idle.stderr
+    # Another edit of the code than the one that the results were accepted for.
+    record = tmp_path / "results" / part["jobs"][0] / "imported.json"
+    write_json(record, read_json(record) | {"accepted_code": "0" * 64})
+    stale = snakemake("--dry-run")
+    assert stale.returncode != 0
+    assert f"1 imported results ({part['jobs'][0]} …) are of other code than today's" in stale.stderr
+    forgotten = call("resaudit", "import", "--forget", "run.zip", *OVERRIDES)
+    assert forgotten.returncode == 0, forgotten.stderr
+    assert not [path for key in part["jobs"] for path in tmp_path.glob(f"results/{key}")]
