@@ -209,22 +209,14 @@ def new() -> None:
 
 @new.command("paper")
 @click.argument("name")
-@click.option(
-    "--into",
-    "folder",
-    metavar="FOLDER",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("papers"),
-    show_default=True,
-    help="Folder of papers outside this repository, for papers_path=FOLDER.",
-)
-def new_paper(name: str, folder: Path) -> None:
+@click.option("--into", "folder", metavar="FOLDER", default="papers", show_default=True, help="For papers_path=FOLDER.")
+def new_paper(name: str, folder: str) -> None:
     """Write a paper NAME that runs at once: a figure, a claim, a kind of job, and what to change next."""
     from resaudit.skeleton import write_paper
 
-    for file in write_paper(name, folder):
+    for file in write_paper(name, Path(folder)):
         click.echo(f"wrote {file}")
-    click.echo(f'next: snakemake --cores all --config papers_path={shlex.quote(str(folder))} "figures=[{name}]"')
+    click.echo(f'next: snakemake --cores all --config papers_path={shlex.quote(folder)} "figures=[{name}]"')
 
 
 @cli.command("hash")
