@@ -4,6 +4,7 @@ Each subcommand imports the heavy modules that it needs, so that the others star
 """
 
 import os
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from resaudit.errors import Interrupted, ResauditError, one_named
+from resaudit.outside import take_papers_path
 from resaudit.runtime.progress import leave_unsaid, say
 
 if TYPE_CHECKING:
@@ -40,7 +42,7 @@ def main() -> int:
 
 def _run() -> int:
     try:
-        cli.main(standalone_mode=False)
+        cli.main(args=take_papers_path(sys.argv[1:]), standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
         say(f"resaudit: error: {error}", else_to=sys.stdout)
@@ -66,7 +68,8 @@ def _run() -> int:
 def cli() -> None:
     """Re-run the papers on residual shortcuts, figure by figure.
 
-    OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist.
+    OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist. Every command also takes
+    papers_path=FOLDER, a folder of papers outside this repository.
     """
 
 
@@ -197,6 +200,23 @@ def checks(overrides: Overrides) -> None:
 
     for line in explain_checks(_config(overrides)):
         click.echo(line)
+
+
+@cli.group()
+def new() -> None:
+    """Write the skeleton of a paper."""
+
+
+@new.command("paper")
+@click.argument("name")
+@click.option("--into", "folder", metavar="FOLDER", default="papers", show_default=True, help="For papers_path=FOLDER.")
+def new_paper(name: str, folder: str) -> None:
+    """Write a paper NAME that runs at once: a figure, a claim, a kind of job, and what to change next."""
+    from resaudit.skeleton import write_paper
+
+    for file in write_paper(name, Path(folder)):
+        click.echo(f"wrote {file}")
+    click.echo(f'next: snakemake --cores all --config papers_path={shlex.quote(folder)} "figures=[{name}]"')
 
 
 @cli.command("hash")

@@ -6,6 +6,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -14,6 +15,7 @@ from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.config.models import Config, Figure
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.report import Report
+from resaudit.outside import outside_papers
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.job import Cost, Execution
 from resaudit.plan.layout import Layout
@@ -57,7 +59,8 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {key}" for key in claims)] if claims else []
     yield "\nfiles"
     yield from _wrapped(f"{Layout(plan.config.paths).figure(name, 'csv')}, .pdf, .svg, .png")
-    yield from _wrapped(f"reference: figures/reference/{name}.csv")
+    home = outside_papers().get(name.split("/")[0], Path())
+    yield from _wrapped(f"reference: {home / 'figures' / 'reference' / name}.csv")
 
 
 def _in_overrides(config: Config, name: str) -> str:

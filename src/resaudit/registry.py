@@ -2,7 +2,12 @@
 
 import importlib
 import pkgutil
+import traceback
+from pathlib import Path
 from types import ModuleType
+
+from resaudit.errors import ResauditError
+from resaudit.outside import package_of
 
 
 def import_modules(package: ModuleType, paper: str, own: str) -> None:
@@ -12,12 +17,39 @@ def import_modules(package: ModuleType, paper: str, own: str) -> None:
         package: with the general classes.
         paper: whose package may have more.
         own: name of that module.
+
+    Raises:
+        ResauditError: as of :func:`import_own`.
     """
     for module in pkgutil.iter_modules(package.__path__, f"{package.__name__}."):
         importlib.import_module(module.name)
-    name = f"resaudit.papers.{paper}.{own}"
+    import_own(paper, own)
+
+
+def import_own(paper: str, own: str) -> ModuleType | None:
+    """Import a module of a paper's package.
+
+    Returns:
+        None if the paper has no such module.
+
+    Raises:
+        ResauditError: it cannot be imported.
+    """
+    name = f"{package_of(paper)}.{own}"
     try:
-        importlib.import_module(name)
+        return importlib.import_module(name)
     except ModuleNotFoundError as error:
-        if error.name not in (name, name.rpartition(".")[0]):
-            raise
+        if error.name in (name, name.rpartition(".")[0]):
+            return None
+        raise ResauditError(_cannot_be_imported(error, paper)) from error
+    except Exception as error:
+        raise ResauditError(_cannot_be_imported(error, paper)) from error
+
+
+def _cannot_be_imported(error: Exception, paper: str) -> str:
+    if isinstance(error, SyntaxError):
+        return f"{error.filename} cannot be imported: {error.msg} in line {error.lineno}"
+    # The last line of the paper's own code; what it calls may fail far below.
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if paper in Path(frame.filename).parts] or frames[-1:]
+    return f"{own[-1].filename} cannot be imported: {type(error).__name__} in line {own[-1].lineno}: {error}"

@@ -13,7 +13,7 @@ from typing import Any
 
 from hydra.core.override_parser.types import Quote, QuotedString
 
-from resaudit.config.composition import datasets, load
+from resaudit.config.composition import datasets, file_of_paper, load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
 from resaudit.jobs.draw import Draw, draw_job
@@ -21,8 +21,9 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
+from resaudit.outside import outside_papers, package_of, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
-from resaudit.plan.files import write_job
+from resaudit.plan.files import computing_kinds, write_job
 from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
@@ -32,6 +33,8 @@ from resaudit.runtime.locks import hold
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
 
+OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
+"""Rules that are no kind of computing job; a figure is a rule too, by its short name."""
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """Words that Hydra reads as another type unless they are quoted."""
 
@@ -39,7 +42,8 @@ _NO_TEXT = ("true", "false", "null", "inf", "nan")
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
-    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself.
+    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself, but for
+    ``papers_path``, whose papers are added to this process.
 
     Args:
         config: Snakemake's.
@@ -65,7 +69,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         if key != "overrides"
     ]
     given = config.get("overrides", [])
-    return named + (_split(given) if isinstance(given, str) else [str(item) for item in given])
+    return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
 
 
 def _as_hydra(value: Any) -> str:
@@ -206,19 +210,25 @@ class JobsOfRules:
 
 
 def check_modules(plan: Plan) -> None:
-    """Check before any job that every chosen figure has a module.
+    """Check before any job that every chosen figure has a module, and a name that no rule has.
 
     Raises:
         ResauditError: one has not.
     """
+    taken = {*computing_kinds(), *OTHER_RULES}
     for name in plan.figures:
+        paper, _, figure = name.partition("/")
+        if figure in taken:
+            raise ResauditError(f"figure {name} has the name of a rule or a kind of job; rename its files")
         try:
-            found = find_spec(f"resaudit.papers.{name.replace('/', '.')}")
+            found = find_spec(f"{package_of(paper)}.{figure}")
         except ModuleNotFoundError:
             found = None
         if found is None:
+            folder = outside_papers().get(paper, Path("src", "resaudit", "papers"))
+            module = folder / paper / f"{figure}.py"
             raise ResauditError(
-                f"config/paper/{name}.yaml has no module src/resaudit/papers/{name}.py; "
+                f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
                 "write it, with table(results) and plot(table)"
             )
 

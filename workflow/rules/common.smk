@@ -3,10 +3,11 @@ import shlex
 import sys
 from pathlib import Path
 
-from resaudit.config.composition import config_folder
+from resaudit.config.composition import checkout_of
+from resaudit.outside import as_words, package_of
 from resaudit.papers.formats import SUFFIXES
-from resaudit.plan.code import code_of_kind, code_sha256
-from resaudit.plan.files import computing_kinds, kind_named, plan_file
+from resaudit.plan.code import code_sha256
+from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
@@ -35,7 +36,8 @@ PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
-RESAUDIT = f"{shlex.quote(sys.executable)} -m resaudit"
+# Of papers outside this repository, jobs' processes are told by their command line.
+RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
 RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
 
@@ -108,17 +110,18 @@ def gpus_of(rule):
 
 def code(*modules):
     """A hash of these modules' import closure, a param: it changes with the code, so Snakemake reruns the job."""
-    return code_sha256(*(name if name.startswith("resaudit.") else f"resaudit.{name}" for name in modules))
+    return code_sha256(*modules)
 
 
 def code_of_figure(wildcards):
     figure = job("draw", wildcards).figure
-    return code("jobs.draw", f"papers.{figure.name.replace('/', '.')}", type(figure.protocol).__module__)
+    paper, _, name = figure.name.partition("/")
+    return code("resaudit.jobs.draw", f"{package_of(paper)}.{name}", type(figure.protocol).__module__)
 
 
 def code_of_claims(module):
     claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
-    return code(module, *{type(check).__module__ for claim in claims for check in claim.checks.values()})
+    return code(f"resaudit.{module}", *{type(check).__module__ for claim in claims for check in claim.checks.values()})
 
 
 def figure_files(name):
@@ -139,10 +142,8 @@ def matrices(_wildcards):
 
 def matrices_kept():
     """The committed matrices, which the page shows where there is no other."""
-    references = config_folder().parent / "figures" / "reference"
-    if references.is_relative_to(Path.cwd()):
-        references = references.relative_to(Path.cwd())  # a checkout may be moved
-    return as_they_are(references / paper / "robustness.json" for paper in PLAN.config.claims)
+    kept = "figures/reference/{0}/robustness.json"
+    return as_they_are(checkout_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
 
 
 def other_tables():

@@ -13,6 +13,7 @@ from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, ju
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
+from resaudit.outside import KEY, outside_papers
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn, drawn, errors_naming
@@ -347,10 +348,11 @@ def _robustness(robustness: Robustness, claims_sha256: str, figures: Mapping[str
 
 
 def command_for(figure: str, overrides: Sequence[str]) -> str:
-    """The command that draws one figure again, with the same overrides."""
+    """The command that draws one figure again, with the same overrides; the folder of a paper outside is not known."""
     others = [override for override in overrides if not override.startswith("figures=")]
     given = f" 'overrides=[{','.join(others)}]'" if others else ""
-    return f"snakemake --cores all --config 'figures=[{figure}]'{given}"
+    outside = f"{KEY}=FOLDER " if figure.split("/")[0] in outside_papers() else ""
+    return f"snakemake --cores all --config {outside}'figures=[{figure}]'{given}"
 
 
 def finite(number: float) -> float | None:

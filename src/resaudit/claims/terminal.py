@@ -10,6 +10,7 @@ from resaudit.claims.audit import Json, make_audit
 from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError, one_named
 from resaudit.numbers import effect_and_interval
+from resaudit.outside import outside_papers
 from resaudit.plan.plan import Plan
 
 WIDTH = 100
@@ -174,7 +175,9 @@ def _sections(claim: Json) -> Iterator[tuple[str, str]]:
     yield "the paper", f"{claim['statement']} ({claim['where']})"
     yield "verdict", claim["why"]
     if claim["finding"]:
-        yield "why, as far as tested", f"{claim['finding']} (docs/findings.md#{claim['id'].split('/')[1]})"
+        paper, _, name = claim["id"].partition("/")
+        more = f" (docs/findings.md#{name})" if paper not in outside_papers() else ""
+        yield "why, as far as tested", f"{claim['finding']}{more}"
     yield "interpretation", claim["interpretation"]
     yield "reason", claim["reason"]
     if claim["response"]:

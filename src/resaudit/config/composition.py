@@ -20,6 +20,7 @@ from resaudit.config.overrides import OF_FIGURES, Override, Tree, of_figure, par
 from resaudit.datasets.dataset import Dataset
 from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import experiments_of
+from resaudit.outside import config_folders, outside_papers
 from resaudit.runtime.devices import settled
 from resaudit.schema import validated
 
@@ -41,6 +42,17 @@ def config_folder() -> Path:
     raise ResauditError(
         "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
     )
+
+
+def checkout_of(paper: str) -> Path:
+    """The folder of a paper's ``config/``, this checkout or one outside; relative if below the working directory."""
+    folder = outside_papers().get(paper) or config_folder().parent
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder  # it may be moved
+
+
+def file_of_paper(paper: str, name: str) -> Path:
+    """A file of a paper's configuration, for messages: in full if the paper is outside this checkout."""
+    return outside_papers().get(paper, Path()) / "config" / "paper" / paper / name
 
 
 def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None) -> Config:
@@ -76,14 +88,19 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
 
 def files_of_figures(folder: Path) -> dict[str, Path]:
     """The file of every figure, by ``paper/figure``."""
-    files = sorted(folder.glob("paper/*/[!_]*.yaml"))
+    files = _files(folder, "paper/*/[!_]*.yaml")
     return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
+
+
+def _files(folder: Path, pattern: str) -> list[Path]:
+    """Files of configuration, here and of papers outside."""
+    return [file for each in (folder, *config_folders()) for file in sorted(each.glob(pattern))]
 
 
 def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
     """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
-    for file in sorted(folder.glob("dataset/*.yaml")):
+    for file in _files(folder, "dataset/*.yaml"):
         try:
             found[file.stem] = _dataset(file, given)
         except ResauditError:
@@ -134,7 +151,7 @@ def _run(folder: Path, given: Sequence[Override]) -> Run:
 
 def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
     overrides, where = of_figure(given, name), f"figure.{name.replace('/', '.')}"
-    with _naming(folder / "paper" / f"{name}.yaml", where, overrides):
+    with _naming(files_of_figures(folder)[name], where, overrides):
         return _validated(folder, name, overrides, run, where)
 
 
@@ -147,7 +164,7 @@ def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[N
         if overrides or str(error).startswith(OF_FIGURES):
             raise
         what = str(error).removeprefix(f"{where}.")
-        raise ResauditError(f"config/paper/{file.parent.name}/{file.name}: {what}") from error
+        raise ResauditError(f"{file_of_paper(file.parent.name, file.name)}: {what}") from error
 
 
 def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
@@ -205,7 +222,7 @@ def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: boo
 
 
 def _is_chosen(name: str, run: Run) -> bool:
-    return not run.figures or name in run.figures or name.split("/")[1] in run.figures
+    return not run.figures or not {name, *name.split("/")}.isdisjoint(run.figures)
 
 
 def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure], run: Run) -> None:
@@ -267,9 +284,9 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
 
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
     choices = _choices([override for override in given if override.key == "dataset"])
-    scales = sorted(file.stem for file in folder.glob("scale/*.yaml"))
+    scales = sorted(file.stem for file in _files(folder, "scale/*.yaml"))
     found: dict[str, dict[str, Claim]] = {}
-    for file in sorted(folder.glob("paper/*/claims.yaml")):
+    for file in _files(folder, "paper/*/claims.yaml"):
         paper = file.parent.name
         overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
         with _naming(file, f"claims.{paper}", overrides):
@@ -304,6 +321,7 @@ def _check_names(where: str, claim: Claim, figure: Tree) -> None:
                 raise ResauditError(
                     f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
                     + suggestion(unknown[0], sorted(known))
+                    + ("; a figure names its columns under keys and tolerances" if what == "column" else "")
                 )
 
 
@@ -335,11 +353,13 @@ def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tre
 
 def _composed_once(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
     """The same, to be read only."""
-    files = [file for part in ("", "dataset", "scale") for file in sorted((folder / part).glob("*.yaml"))]
-    if figure:
-        of_paper = sorted((folder / "paper" / figure.split("/")[0]).glob("*.yaml"))
-        files += [file for file in of_paper if file.stem != "claims"]
-    content = tuple((str(file.relative_to(folder)), file.read_bytes()) for file in files)
+    parts = ["", "dataset", "scale", *([f"paper/{figure.split('/')[0]}"] if figure else [])]
+    content = tuple(
+        (f"{part}/{file.name}", file.read_bytes())
+        for part in parts
+        for file in _files(folder, f"{part}/*.yaml".lstrip("/"))
+        if file.stem != "claims"
+    )
     return _compose_once(_Files(folder, content), figure, choices)
 
 
@@ -356,8 +376,10 @@ class _Files:
 def _compose_once(files: _Files, figure: str | None, choices: tuple[str, ...]) -> Tree:
     paper, _, name = (figure or "").partition("/")
     mount = [f"+paper/{paper}@figure={name}"] if figure else []
+    searched = ",".join(f"'file://{outside}'" for outside in config_folders())
+    search = [f"hydra.searchpath=[{searched}]"] if searched else []
     with initialize_config_dir(str(files.folder), version_base="1.3"):
-        composed = compose("config", [*mount, *choices])
+        composed = compose("config", [*search, *mount, *choices])
     # Plain values: OmegaConf takes ten times longer to copy and to read.
     tree: Tree = OmegaConf.to_container(composed)  # type: ignore[assignment]
     return tree

@@ -181,7 +181,10 @@ class Figure(Model):
         known = experiments_of(info.data["name"].split("/")[0])
         experiment = info.data.get("experiment")
         if experiment not in known:
-            raise ValueError(f"has the unknown experiment {experiment!r}; allowed: {', '.join(sorted(known))}")
+            raise ValueError(
+                f"has the unknown experiment {experiment!r}; allowed: {', '.join(sorted(known))}; or write one in the "
+                f"paper's experiments.py: class Name(Experiment, name={experiment!r})"
+            )
         return known[experiment].model_validate(given)
 
     @field_validator("whitening")
@@ -250,7 +253,7 @@ class Run(Model):
         checkpoint_seconds: of work between two checkpoints of a training.
         pack: trainings on images that run on one GPU at once.
         scale: how much of the protocol is run.
-        figures: to draw, by short or full name; empty: all.
+        figures: to draw, by short or full name or by their paper; empty: all.
         variant: id of another reading of the papers; ``control`` is the configured reading, reduced like the
             variants.
         paths: folders.
@@ -288,14 +291,14 @@ class Config(Run):
         return given
 
     def named(self, wanted: str) -> list[str]:
-        """Every ``paper/figure`` that a short or full name matches.
+        """Every ``paper/figure`` that a short or full name, or that of its paper, matches.
 
         A short name that several papers have does not mean figures that are left out, unless all of them are.
 
         Raises:
             ResauditError: there is none.
         """
-        matches = [name for name in self.figure if wanted in (name, name.split("/")[1])]
+        matches = [name for name in self.figure if wanted in (name, *name.split("/"))]
         if not matches:
             raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
         return [name for name in matches if name not in self.left_out] or matches

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from resaudit import experiments
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.whiten import Whiten
+from resaudit.outside import package_of
 from resaudit.plan.job import Job
 from resaudit.registry import import_modules
 from resaudit.schema import Model
@@ -123,4 +124,4 @@ def _subclasses(kind: type[Experiment]) -> list[type[Experiment]]:
 
 
 def _belongs(kind: type[Experiment], paper: str) -> bool:
-    return kind.__module__.startswith((f"{experiments.__name__}.", f"resaudit.papers.{paper}."))
+    return kind.__module__.startswith((f"{experiments.__name__}.", f"{package_of(paper)}."))

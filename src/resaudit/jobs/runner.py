@@ -6,8 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.plan.code import code_of_kind
-from resaudit.plan.files import read_job
+from resaudit.plan.files import code_of_kind, read_job
 from resaudit.plan.job import Execution, Job, Work
 from resaudit.runtime.devices import claim_device
 from resaudit.runtime.progress import say

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from resaudit.config.composition import config_folder, load
+from resaudit.config.composition import checkout_of, load
 from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
 from resaudit.papers.drawing import read_about, read_csv, write_csv
@@ -132,9 +132,8 @@ def _names_of_references(plan: Plan) -> dict[str, str]:
 
 
 def reference_file(name: str) -> Path:
-    """The committed table of ``paper/figure``, relative to the working directory if it is below."""
-    kept = config_folder().parent / "figures" / "reference" / f"{name}.csv"
-    return kept.relative_to(Path.cwd()) if kept.is_relative_to(Path.cwd()) else kept
+    """The committed table of ``paper/figure``."""
+    return checkout_of(name.split("/")[0]) / "figures" / "reference" / f"{name}.csv"
 
 
 def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:

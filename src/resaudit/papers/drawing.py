@@ -15,6 +15,7 @@ from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
 from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
+from resaudit.outside import package_of
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import SMALLEST_POINTS, apply_style
 from resaudit.plan.plan import FigurePlan, with_inputs
@@ -126,7 +127,8 @@ def figure_module(name: str) -> ModuleType:
     Raises:
         ResauditError: there is none.
     """
-    module = f"resaudit.papers.{name.replace('/', '.')}"
+    paper, _, figure = name.partition("/")
+    module = f"{package_of(paper)}.{figure}"
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

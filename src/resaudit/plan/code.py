@@ -8,13 +8,15 @@ from pathlib import Path
 
 import grimp
 
+from resaudit.outside import outside_papers
+
 PACKAGE = "resaudit"
 BESIDE = ("*.[ch]", "*.json", "templates/*")
 """Files beside the Python modules that results depend on: C sources, the schema, the page's templates."""
 
 
 def code_sha256(*modules: str) -> str:
-    """SHA-256 of modules and their import closure within this package.
+    """SHA-256 of modules and their import closure within this package and those of papers outside.
 
     Python counts as its syntax tree without docstrings and comments, other files of the packages byte by byte.
 
@@ -30,13 +32,8 @@ def code_sha256(*modules: str) -> str:
     return digest.hexdigest()
 
 
-def code_of_kind(kind: str) -> str:
-    """The hash of the code that results of a kind of job depend on."""
-    return code_sha256(f"{PACKAGE}.jobs.{kind}")
-
-
 def closure(*modules: str) -> set[str]:
-    """Modules, their import closure within this package, and the enclosing packages."""
+    """Modules, their import closure within these packages, and the enclosing packages."""
     found = {found for module in modules for found in _named(module)}
     found = found.union(*(_graph().find_upstream_modules(module) for module in found))
     return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}
@@ -49,7 +46,7 @@ def _named(module: str) -> set[str]:
 
 @cache
 def _graph() -> grimp.ImportGraph:
-    return grimp.build_graph(PACKAGE, cache_dir=None)
+    return grimp.build_graph(PACKAGE, *outside_papers(), cache_dir=None)
 
 
 @cache

@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from contextlib import suppress
 from dataclasses import asdict
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,10 @@ from pydantic import TypeAdapter, ValidationError
 
 from resaudit import jobs
 from resaudit.errors import ResauditError
+from resaudit.outside import outside_papers
+from resaudit.plan.code import code_sha256
 from resaudit.plan.job import Execution, Job
+from resaudit.registry import import_own
 from resaudit.store.files import read_json, write_json
 
 
@@ -69,11 +73,14 @@ def read_job(results: Path, key: str) -> tuple[Job, Execution]:
 
 
 def kind_named(kind: str) -> type[Any]:
-    """The class of a kind of job, from its module in :mod:`resaudit.jobs`.
+    """The class of a kind of job: of its module in :mod:`resaudit.jobs`, or of the module ``jobs`` of a paper outside.
 
     Raises:
         ResauditError: there is no such kind.
     """
+    outside = _outside_kinds()
+    if kind in outside:
+        return outside[kind]
     try:
         found = _kind_in(kind)
     except ModuleNotFoundError as error:
@@ -81,14 +88,40 @@ def kind_named(kind: str) -> type[Any]:
             raise
         found = None
     if found is None:
-        raise ResauditError(f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs")
+        raise ResauditError(
+            f"unknown kind of job {kind!r}; kinds are the modules of resaudit.jobs; for others, give papers_path"
+        )
     return found
+
+
+def code_of_kind(kind: str) -> str:
+    """The hash of the code that results of a kind of job depend on."""
+    return code_sha256(kind_named(kind).__module__)
 
 
 def computing_kinds() -> list[str]:
     """The kinds whose jobs leave their files in ``results/<kind>/<id>``; others have rules of their own."""
     found = {module.name: _kind_in(module.name) for module in pkgutil.iter_modules(jobs.__path__)}
-    return [name for name, kind in found.items() if kind is not None and kind.files]
+    return [name for name, kind in (found | _outside_kinds()).items() if kind is not None and kind.files]
+
+
+def _outside_kinds() -> dict[str, type[Any]]:
+    """The kinds of jobs that papers outside this repository bring.
+
+    Raises:
+        ResauditError: one has the name of another.
+    """
+    found: dict[str, type[Any]] = {}
+    for paper in outside_papers():
+        module = import_own(paper, "jobs")
+        content = vars(module).values() if module else ()
+        # Not the kinds of this repository that the module imports.
+        own = (c for c in content if isinstance(c, type) and c.__module__.startswith(f"{paper}."))
+        for kind in (c for c in own if issubclass(c, Job) and "kind" in vars(c)):
+            if kind.kind in found or find_spec(f"{jobs.__name__}.{kind.kind}"):
+                raise ResauditError(f"paper {paper}: a kind of job {kind.kind!r} exists; give yours another name")
+            found[kind.kind] = kind
+    return found
 
 
 def _kind_in(name: str) -> type[Any] | None:

@@ -11,8 +11,7 @@ from typing import Any
 
 from resaudit.errors import ResauditError
 from resaudit.jobs.fetch import Fetch
-from resaudit.plan.code import code_of_kind
-from resaudit.plan.files import planned
+from resaudit.plan.files import code_of_kind, planned
 from resaudit.plan.job import RECORDS, Job
 from resaudit.schema import shown, validated
 from resaudit.travel.packed import Packed, Provenance

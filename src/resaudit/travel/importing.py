@@ -13,7 +13,7 @@ from pathlib import Path
 
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.plan.code import code_of_kind
+from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.store.checkpoints import forget

@@ -6,7 +6,7 @@ Measured with Snakemake 9.27: a producer that must run reruns everything after i
 from pathlib import Path
 
 from resaudit.errors import ResauditError
-from resaudit.plan.code import code_of_kind
+from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import Job
 from resaudit.plan.plan import Plan
 from resaudit.travel.records import IMPORTED, origin_of

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from resaudit.errors import ResauditError, one_named
-from resaudit.plan.code import code_of_kind
+from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.travel.drawing import normalized, weights

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from resaudit.errors import ResauditError, in_one_line
-from resaudit.plan.code import code_of_kind
-from resaudit.plan.files import write_job
+from resaudit.outside import as_words
+from resaudit.plan.files import code_of_kind, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import with_inputs
 from resaudit.travel.population import Imported
@@ -152,7 +152,7 @@ def _threads(one: Imported, cores: int) -> int:
 
 def _start(job: Job, threads: int, own: Path) -> subprocess.Popen[bytes]:
     given = ["--results", str(own), "--threads", str(threads), "--code", code_of_kind(job.kind)]
-    command = [sys.executable, "-m", "resaudit", "run", job.key, *given]
+    command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *given]
     with (own / "log").open("wb") as log:
         # In a session of its own, so that Ctrl-C reaches this process first.
         return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)

@@ -12,7 +12,7 @@ from typing import Any
 
 from resaudit.errors import Interrupted, ResauditError
 from resaudit.jobs.train import Train
-from resaudit.plan.code import code_of_kind
+from resaudit.plan.files import code_of_kind
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
 from resaudit.runtime.locks import hold

@@ -1,0 +1,1 @@
+"""The paper adam: its figures, and what they are drawn from."""

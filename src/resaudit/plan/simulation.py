@@ -1,0 +1,39 @@
+"""A short job with one result: all that a small paper's own kind of job needs."""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.store.results import read_result
+
+
+@dataclass(frozen=True)
+class Simulation(Job):
+    """A job of seconds whose fields are settings, and whose result is a dataclass of arrays."""
+
+    files: ClassVar[tuple[str, ...]] = ("result.npz",)
+    result: ClassVar[type[Any]]
+    """That dataclass."""
+
+    @abstractmethod
+    def simulate(self) -> Any:
+        """Compute the result, from the settings alone."""
+
+    @property
+    def stem(self) -> str:
+        """Its kind."""
+        return self.kind
+
+    def cost(self, execution: Execution) -> Cost:  # noqa: ARG002
+        """Some seconds; a job that takes longer says how long, so that a cluster grants the time."""
+        return Cost(seconds=10.0, megabytes=300.0)
+
+    def run(self, work: Work) -> dict[str, Any]:  # noqa: ARG002
+        """Simulate."""
+        return {"result.npz": self.simulate()}
+
+    def read(self, results: Path) -> Any:
+        """The result; raises ResauditError as :func:`resaudit.store.results.read_result`."""
+        return read_result(self, results, "result.npz", self.result)

@@ -1,0 +1,21 @@
+"""Oracle: a paper's skeleton, run as it is. Sees a folder of papers that reaches only some of a run's processes."""
+
+import json
+from pathlib import Path
+
+from tests.conftest import Command
+
+
+def test_the_skeleton_runs_at_once_and_supports_its_claim(
+    resaudit: Command, snakemake: Command, tmp_path: Path
+) -> None:
+    written = resaudit("new", "paper", "coins", "--into", "my papers")
+    assert written.returncode == 0, written.stderr
+    run = snakemake("--config", "papers_path=my papers", "figures=[coins]")
+    assert run.returncode == 0, run.stderr[-3000:]
+    audit = (tmp_path / "figures" / "audit.json").read_text(encoding="utf-8")
+    claims = {claim["id"]: claim["verdict"] for paper in json.loads(audit)["papers"] for claim in paper["claims"]}
+    assert claims["coins/law-of-large-numbers"] == "supported"
+    assert len(list((tmp_path / "results" / "coins_toss").iterdir())) == 3
+    assert "my papers" not in audit
+    assert not any("my papers" in file.read_text() for file in (tmp_path / "results" / "plan").rglob("*.json"))

@@ -1,0 +1,69 @@
+"""Oracle: docs/tutorial.md, run command by command. Sees a tutorial that does not work, or ends with another paper."""
+
+import doctest
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from sybil import Document, Example
+from sybil.parsers.myst import CodeBlockParser
+
+from tests.conftest import CHECKOUT
+
+TUTORIAL, EXAMPLES = CHECKOUT / "docs" / "tutorial.md", CHECKOUT / "examples"
+COMPARED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+def files(folder: Path) -> dict[str, str]:
+    """The files of a folder of papers, by path."""
+    found = (file for suffix in ("py", "yaml") for file in folder.rglob(f"*.{suffix}"))
+    return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in found}
+
+
+def run_or_write(folder: Path) -> Document:
+    """The tutorial, whose console blocks run in a folder, and whose other blocks are written to their captions."""
+
+    def run(example: Example) -> str | None:
+        command, _, expected = str(example.parsed).removeprefix("$ ").partition("\n")
+        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+        done = subprocess.run(
+            ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, check=False, text=True,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+        found = done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
+        if doctest.OutputChecker().check_output(expected, found, COMPARED):
+            return None
+        return f"{command}\nexpected:\n{expected}\nfound:\n{found[-5000:]}"
+
+    def write(example: Example) -> None:
+        file = folder / example.region.lexemes["options"]["caption"]
+        file.write_text(str(example.parsed), encoding="utf-8")
+
+    return Document.parse(
+        str(TUTORIAL), CodeBlockParser("console", run), CodeBlockParser("python", write), CodeBlockParser("yaml", write)
+    )
+
+
+@pytest.mark.slow  # three runs of the workflow
+def test_the_tutorial_works_and_ends_with_the_example(tmp_path: Path) -> None:
+    for part in ("Snakefile", "config", "profiles", "src", "workflow"):
+        (tmp_path / part).symlink_to(CHECKOUT / part)
+    for example in run_or_write(tmp_path).examples():
+        example.evaluate()
+    assert files(tmp_path / "papers") == files(EXAMPLES)
+
+
+def test_the_files_of_the_tutorial_are_those_of_the_example(tmp_path: Path) -> None:
+    written = {}
+    for example in run_or_write(tmp_path).examples():
+        if "options" in example.region.lexemes and "caption" in (example.region.lexemes["options"] or {}):
+            caption = Path(example.region.lexemes["options"]["caption"])
+            written[str(caption.relative_to("papers"))] = str(example.parsed)
+    assert written | {"adam/__init__.py": files(EXAMPLES)["adam/__init__.py"]} == files(EXAMPLES)
+
+
+def test_the_example_is_short() -> None:
+    lines = [line.strip() for text in files(EXAMPLES).values() for line in text.splitlines()]
+    assert len([line for line in lines if line and not line.startswith("#")]) < 150
