@@ -1,26 +1,23 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.config.models.Config`, one figure at a time."""
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass, field, replace
-from functools import cache, lru_cache
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
-from hydra import compose, initialize_config_dir
-from hydra.errors import HydraException
 from omegaconf import OmegaConf
-from omegaconf.errors import OmegaConfBaseException
-from yaml import YAMLError
 
 from resaudit.claims.claim import Claim, read_claim
 from resaudit.config.models import CONTROL, Config, Figure, Run
 from resaudit.config.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
+from resaudit.config.trees import choices_of, files_like, one_line_errors, shared_tree_of, tree_of
 from resaudit.datasets.dataset import Dataset
 from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import experiments_of
-from resaudit.outside import config_folders, outside_papers
+from resaudit.outside import outside_papers
 from resaudit.runtime.devices import settled
 from resaudit.schema import validated
 
@@ -88,19 +85,14 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
 
 def files_of_figures(folder: Path) -> dict[str, Path]:
     """The file of every figure, by ``paper/figure``."""
-    files = _files(folder, "paper/*/[!_]*.yaml")
+    files = files_like(folder, "paper/*/[!_]*.yaml")
     return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
-
-
-def _files(folder: Path, pattern: str) -> list[Path]:
-    """Files of configuration, here and of papers outside."""
-    return [file for each in (folder, *config_folders()) for file in sorted(each.glob(pattern))]
 
 
 def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
     """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
-    for file in _files(folder, "dataset/*.yaml"):
+    for file in files_like(folder, "dataset/*.yaml"):
         try:
             found[file.stem] = _dataset(file, given)
         except ResauditError:
@@ -130,7 +122,7 @@ def _check_datasets(found: Mapping[str, Dataset]) -> None:
 
 
 def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
-    with _one_line_errors():
+    with one_line_errors():
         tree = {"dataset": OmegaConf.to_container(OmegaConf.load(file))}
         for override in given:
             set_in(tree, override)
@@ -140,8 +132,8 @@ def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
 
 def _run(folder: Path, given: Sequence[Override]) -> Run:
     """The settings shared by all figures."""
-    with _one_line_errors():
-        tree = _composed(folder, None, _choices(given))
+    with one_line_errors():
+        tree = tree_of(folder, None, choices_of(given))
         for override in given:
             if override.key.split(".")[0] in Run.model_fields and not override.chooses:
                 set_in(tree, override)
@@ -168,7 +160,7 @@ def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[N
 
 
 def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
-    with _one_line_errors(where):
+    with one_line_errors(where):
         tree = _figure_tree(folder, name, overrides, run)
         changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant)
         if changes:
@@ -186,14 +178,14 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
     """The composed files; ``figure`` has its data and seed, is reduced by its scale, and overrides are applied."""
     # Of a scale only the name matters here, and so all scales compose alike.
     chosen = sorted((each for each in overrides if each.key != "scale"), key=lambda each: each.own)  # its own last
-    composed = _composed(folder, name, _choices(chosen))
+    composed = tree_of(folder, name, choices_of(chosen))
     given: Tree = composed["figure"]
     own_data = given.get("dataset") is not None
     if any(override.chooses and override.own for override in overrides):
         given.pop("dataset", None)
     elif isinstance(given.get("dataset"), str):
         # dataset=NAME for all figures does not replace a figure's own data set.
-        given["dataset"] = _composed(folder, None, (f"dataset={given['dataset']}",))["dataset"]
+        given["dataset"] = tree_of(folder, None, (f"dataset={given['dataset']}",))["dataset"]
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
     reductions = [given.get("scales", {}).get(run.scale.name)]
@@ -283,10 +275,10 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
 
 
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
-    choices = _choices([override for override in given if override.key == "dataset"])
-    scales = sorted(file.stem for file in _files(folder, "scale/*.yaml"))
+    choices = choices_of([override for override in given if override.key == "dataset"])
+    scales = sorted(file.stem for file in files_like(folder, "scale/*.yaml"))
     found: dict[str, dict[str, Claim]] = {}
-    for file in _files(folder, "paper/*/claims.yaml"):
+    for file in files_like(folder, "paper/*/claims.yaml"):
         paper = file.parent.name
         overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
         with _naming(file, f"claims.{paper}", overrides):
@@ -294,13 +286,13 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> 
             for name, claim in found[paper].items():
                 _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
                 if not claim.not_yet:
-                    figure = _composed_once(folder, f"{paper}/{claim.evidence}", choices)["figure"]
+                    figure = shared_tree_of(folder, f"{paper}/{claim.evidence}", choices)["figure"]
                     _check_names(f"claims.{paper}.{name}", claim, figure)
     return found
 
 
 def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
-    with _one_line_errors():
+    with one_line_errors():
         tree = {"claims": {paper: OmegaConf.to_container(OmegaConf.load(file))}}
         for override in overrides:
             set_in(tree, override)
@@ -339,76 +331,3 @@ def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], s
     for scale in claim.needs.scales:
         if scale not in scales:
             raise ResauditError(f"{where}.needs.scales has {scale!r}; allowed: {', '.join(scales)}")
-
-
-def _choices(given: Iterable[Override]) -> tuple[str, ...]:
-    chosen = {override.key: override.value for override in given if override.chooses}
-    return tuple(f"{group}={option}" for group, option in chosen.items())
-
-
-def _composed(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
-    """The composed files: the root and, under ``figure``, one figure."""
-    return deepcopy(_composed_once(folder, figure, choices))
-
-
-def _composed_once(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
-    """The same, to be read only."""
-    parts = ["", "dataset", "scale", *([f"paper/{figure.split('/')[0]}"] if figure else [])]
-    content = tuple(
-        (f"{part}/{file.name}", file.read_bytes())
-        for part in parts
-        for file in _files(folder, f"{part}/*.yaml".lstrip("/"))
-        if file.stem != "claims"
-    )
-    return _compose_once(_Files(folder, content), figure, choices)
-
-
-@dataclass(frozen=True)
-class _Files:
-    """What a figure is composed from; a copy of the folder composes alike."""
-
-    folder: Path = field(compare=False)
-    content: tuple[tuple[str, bytes], ...]
-
-
-# Variants compose the same files many times.
-@lru_cache(maxsize=256)
-def _compose_once(files: _Files, figure: str | None, choices: tuple[str, ...]) -> Tree:
-    paper, _, name = (figure or "").partition("/")
-    mount = [f"+paper/{paper}@figure={name}"] if figure else []
-    searched = ",".join(f"'file://{outside}'" for outside in config_folders())
-    search = [f"hydra.searchpath=[{searched}]"] if searched else []
-    with initialize_config_dir(str(files.folder), version_base="1.3"):
-        composed = compose("config", [*search, *mount, *choices])
-    # Plain values: OmegaConf takes ten times longer to copy and to read.
-    tree: Tree = OmegaConf.to_container(composed)  # type: ignore[assignment]
-    return tree
-
-
-@contextmanager
-def _one_line_errors(figure: str = "figure") -> Iterator[None]:
-    """What is wrong with what is composed under ``figure``, in one line that gives that its name."""
-    try:
-        yield
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError, AttributeError) as error:
-        raise ResauditError(_in_one_line(error, figure)) from error
-
-
-def _in_one_line(error: BaseException, figure: str) -> str:
-    """Hydra's or OmegaConf's message with its cause, without the lines of context."""
-    text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
-    options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
-    missing = re.search(r"Could not find '([^']+)'", text)
-    if missing and options:
-        return f"unknown {options[1]} {missing[1].split('/')[-1]!r}; allowed: {', '.join(options[2].split())}"
-    lines = [line.strip() for line in text.splitlines()]
-    kept = [
-        line
-        for line in lines
-        if line
-        and not re.match(
-            r"(full_key:|Config search path|provider=|object_type|reference_type|See https|To append to your)", line
-        )
-    ]
-    key = re.search(r"full_key: (\S+)", text)
-    return "; ".join(dict.fromkeys(kept)) + (f" (at {re.sub('^figure', figure, key[1])})" if key else "")
