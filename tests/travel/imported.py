@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from resaudit.plan.code import code_of_kind
+from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import Job
 from resaudit.store.files import read_json, sha256_of, write_json
 from resaudit.travel.records import IMPORTED, Import, Origin

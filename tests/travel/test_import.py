@@ -252,7 +252,7 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     (paper,) = [p for p in read_json(tmp_path / "figures" / "audit.json")["papers"] if p["figures"]]
     (part,) = paper["figures"][0]["imported"]
     assert (part["by"], part["jobs"]) == (BY, paper["figures"][0]["jobs"])
-    assert part["archive"] in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
+    assert part["archive"][:12] in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
     again = call("resaudit", "import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
     assert "no verdict and no table of it differs" in again.stdout, again.stdout + again.stderr
     idle = snakemake("--dry-run")
