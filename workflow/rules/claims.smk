@@ -1,4 +1,28 @@
 # Verdicts on the claims: the audit, and the same under every variant.
+from resaudit.config.composition import checkout_of
+
+
+def code_of_claims(module):
+    claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
+    return code(f"resaudit.{module}", *{type(check).__module__ for claim in claims for check in claim.checks.values()})
+
+
+def matrices(_wildcards):
+    """The matrices that the page shows: of this run if it makes any, else of earlier runs.
+
+    ``before_update`` is Snakemake's word for an input that is taken as it is, whichever rule makes it: without
+    ``robustness`` no variant is computed for the page's sake.
+    """
+    shown = ("csv", "json", "svg")
+    if any("robustness" in str(target) for target in workflow.dag_settings.targets):
+        return [FILES.figure(f"{paper}/robustness", suffix) for paper in PAPERS for suffix in shown]
+    return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
+
+
+def matrices_kept():
+    """The committed matrices, which the page shows where there is no other."""
+    kept = "figures/reference/{0}/robustness.json"
+    return as_they_are(checkout_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
 
 
 rule report:
@@ -61,7 +85,7 @@ rule vary:
         RUN
 
 
-# If requested, the matrices are made before the page that shows them: see matrices() in common.smk.
+# If requested, the matrices are made before the page that shows them: see matrices().
 rule robustness:
     input:
         FILES.figures / "audit.html",

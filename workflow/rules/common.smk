@@ -3,7 +3,6 @@ import shlex
 import sys
 from pathlib import Path
 
-from resaudit.config.composition import checkout_of
 from resaudit.outside import as_words, package_of
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
@@ -119,31 +118,8 @@ def code_of_figure(wildcards):
     return code("resaudit.jobs.draw", f"{package_of(paper)}.{name}", type(figure.protocol).__module__)
 
 
-def code_of_claims(module):
-    claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
-    return code(f"resaudit.{module}", *{type(check).__module__ for claim in claims for check in claim.checks.values()})
-
-
 def figure_files(name):
     return [str(FILES.figure(name, suffix)) for suffix in SUFFIXES]
-
-
-def matrices(_wildcards):
-    """The matrices that the page shows: of this run if it makes any, else of earlier runs.
-
-    ``before_update`` is Snakemake's word for an input that is taken as it is, whichever rule makes it: without
-    ``robustness`` no variant is computed for the page's sake.
-    """
-    shown = ("csv", "json", "svg")
-    if any("robustness" in str(target) for target in workflow.dag_settings.targets):
-        return [FILES.figure(f"{paper}/robustness", suffix) for paper in PAPERS for suffix in shown]
-    return as_they_are(FILES.figure(f"{paper}/robustness", suffix) for paper in PLAN.config.claims for suffix in shown)
-
-
-def matrices_kept():
-    """The committed matrices, which the page shows where there is no other."""
-    kept = "figures/reference/{0}/robustness.json"
-    return as_they_are(checkout_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
 
 
 def other_tables():
