@@ -390,16 +390,20 @@ def test_the_page_never_scrolls_sideways(width: int, opened: Opened) -> None:
 
 
 @in_browser
-def test_paper_shows_every_claim_and_leaves_folded_what_is_folded(opened: Opened) -> None:
+def test_print_shows_what_is_chosen_says_how_much_and_leaves_folded_what_is_folded(opened: Opened) -> None:
     page = opened("#verdict=contradicted")
+    page.emulate_media(media="print")
     assert len(shown(page)) == 2
+    assert page.locator(".all tr[data-claim]:visible").count() == 2
+    assert page.get_by_text("2 of 10 claims are shown.").is_visible()
+    page = opened()
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 680, "height": 1000})
     assert page.evaluate("document.documentElement.scrollWidth") == 680, "A4 between its margins"
     assert page.locator(".drawing svg").last.bounding_box()["height"] > 50
     assert len(shown(page)) == 10
     assert page.locator(".all tr[data-claim]:visible").count() == 10
-    assert not page.locator("#filters").is_visible()
+    assert not page.locator("#filters fieldset").first.is_visible()
     assert not page.locator("details:not([open]) .assumptions").first.is_visible()
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     provenance = page.locator(".evidence details").last.inner_text()
