@@ -47,6 +47,17 @@ def test_a_diverged_run_has_no_spectrum_and_spares_the_others(moments: Moments) 
     assert np.isfinite(spectra.condition_number[0, [0, 2]]).all()
 
 
+def test_a_hessian_that_overflows_has_no_spectrum_and_spares_the_others(moments: Moments) -> None:
+    network = Network(0, 4, 10)
+    weights = initial_weights(network, "xavier", 1.0, 1, 3).float()
+    alone = spectra_along([weights[:, [0, 2]]], network, moments)
+    weights[:, 1] *= 1e15
+    spectra = spectra_along([weights], network, moments)
+    assert np.isnan(spectra.lambda_max[0, 1])
+    assert spectra.resolved[0].tolist() == [True, False, True]
+    np.testing.assert_array_equal(spectra.lambda_max[0, [0, 2]], alone.lambda_max[0])
+
+
 def test_batches_do_not_change_a_spectrum(moments: Moments, monkeypatch: pytest.MonkeyPatch) -> None:
     network = Network(0, 4, 10)
     weights = initial_weights(network, "orthogonal", 1.0, 1, 5)

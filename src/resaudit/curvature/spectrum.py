@@ -49,8 +49,8 @@ def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
 def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
     """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
 
-    Computed in the precision of the weights; the paper may have used float32. A diverged run has NaN statistics
-    and is not resolved.
+    Computed in the precision of the weights; the paper may have used float32. A run that has diverged, or whose Hessian
+    overflows, has NaN statistics and is not resolved.
     """
     return _stack([spectra_at(w, network, moments) for w in weights])
 
@@ -61,7 +61,12 @@ def spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spe
     eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
     at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))
     for runs in torch.split(finite.nonzero()[:, 0], at_once):
-        eigenvalues[runs] = torch.linalg.eigvalsh(lower_hessians(weights[:, runs], network, moments))
+        hessians = lower_hessians(weights[:, runs], network, moments).tril_()
+        # Shortly before a run diverges its Hessian leaves float32's range, and LAPACK then refuses the whole batch.
+        overflowed = ~hessians.isfinite().all(dim=2).all(dim=1)
+        hessians[overflowed] = 0
+        eigenvalues[runs] = torch.linalg.eigvalsh(hessians)
+        eigenvalues[runs[overflowed]] = torch.nan
     return spectrum_statistics(eigenvalues)
 
 
