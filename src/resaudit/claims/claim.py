@@ -1,5 +1,6 @@
 """Claims: what a paper says, its interpretation, checks with thresholds, and the minimum sample for a verdict."""
 
+import math
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
@@ -43,6 +44,11 @@ class Limit(Model):
         if self.at_least is None and self.at_most is None:
             raise ValueError("has no bound; give at_least or at_most")
         return self
+
+    def allows(self, effect: float) -> bool:
+        """Whether an effect lies within this limit."""
+        low = -math.inf if self.at_least is None else self.at_least
+        return low <= effect <= (math.inf if self.at_most is None else self.at_most)
 
     def excludes(self, check: Check) -> bool:
         """Whether no effect within this limit meets the check's threshold."""

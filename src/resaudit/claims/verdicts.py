@@ -151,7 +151,10 @@ def _untried(name: str, check: Check) -> CheckResult:
 def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
     check = claim.checks[name]
     points = [_judged(check, point, level, measured.logarithmic) for point in measured.points]
-    return CheckResult(name, check, _of_points(check, points), measured, level, points, claim.limits.get(name))
+    limit = claim.limits.get(name)
+    if limit and not all(limit.allows(point.effect) for point in points):
+        limit = None  # another reading measures what the theory is not about
+    return CheckResult(name, check, _of_points(check, points), measured, level, points, limit)
 
 
 def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:
