@@ -122,7 +122,7 @@ def _pass_rows(
 ) -> list[tuple[int, torch.Tensor]]:
     start, k = network.moved[rows], network.moved.shape[1]
     turns = torch.arange(rows.start, rows.stop) // k + 1
-    watch = [_Watch(network, rows, labels[rows], turns) for labels in labellings]
+    watch = [_Watch(network, rows, start, labels[rows], turns) for labels in labellings]
     states: list[_State] = [(start, tuple(range(len(labellings))))]
     for which, trace in enumerate(traces):
         watch[which].write(trace, 0)
@@ -156,9 +156,11 @@ def _advance(
 class _Watch:
     """Distances of some points to their surrogate labels and their starts, renewed where a block was active."""
 
-    def __init__(self, network: Network, rows: slice, labels: torch.Tensor, turns: torch.Tensor) -> None:
-        self.network, self.rows, self.labels, self.turns = network, rows, labels, turns
-        self.start, self.targets = network.moved[rows], network.surrogates[labels]
+    def __init__(
+        self, network: Network, rows: slice, start: torch.Tensor, labels: torch.Tensor, turns: torch.Tensor
+    ) -> None:
+        self.network, self.rows, self.start, self.labels, self.turns = network, rows, start, labels, turns
+        self.targets = network.surrogates[labels]
         self.to_target = (self.start - self.targets).norm(dim=1)
         self.to_start = torch.zeros_like(self.to_target)
         self.length = float(self.start.norm(dim=1).max())
