@@ -10,7 +10,8 @@ import torch
 from benchmarks.common import by_turns, machine
 
 from resaudit.expressivity.measured import DOUBLE, SINGLE
-from resaudit.expressivity.network import ROWS, Network, run, run_plainly
+from resaudit.expressivity.measured import ROWS
+from resaudit.expressivity.network import Network, run, run_plainly
 from resaudit.expressivity.points import random_labels, random_points, surrogates
 
 WIDTH, CLASSES = 784, 10

@@ -12,14 +12,13 @@ from math import ceil, inf
 import numpy as np
 import torch
 
+from resaudit.expressivity.measured import NUMBERS, ROWS
 from resaudit.expressivity.points import gamma
 
 ARRIVED = 0.25
 """A point this near its surrogate label q has arrived: the last block's threshold for it is <q, h> > 1/2."""
 LAST_THRESHOLD = 0.5
 """Of the last block: section 3 asks for <q_i, q_j> < 0.5."""
-ROWS, NUMBERS = 2048, 2**17
-"""Points that pass the layers together: at least so many, and so many coordinates."""
 
 
 @dataclass(frozen=True)
