@@ -55,7 +55,7 @@ def express(
     rows, traces = [], []
     sizes = tuple(min(n, len(kept)) for n in nested)
     rhos = least_distances(on_sphere(images.pixels[: max(sizes)]), sizes) if sizes else np.empty(0)
-    known = {(IMAGES, n): float(rho) for n, rho in zip(sizes, rhos, strict=True)}
+    known: Known = {(IMAGES, n): float(rho) for n, rho in zip(sizes, rhos, strict=True)}
     for index, case in enumerate(progress(cases)):
         for labels, row, trace in _of_case(images, case, seed, known):
             rows.append((index, labels, *row))

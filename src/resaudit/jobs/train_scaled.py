@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from resaudit.scaled_residual.training import Batches
 
 # Measured on one core; see benchmarks/RESULTS.md.
-FLOPS_A_SECOND = 40e9
-SECONDS_PER_LAYER_STEP = 4e-5
+FLOPS_A_SECOND = 45e9
+SECONDS_PER_LAYER_STEP = 3e-5
 STEPS_TO_DIVERGE = 3
 MEGABYTES_OF_IMAGES = 250.0
 BYTES = {"float32": 4, "float64": 8}
