@@ -9,8 +9,8 @@ import sys
 import torch
 from benchmarks.common import by_turns, machine
 
-from resaudit.expressivity.measured import DOUBLE, SINGLE
-from resaudit.expressivity.network import ROWS, Network, run, run_plainly
+from resaudit.expressivity.measured import DOUBLE, ROWS, SINGLE
+from resaudit.expressivity.network import Network, run, run_plainly
 from resaudit.expressivity.points import random_labels, random_points, surrogates
 
 WIDTH, CLASSES = 784, 10

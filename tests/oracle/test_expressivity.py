@@ -95,6 +95,23 @@ def test_a_disturbed_point_is_seen() -> None:
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+def test_points_that_need_no_product_activate_no_unit(dtype: torch.dtype) -> None:
+    built, own = made(dtype=dtype), labels()
+    watch = network._Watch(built, slice(0, N), built.moved, own, torch.arange(N) // K + 1)
+    # From each surrogate label towards a unit, so that products come close to their bound.
+    lengths = torch.linspace(0, 1, N, dtype=dtype)[:, None]
+    near = watch.targets + lengths * built.block(1)[torch.arange(N) % K]
+    for unmoved, hidden in ((False, near), (True, built.moved)):
+        watch.to_target = (hidden - watch.targets).norm(dim=1)
+        active = (hidden @ built.block(1).T).amax(dim=1) > built.threshold
+        computed = torch.zeros(N, dtype=torch.bool)
+        computed[watch.undecided(1, unmoved=unmoved)] = True
+        assert computed[active].all()
+        assert 0 < int(active.sum()) < N
+        assert not computed.all() or (unmoved and dtype == torch.float32)
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 @pytest.mark.parametrize("share", [1 / 6, 1e-3])
 def test_errors_stay_within_what_rounding_allows(dtype: torch.dtype, share: float) -> None:
     built = made(share=share, dtype=dtype)

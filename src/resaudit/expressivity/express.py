@@ -53,30 +53,38 @@ def express(
     kept = distinct(images.pixels)
     images = replace(images, pixels=images.pixels[kept], labels=images.labels[kept])
     rows, traces = [], []
-    for index, case in enumerate(progress(cases)):
-        for labels, row, trace in _of_case(images, case, seed):
-            rows.append((index, labels, *row))
-            traces.append(_columns(index, labels, trace))
     sizes = tuple(min(n, len(kept)) for n in nested)
     rhos = least_distances(on_sphere(images.pixels[: max(sizes)]), sizes) if sizes else np.empty(0)
+    known: Known = {(IMAGES, n): float(rho) for n, rho in zip(sizes, rhos, strict=True)}
+    for index, case in enumerate(progress(cases)):
+        for labels, row, trace in _of_case(images, case, seed, known):
+            rows.append((index, labels, *row))
+            traces.append(_columns(index, labels, trace))
     columns = [np.array(column) for column in zip(*rows, strict=True)]
     columns += [np.concatenate(column) for column in zip(*traces, strict=True)]
     names = [field.name for field in fields(Expressed)]
     return Expressed(**dict(zip(names, [*columns, np.array(sizes), rhos], strict=True)))
 
 
-def points_of(images: LabelledImages, case: Case, seed: int) -> tuple[np.ndarray, np.ndarray, float]:
+Known = dict[tuple[str | int, ...], float]
+"""Least squared distances of points that several cases have."""
+
+
+def points_of(images: LabelledImages, case: Case, seed: int, known: Known) -> tuple[np.ndarray, np.ndarray, float]:
     """h_0 of a case's points, shape (n, k), their given labels, and the least squared distance before A_0.
 
-    With ``normalized``, the projected points are the data, and rho is theirs.
+    With ``normalized``, the projected points are the data, and rho is theirs. It is added to ``known``.
     """
     n, labels = case.samples, images.labels[: case.samples].astype(np.int64)
     d = images.pixels.shape[1]
     points = on_sphere(images.pixels[:n]) if case.points == IMAGES else random_points(n, d, seed)
     hidden = project(points, case.width, case.projection, seed)
     hidden = on_sphere(hidden) if case.normalized else hidden
-    (rho,) = least_distances(hidden if case.normalized else points, (len(points),))
-    return hidden, labels, float(rho)
+    key: tuple[str | int, ...] = (case.points, len(points))
+    key += (case.width, case.projection) if case.normalized else ()
+    if key not in known:
+        known[key] = float(least_distances(hidden if case.normalized else points, (len(points),))[0])
+    return hidden, labels, known[key]
 
 
 def network_of(hidden: np.ndarray, rho: float, case: Case, classes: int, seed: int) -> Network:
@@ -86,8 +94,10 @@ def network_of(hidden: np.ndarray, rho: float, case: Case, classes: int, seed: i
     return Network(moved, q, 1 - 2 * case.share * rho)
 
 
-def _of_case(images: LabelledImages, case: Case, seed: int) -> Iterator[tuple[str, tuple[float, ...], Run]]:
-    hidden, given, rho = points_of(images, case, seed)
+def _of_case(
+    images: LabelledImages, case: Case, seed: int, known: Known
+) -> Iterator[tuple[str, tuple[float, ...], Run]]:
+    hidden, given, rho = points_of(images, case, seed, known)
     network = network_of(hidden, rho, case, images.classes, seed)
     n, inputs = len(hidden), images.pixels.shape[1]
     parameters = count_parameters(n, inputs, case.width, images.classes)

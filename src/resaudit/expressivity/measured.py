@@ -12,6 +12,8 @@ IMAGES, SPHERE = "images", "sphere"
 """Points: normalized images, and uniformly random ones on the unit sphere of as many dimensions."""
 DOUBLE, SINGLE = "double", "single"
 """Floating-point precisions."""
+ROWS, NUMBERS = 2048, 2**17
+"""Points that pass the layers together: at least so many, and so many coordinates."""
 
 
 @dataclass(frozen=True)

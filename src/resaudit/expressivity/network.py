@@ -6,19 +6,19 @@ block without identity that maps q_j to e_j. Its weights follow from the points,
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import ceil, inf
 
 import numpy as np
 import torch
 
+from resaudit.expressivity.measured import NUMBERS, ROWS
 from resaudit.expressivity.points import gamma
 
 ARRIVED = 0.25
 """A point this near its surrogate label q has arrived: the last block's threshold for it is <q, h> > 1/2."""
 LAST_THRESHOLD = 0.5
 """Of the last block: section 3 asks for <q_i, q_j> < 0.5."""
-ROWS, NUMBERS = 2048, 2**17
-"""Points that pass the layers together: at least so many, and so many coordinates."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +44,22 @@ class Network:
         """U of a block, from 1: its at most k points, as rows."""
         k = self.moved.shape[1]
         return self.moved[(layer - 1) * k : layer * k]
+
+    @cached_property
+    def reach(self) -> torch.Tensor:
+        """The largest <q, u> of each block's units, of every surrogate label, shape (layers, r)."""
+        blocks = (self.surrogates @ self.block(layer).T for layer in range(1, self.layers + 1))
+        return torch.stack([products.amax(dim=1) for products in blocks])
+
+    @cached_property
+    def longest(self) -> float:
+        """The largest norm of a unit."""
+        return float(self.moved.norm(dim=1).max())
+
+    @cached_property
+    def single(self) -> torch.Tensor:
+        """The moved points in single precision."""
+        return self.moved.float()
 
     def outgoing(self, layer: int, labels: torch.Tensor) -> torch.Tensor:
         """V of a block, transposed: rows (q - a) / (||a||^2 - threshold)."""
@@ -82,7 +98,8 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Run]:
     """Pass all points through all layers, for every labelling.
 
     Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
-    :func:`run_plainly` does neither.
+    Points whose units cannot be active whatever the rounding is (:meth:`_Watch.undecided`) need no product by U either.
+    :func:`run_plainly` computes all.
 
     Args:
         network: for these points.
@@ -104,7 +121,7 @@ def _pass_rows(
 ) -> list[tuple[int, torch.Tensor]]:
     start, k = network.moved[rows], network.moved.shape[1]
     turns = torch.arange(rows.start, rows.stop) // k + 1
-    watch = [_Watch(start, network.surrogates[labels[rows]], turns) for labels in labellings]
+    watch = [_Watch(network, rows, start, labels[rows], turns) for labels in labellings]
     states: list[_State] = [(start, tuple(range(len(labellings))))]
     for which, trace in enumerate(traces):
         watch[which].write(trace, 0)
@@ -119,11 +136,13 @@ def _advance(
     network: Network, labellings: Sequence[torch.Tensor], layer: int, state: _State, watch: "list[_Watch]"
 ) -> list[_State]:
     hidden, who = state
-    before = hidden @ network.block(layer).T
-    active = torch.nonzero(before.amax(dim=1) > network.threshold).ravel()
+    rows = watch[who[0]].undecided(layer, unmoved=hidden is watch[who[0]].start)
+    before = (hidden if len(rows) == len(hidden) else hidden[rows]) @ network.block(layer).T
+    above = before.amax(dim=1) > network.threshold
+    active = rows[above]
     if not len(active):
         return [state]
-    units = torch.relu(before[active] - network.threshold)
+    units = torch.relu(before[above] - network.threshold)
     after: list[_State] = []
     for which in who:
         moved = hidden.clone() if len(who) > 1 or hidden is watch[which].start else hidden
@@ -136,10 +155,33 @@ def _advance(
 class _Watch:
     """Distances of some points to their surrogate labels and their starts, renewed where a block was active."""
 
-    def __init__(self, start: torch.Tensor, targets: torch.Tensor, turns: torch.Tensor) -> None:
-        self.start, self.targets, self.turns = start, targets, turns
-        self.to_target = (start - targets).norm(dim=1)
+    def __init__(
+        self, network: Network, rows: slice, start: torch.Tensor, labels: torch.Tensor, turns: torch.Tensor
+    ) -> None:
+        self.network, self.rows, self.start, self.labels, self.turns = network, rows, start, labels, turns
+        self.targets = network.surrogates[labels]
+        self.to_target = (self.start - self.targets).norm(dim=1)
         self.to_start = torch.zeros_like(self.to_target)
+        self.length = float(self.start.norm(dim=1).max())
+
+    def undecided(self, layer: int, *, unmoved: bool) -> torch.Tensor:
+        """Indices of the points that may activate a unit of this block.
+
+        A computed product <h, u> is within gamma |h| |u| of the exact one, which is at most <q, u> + |h - q| |u|; the
+        factor 6 covers the rounding of the terms themselves. Points that no block has moved yet are near no q: their
+        products in single precision, with its larger gamma, decide for double precision.
+        """
+        network = self.network
+        k, longest = self.start.shape[1], network.longest
+        if not unmoved:
+            error = 6 * gamma(k, self.start.dtype) * (1 + self.to_target)
+            most = network.reach[layer - 1][self.labels] + longest * (self.to_target + error)
+        elif self.start.dtype == torch.float64:
+            products = network.single[self.rows] @ network.single[(layer - 1) * k : layer * k].T
+            most = products.amax(dim=1) + 6 * gamma(k, torch.float32) * longest * self.length
+        else:
+            return torch.arange(len(self.start))
+        return torch.nonzero(~(most <= network.threshold)).ravel()
 
     def moved(self, hidden: torch.Tensor, active: torch.Tensor) -> None:
         self.to_target[active] = (hidden[active] - self.targets[active]).norm(dim=1)

@@ -1,22 +1,28 @@
 """Networks of Theorem 3.2 of "Identity Matters in Deep Learning", built for images and run on them."""
 
 from dataclasses import dataclass
+from math import ceil
 from pathlib import Path
 from typing import Any, ClassVar
 
 from resaudit.errors import ResauditError
-from resaudit.expressivity.measured import ORTHOGONAL, SINGLE, Case, Expressed
+from resaudit.expressivity.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
 
-# Measured on the machine of benchmarks/RESULTS.md: products on two threads, in double precision.
+# Measured on the machine of benchmarks/RESULTS.md: products on one core in double precision; twice as many in single.
 OPERATIONS_PER_SECOND = 4e10
+SECONDS_PER_ENTRY = 1.5e-9
+"""Comparison of a product's entry with the others."""
+SECONDS_PER_PASS = 1.5e-4
+"""Some points through one layer, without products."""
 LEAST_FOR_TWO_THREADS = 10_000_000
 """Coordinates of all points."""
-SECONDS_PER_CASE = 1.0
+SECONDS_PER_CASE = 0.2
 MEGABYTES_TO_EXPRESS = 1500.0
-BYTES_OF_POINTS = 40.0
+PIXELS = 784
+BYTES_OF_POINTS = 44.0
 """For each coordinate of a point: several copies in both precisions."""
 
 
@@ -45,10 +51,14 @@ class Express(Job):
         return f"{self.data.dataset.name}-n{max(case.samples for case in self.cases)}-{len(self.cases)}cases"
 
     def cost(self, execution: Execution) -> Cost:
-        """n^2 k products for each labelling, half of them shared, and for the least distance."""
-        work = sum(_operations(case) for case in self.cases) + 800 * max(self.nested, default=0) ** 2
-        largest = max(case.samples * max(case.width, 784) for case in self.cases)
-        seconds = SECONDS_TO_START + SECONDS_PER_CASE * len(self.cases) + work / OPERATIONS_PER_SECOND
+        """Each pair of points once in single precision in every case, and once for the least distance."""
+        distances = {
+            (case.points, case.samples, *((case.width, case.projection) if case.normalized else (PIXELS, "")))
+            for case in self.cases
+        } | {(IMAGES, max(self.nested, default=0), PIXELS, "")}
+        seconds = SECONDS_TO_START + sum(_seconds(case) for case in self.cases)
+        seconds += sum(_seconds_of_pairs(n, width) for _, n, width, _ in distances)
+        largest = max(case.samples * max(case.width, PIXELS) for case in self.cases)
         # Small products gain nothing from a second thread.
         threads = 2 if max(case.samples * case.width for case in self.cases) > LEAST_FOR_TWO_THREADS else 1
         return Cost(seconds, MEGABYTES_TO_EXPRESS + BYTES_OF_POINTS * largest / 1e6, threads)
@@ -88,6 +98,16 @@ class Express(Job):
         return read_result(self, results, "expressed.npz", Expressed)
 
 
-def _operations(case: Case) -> float:
-    labellings = (1 + len(case.labels)) / (2 if case.precision == SINGLE else 1)
-    return case.samples**2 * case.width * (labellings + 0.5)
+def _seconds_of_pairs(n: int, width: int) -> float:
+    """n^2 / 2 products in single precision, two operations in the time of one in double precision."""
+    return n**2 / 2 * (width / OPERATIONS_PER_SECOND + SECONDS_PER_ENTRY)
+
+
+def _seconds(case: Case) -> float:
+    n, k = case.samples, case.width
+    together = max(ROWS, NUMBERS // k)
+    # Points beside each other: while one is moved, the others after it pass in the case's precision, by labelling.
+    beside = 2 * n * k * (together / 2 + k) * len(case.labels) / (2 if case.precision == SINGLE else 1)
+    passes = ceil(n / k) * ceil(n / together) * len(case.labels)
+    products = (beside + 2 * n * k * PIXELS) / OPERATIONS_PER_SECOND
+    return SECONDS_PER_CASE + _seconds_of_pairs(n, k) + products + SECONDS_PER_PASS * passes

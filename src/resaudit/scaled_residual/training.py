@@ -86,9 +86,10 @@ def train(
         # Copies, since both are updated in place.
         layers, active = torch.tensor(start.layers).to(weights.last), torch.tensor(start.active).to(rates.device)
         loss, first = start.loss.copy(), int(start.step)
+    states = None
     for step in loop(range(first, steps)):
         inputs, targets = batches(step)
-        states = forward(layers, torch.relu(weights.first @ inputs)[active % draws], tau)
+        states = forward(layers, torch.relu(weights.first @ inputs)[active % draws], tau, states)
         residual = weights.readout[active % draws] @ states[-1] - targets[active % draws]
         of_batch = residual.square().sum(dim=(1, 2)) / (2 * residual.shape[2])
         finite = torch.isfinite(of_batch)
@@ -105,9 +106,13 @@ def train(
     return Losses(np.repeat(learning_rates, draws), np.tile(np.arange(draws), len(rates)), loss)
 
 
-def forward(layers: Tensor, start: Tensor, tau: float | None) -> Tensor:
-    """h_0 ... h_L, shape (L + 1, a, m, b), of h_0 = ``start``, shape (a, m, b), and layers (L, a, m, m)."""
-    states = start.new_empty(len(layers) + 1, *start.shape)
+def forward(layers: Tensor, start: Tensor, tau: float | None, states: Tensor | None = None) -> Tensor:
+    """h_0 ... h_L, shape (L + 1, a, m, b), of h_0 = ``start``, shape (a, m, b), and layers (L, a, m, m).
+
+    They are written over ``states``, if given: memory that is new in every step costs more than the products.
+    """
+    if states is None:
+        states = start.new_empty(len(layers) + 1, *start.shape)
     states[0] = start
     for layer, matrix in enumerate(layers):
         below, above = states[layer], states[layer + 1]
@@ -125,19 +130,21 @@ def descend(layers: Tensor, states: Tensor, slope: Tensor, tau: float | None) ->
     Args:
         layers: W_1 ... W_L, shape (L, a, m, m).
         states: h_0 ... h_L as :func:`forward` returns them.
-        slope: the gradient by h_L times the learning rate, shape (a, m, b).
+        slope: the gradient by h_L times the learning rate, shape (a, m, b); overwritten.
         tau: None in the plain feedforward network.
     """
-    last = len(layers) - 1
+    last, masked = len(layers) - 1, torch.empty_like(slope)
     for layer in range(last, -1, -1):
-        slope = slope * (states[layer + 1] > 0)
+        # States are not negative, so signs are ReLU's slopes; a comparison's booleans take as long as a product.
+        torch.sign(states[layer + 1], out=masked).mul_(slope)
         matrix, below = layers[layer], states[layer]
         if tau is None or layer == last:
-            lower, share = torch.bmm(matrix.mT, slope), 1.0
+            share = 1.0
+            torch.bmm(matrix.mT, masked, out=slope)
         else:
-            lower, share = torch.baddbmm(slope, matrix.mT, slope, alpha=tau), tau
-        matrix.baddbmm_(slope, below.mT, alpha=-share)
-        slope = lower
+            share = tau
+            torch.baddbmm(masked, matrix.mT, masked, alpha=tau, out=slope)
+        matrix.baddbmm_(masked, below.mT, alpha=-share)
 
 
 def _progress(step: int, active: Tensor, layers: Tensor, loss: np.ndarray) -> Progress:
