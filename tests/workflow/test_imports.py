@@ -15,5 +15,5 @@ def run_code(code: str) -> None:
     "module", ["resaudit.config.composition", "resaudit.plan.plans", "resaudit.cli", "resaudit.workflow"]
 )
 def test_planning_loads_no_heavy_library(module: str) -> None:
-    heavy = {"torch", "pandas", "matplotlib", "seaborn"}
+    heavy = {"torch", "pandas", "matplotlib"}
     run_code(f"import sys, {module}; loaded = {heavy} & set(sys.modules); assert not loaded, loaded")
