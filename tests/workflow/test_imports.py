@@ -5,7 +5,6 @@ import sys
 
 import pytest
 
-
 NUMPY_ONLY = (
     "resaudit.jobs.runner",
     "resaudit.datasets.whitening",
