@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.lines import Line2D
+from matplotlib.rcsetup import cycler
 
 from resaudit.networks.network import base_name
 
@@ -47,7 +48,7 @@ def apply_style() -> None:
         "axes.labelcolor": _INK,
         "axes.labelsize": 8,
         "axes.linewidth": 0.7,
-        "axes.prop_cycle": mpl.cycler(color=_CYCLE),
+        "axes.prop_cycle": cycler(color=_CYCLE),
         "axes.spines.right": False,
         "axes.spines.top": False,
         "axes.titlesize": 8,
