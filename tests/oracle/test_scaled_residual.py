@@ -15,10 +15,18 @@ from scipy.stats import norm
 from resaudit.scaled_residual.gradients import backpropagate, gradient_norms
 from resaudit.scaled_residual.inputs import inputs_of
 from resaudit.scaled_residual.layers import basis_of, transposed
-from resaudit.scaled_residual.model import PLAIN, Variances, Weights, draw, hidden, output
+from resaudit.scaled_residual.model import Weights, draw, hidden, output
 from resaudit.scaled_residual.products import pairs_of, relative_error, spectral_norms
 from resaudit.scaled_residual.propagation import first_states, normalized, propagate, states
-from resaudit.scaled_residual.setting import Network, Samples, product_scale, promised, stable_tau
+from resaudit.scaled_residual.setting import (
+    PLAIN,
+    Network,
+    Samples,
+    Variances,
+    product_scale,
+    promised,
+    stable_tau,
+)
 
 # Kolmogorov-Smirnov with two samples of n: this times sqrt(2/n) is passed by one comparison in a million.
 ONE_IN_A_MILLION = 2.69

@@ -100,6 +100,30 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
     assert older["vector lanes"]["training"] in (4, None)
 
 
+def kept_class(folder: Path, **environment: str) -> tuple[dict[str, Any], bool]:
+    """The class by the answers kept in a folder, and whether torch was asked."""
+    code = (
+        "import json, sys; from pathlib import Path; from resaudit.machine import machine_class;"
+        "print(json.dumps([machine_class('cpu', Path('answers')), 'torch' in sys.modules]))"
+    )
+    path = {"PYTHONPATH": str(CHECKOUT / "src")}
+    found, loaded = json.loads(
+        run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout
+    )
+    return found, loaded
+
+
+def test_a_job_without_torch_states_the_class_that_torch_states(tmp_path: Path) -> None:
+    assert kept_class(tmp_path) == (machine_class("cpu"), True)
+    assert kept_class(tmp_path) == (machine_class("cpu"), False)
+    older, asked = kept_class(tmp_path, ATEN_CPU_CAPABILITY="default")
+    assert asked
+    assert older["instruction set"] in ("DEFAULT", "default", "NO AVX")
+    for file in (tmp_path / "answers").iterdir():
+        file.write_text('{"asked": []}')
+    assert kept_class(tmp_path) == (machine_class("cpu"), True)
+
+
 def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_path: Path) -> None:
     (part,) = make_plan(load(["scale=smoke", "figures=[fig07]"])).figures.values()
     jobs = list(part.jobs.values())

@@ -1,5 +1,7 @@
 """Running a job from its plan file: results, settings and provenance."""
 
+import os
+import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
@@ -51,16 +53,20 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
 
 
 def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    import torch
-
     from resaudit.machine import machine_class
 
     return {
-        "threads": torch.get_num_threads(),
-        "machine class": machine_class(work.record["device"]),
+        "threads": _threads(),
+        "machine class": machine_class(work.record["device"], work.results / "machines"),
         "sha256": {name: sha256_of(folder / name) for name in made},
         **provenance(),
     }
+
+
+def _threads() -> int:
+    """The threads of the numerical libraries, of torch only if the job loaded it."""
+    torch = sys.modules.get("torch")
+    return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
 
 
 def device_of(job: Job, execution: Execution) -> str:

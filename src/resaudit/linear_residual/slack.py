@@ -1,13 +1,16 @@
 """How small the largest norm of factors I + A_i of R can be: a bound from below, and the smallest found."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import torch
 from scipy.linalg import fractional_matrix_power
 from scipy.optimize import minimize
 
 from resaudit.linear_residual.factorization import Split, factors_of, polar_factors
+
+if TYPE_CHECKING:
+    import torch
 
 SHARPNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
 """Of the smooth maximum, in units of one over the start's largest norm; each search starts where the last ended."""
@@ -81,6 +84,8 @@ def _largest(factors: np.ndarray) -> float:
 
 
 def _descended(start: np.ndarray, target: np.ndarray, iterations: int) -> np.ndarray:
+    import torch
+
     best = start
     goal, shape = torch.from_numpy(target), start[1:].shape
     for sharpness in SHARPNESS:
@@ -99,8 +104,10 @@ def _descended(start: np.ndarray, target: np.ndarray, iterations: int) -> np.nda
     return best
 
 
-def _completed(free: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
+def _completed(free: "torch.Tensor", target: "torch.Tensor") -> "torch.Tensor":
     """The free factors behind the first, which is R times the inverse of their product."""
+    import torch
+
     product = free[0]
     for factor in free[1:]:
         product = product @ factor
@@ -108,6 +115,8 @@ def _completed(free: torch.Tensor, target: torch.Tensor) -> torch.Tensor:
     return torch.cat([first[None], free])
 
 
-def _smooth_maximum(factors: torch.Tensor, scale: float) -> torch.Tensor:
+def _smooth_maximum(factors: "torch.Tensor", scale: float) -> "torch.Tensor":
+    import torch
+
     values = torch.linalg.svdvals(factors - torch.eye(factors.shape[-1], dtype=factors.dtype))
     return torch.logsumexp(scale * values.flatten(), 0) / scale

@@ -4,8 +4,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from resaudit.scaled_residual.model import PLAIN, Variances, Weights, draw
-from resaudit.scaled_residual.setting import torch_seed
+from resaudit.scaled_residual.model import Weights, draw
+from resaudit.scaled_residual.setting import PLAIN, Variances, torch_seed
 
 WEIGHTS, ORDER = 1, 2
 """The purposes of random streams."""

@@ -13,6 +13,8 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
+from resaudit.scaled_residual.setting import Variances
+
 
 class Weights(NamedTuple):
     """A, W_1 ... W_{L-1}, W_L and B; all may share leading dimensions, of runs.
@@ -24,21 +26,6 @@ class Weights(NamedTuple):
     middle: Tensor
     last: Tensor
     readout: Tensor
-
-
-class Variances(NamedTuple):
-    """Variances of the entries, as multiples of 1/m (``readout``: of 1/outputs).
-
-    Section 2: the defaults; that of A is presumed. Plain networks need ``middle=2`` to keep the norm (He et al. 2015).
-    """
-
-    first: float = 2.0
-    middle: float = 1.0
-    last: float = 2.0
-    readout: float = 1.0
-
-
-PLAIN = Variances(middle=2.0)
 
 
 def draw(

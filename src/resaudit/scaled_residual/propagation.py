@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from resaudit.scaled_residual.layers import Drawn, Source, triangle_of
-from resaudit.scaled_residual.model import PLAIN, Variances
-from resaudit.scaled_residual.setting import FORWARD, UNITS, Network, streams
+from resaudit.scaled_residual.setting import FORWARD, PLAIN, UNITS, Network, Variances, streams
 
 
 def variances_of(network: Network) -> Variances:

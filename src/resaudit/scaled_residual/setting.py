@@ -3,11 +3,27 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
+from typing import NamedTuple
 
 import numpy as np
 
 UNITS, INPUTS, READOUT, FORWARD, BACKWARD = range(1, 6)
 """The purposes of random streams; each run draws from (seed, purpose, run)."""
+
+
+class Variances(NamedTuple):
+    """Variances of the entries, as multiples of 1/m (``readout``: of 1/outputs).
+
+    Section 2: the defaults; that of A is presumed. Plain networks need ``middle=2`` to keep the norm (He et al. 2015).
+    """
+
+    first: float = 2.0
+    middle: float = 1.0
+    last: float = 2.0
+    readout: float = 1.0
+
+
+PLAIN = Variances(middle=2.0)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from scipy.stats import binomtest
 
 LOOKS: dict[str, dict[str, Any]] = {
     "resnet-warm-up": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},
@@ -19,6 +18,9 @@ def exact_interval(successes: pd.Series, runs: pd.Series, level: float = 0.95) -
     >>> exact_interval(pd.Series([0, 5, np.nan]), pd.Series([10, 10, 10])).round(3).tolist()
     [[0.0, 0.308], [0.187, 0.813], [nan, nan]]
     """
+    # Half a second to load, which figures without rates need not wait for.
+    from scipy.stats import binomtest
+
     counts = zip(successes, runs, strict=True)
     exact = [binomtest(int(k), int(n)).proportion_ci(level, "exact") if k == k else (np.nan,) * 2 for k, n in counts]
     return np.array(exact)
