@@ -84,8 +84,8 @@ def test_where_linux_does_not_describe_the_processor_it_is_named_still(tmp_path:
     assert processor(tmp_path / "cpuinfo")
 
 
-def class_with(environment: dict[str, str], folder: Path) -> dict[str, Any]:
-    code = "import json; from resaudit.machine import machine_class; print(json.dumps(machine_class('cpu')))"
+def class_with(environment: dict[str, str], folder: Path, loaded: str = "torch") -> dict[str, Any]:
+    code = f"import json, {loaded}; from resaudit.machine import machine_class; print(json.dumps(machine_class('cpu')))"
     path = {"PYTHONPATH": str(CHECKOUT / "src")}
     return json.loads(run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout)
 
@@ -100,28 +100,13 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
     assert older["vector lanes"]["training"] in (4, None)
 
 
-def kept_class(folder: Path, **environment: str) -> tuple[dict[str, Any], bool]:
-    """The class by the answers kept in a folder, and whether torch was asked."""
-    code = (
-        "import json, sys; from pathlib import Path; from resaudit.machine import machine_class;"
-        "print(json.dumps([machine_class('cpu', Path('answers')), 'torch' in sys.modules]))"
-    )
-    path = {"PYTHONPATH": str(CHECKOUT / "src")}
-    found, loaded = json.loads(
-        run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout
-    )
-    return found, loaded
-
-
-def test_a_job_without_torch_states_the_class_that_torch_states(tmp_path: Path) -> None:
-    assert kept_class(tmp_path) == (machine_class("cpu"), True)
-    assert kept_class(tmp_path) == (machine_class("cpu"), False)
-    older, asked = kept_class(tmp_path, ATEN_CPU_CAPABILITY="default")
-    assert asked
-    assert older["instruction set"] in ("DEFAULT", "default", "NO AVX")
-    for file in (tmp_path / "answers").iterdir():
-        file.write_text('{"asked": []}')
-    assert kept_class(tmp_path) == (machine_class("cpu"), True)
+def test_a_job_without_torch_is_of_a_class_without_torch(tmp_path: Path) -> None:
+    without = class_with({}, tmp_path, loaded="numpy")
+    here = machine_class("cpu")
+    assert without == {
+        **{key: here[key] for key in ("device", "processor", "switches")},
+        "BLAS": {"numpy": here["BLAS"]["numpy"]},
+    }
 
 
 def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_path: Path) -> None:

@@ -57,7 +57,7 @@ def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any
 
     return {
         "threads": _threads(),
-        "machine class": machine_class(work.record["device"], work.results / "machines"),
+        "machine class": machine_class(work.record["device"]),
         "sha256": {name: sha256_of(folder / name) for name in made},
         **provenance(),
     }

@@ -12,7 +12,7 @@ from typing import Any
 SOURCES = ("src", "config", "workflow", "Snakefile", "setup.py", "pyproject.toml", "constraints.txt")
 """What results depend on; the settings of a site do not change them."""
 SITES = ":(top,exclude,glob)workflow/profiles/*/config.yaml"
-PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "snakemake", "hydra-core")
+PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
 
 
 def provenance() -> dict[str, Any]:
