@@ -1,5 +1,6 @@
-"""Oracle: a paper's skeleton, run as it is. Sees a folder of papers that reaches only some of a run's processes, and a
-run of such a paper that cannot be packed or imported.
+"""Oracle: a paper's skeleton, run as it is; its run is packed, and imported in another folder.
+
+Sees a folder of papers that reaches only some of a run's processes.
 """
 
 import json
