@@ -8,12 +8,15 @@ import stat
 import struct
 import zipfile
 from collections.abc import Callable
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
 from resaudit.errors import ResauditError
+from resaudit.plan.simulation import Simulation
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.opening import opened
 from resaudit.travel.strict import parse_strictly
@@ -153,9 +156,23 @@ def npy(array: np.ndarray, allow_pickle: bool = False) -> bytes:
     return made.getvalue()
 
 
+@dataclass(frozen=True)
+class Unknown(Simulation):
+    """A kind of which only the arrays' names are known."""
+
+    kind: ClassVar[str] = "unknown"
+    result: ClassVar[type[Any]] = make_dataclass("Result", ["losses", "names", "run"])
+
+    def simulate(self) -> Any:
+        raise NotImplementedError
+
+
 def test_arrays_as_numpy_writes_them_are_taken(tmp_path: Path) -> None:
     np.savez(tmp_path / "good.npz", losses=np.full((2, 3), np.inf), names=np.array(["a", "bc"]), run=np.arange(3))
-    check_arrays(tmp_path / "good.npz")
+    check_arrays(tmp_path / "good.npz", Unknown())
+    np.savez(tmp_path / "less.npz", losses=np.zeros(3), names=np.array(["a"]))
+    with pytest.raises(ResauditError, match="holds losses, names; its job gives losses, names, run"):
+        check_arrays(tmp_path / "less.npz", Unknown())
 
 
 @pytest.mark.parametrize(
@@ -171,13 +188,13 @@ def test_arrays_as_numpy_writes_them_are_taken(tmp_path: Path) -> None:
 )
 def test_an_array_that_lies_is_refused(content: bytes, said: str, tmp_path: Path) -> None:
     with pytest.raises(ResauditError, match=said.replace("(", r"\(")):
-        check_arrays(npz(tmp_path, losses=content))
+        check_arrays(npz(tmp_path, losses=content), Unknown())
 
 
 def test_compressed_arrays_are_refused(tmp_path: Path) -> None:
     np.savez_compressed(tmp_path / "small.npz", zeros=np.zeros(10**6))
     with pytest.raises(ResauditError, match="no stored array"):
-        check_arrays(tmp_path / "small.npz")
+        check_arrays(tmp_path / "small.npz", Unknown())
 
 
 @pytest.mark.parametrize(

@@ -1,9 +1,14 @@
-"""Oracle: a paper's skeleton, run as it is. Sees a folder of papers that reaches only some of a run's processes."""
+"""Oracle: a paper's skeleton, run as it is; its run is packed, and imported in another folder.
+
+Sees a folder of papers that reaches only some of a run's processes.
+"""
 
 import json
 from pathlib import Path
 
-from tests.conftest import Command
+import pytest
+
+from tests.conftest import Command, run_command
 
 
 def test_the_skeleton_runs_at_once_and_supports_its_claim(
@@ -19,3 +24,13 @@ def test_the_skeleton_runs_at_once_and_supports_its_claim(
     assert len(list((tmp_path / "results" / "coins_toss").iterdir())) == 3
     assert "my papers" not in audit
     assert not any("my papers" in file.read_text() for file in (tmp_path / "results" / "plan").rglob("*.json"))
+    pytest.importorskip("rocrate", reason="the extra crate is not installed")
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    packed = resaudit("crate", str(elsewhere / "run.zip"), "papers_path=my papers", "figures=[coins]")
+    assert packed.returncode == 0, packed.stderr
+    given = ("run.zip", "papers_path=../my papers", "figures=[coins]")
+    imported = run_command("resaudit", "import", *given, cwd=elsewhere)
+    assert imported.returncode == 0, imported.stderr
+    assert len(list(elsewhere.glob("results/coins_toss/*/imported.json"))) == 3
+    assert list(elsewhere.glob("results/imports/*.json"))

@@ -33,6 +33,7 @@ rule report:
         others=other_tables(),
         kept=matrices_kept(),
         checked=as_they_are(sorted((FILES.figures / "checked").glob("*.json"))),
+        spot_checks=as_they_are(sorted((FILES.results / "spot-checks").glob("*.json"))),
     output:
         audit=FILES.figures / "audit.json",
         page=report(

@@ -7,18 +7,21 @@ from pathlib import Path
 from numpy.lib import format as npy
 
 from resaudit.errors import ResauditError
+from resaudit.plan.job import Job
 from resaudit.travel.opening import opened
+from resaudit.travel.shapes import Header, check_headers
 
 KINDS = "biufU"
 """Of dtypes: booleans, integers, floats and text; objects would be pickles."""
 
 
-def check_arrays(path: Path) -> None:
-    """Check that every member is an array of plain numbers or text that fills exactly its bytes.
+def check_arrays(path: Path, job: Job) -> None:
+    """Check that every member is an array of plain numbers or text that fills its bytes exactly, and one of this job.
 
     Raises:
-        ResauditError: one is not.
+        ResauditError: one is not, or is missing.
     """
+    headers: dict[str, Header] = {}
 
     def check(info: zipfile.ZipInfo) -> None:
         if info.compress_type != zipfile.ZIP_STORED or not info.filename.removesuffix(".npy").isidentifier():
@@ -27,14 +30,15 @@ def check_arrays(path: Path) -> None:
     with opened(path, check) as found, zipfile.ZipFile(path) as archive:
         for info in found.entries.values():
             try:
-                _check_header(info, archive)
+                headers[info.filename.removesuffix(".npy")] = _header(info, archive)
             # On damaged headers zipfile, tokenize and NumPy each raise their own exceptions.
             except Exception as error:
                 raise ResauditError(f"{path}: {info.filename} is no array that is taken here ({error})") from error
+    check_headers(job, path.name, headers, path)
 
 
-def _check_header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> None:
-    """Raises ValueError if the header's dtype and shape do not give the member's size."""
+def _header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> Header:
+    """What a header says; raises ValueError if its dtype and shape do not give the member's size."""
     with archive.open(info) as member:
         version = npy.read_magic(member)
         if version not in ((1, 0), (2, 0)):
@@ -46,3 +50,4 @@ def _check_header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> None:
         raise ValueError(f"dtype {dtype}")
     if header + math.prod(shape) * dtype.itemsize != info.file_size or any(size < 0 for size in shape):
         raise ValueError(f"shape {shape} does not fill {info.file_size} bytes")
+    return Header(dtype, shape)

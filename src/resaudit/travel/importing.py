@@ -163,7 +163,7 @@ def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
         if packed.zip.copy(entry, folder / name) != packed.digests[entry]:
             raise ResauditError(f"{packed.path} changes while it is read; copy it and import the copy")
         if name.endswith(".npz"):
-            check_arrays(folder / name)
+            check_arrays(folder / name, job)
         else:
             packed.parsed(entry)
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from resaudit.config.composition import config_folder
 from resaudit.errors import ResauditError
+from resaudit.outside import as_words
 from resaudit.plan.job import Job
 
 
@@ -24,7 +25,7 @@ def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures:
         ResauditError: Snakemake refuses.
     """
     others = [override for override in overrides if not override.startswith("figures=")]
-    given = json.dumps([*others, f"figures=[{','.join(figures)}]"])
+    given = json.dumps([*as_words(), *others, f"figures=[{','.join(figures)}]"])
     command = [
         *(sys.executable, "-m", "snakemake", "--snakefile", str(config_folder().parent / "Snakefile"), "--cores", "1"),
         # The Snakefile's onstart would wait for the lock that this process holds.
