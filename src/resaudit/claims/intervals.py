@@ -9,7 +9,6 @@ is exactly the paired t-interval.
 from functools import cache
 
 import numpy as np
-from scipy.special import stdtrit
 
 TRIALS = 10_000
 MANY = 100
@@ -51,6 +50,8 @@ def half_width(moved: np.ndarray, runs: int, level: float) -> np.ndarray:
     """
     left_out = moved.shape[-1]
     error = np.sqrt((left_out - 1) / left_out * np.sum(moved**2, axis=-1))
+    from scipy.special import stdtrit
+
     return np.asarray(stdtrit(runs - 1, (1 + level) / 2) * error)
 
 

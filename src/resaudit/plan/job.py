@@ -149,7 +149,7 @@ class Job(ABC):
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Job)}
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """Its other fields as JSON values."""
         inputs = self.inputs

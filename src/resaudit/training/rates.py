@@ -9,7 +9,6 @@ depends on the choice is evaluated at every rate of :attr:`BestRate.tied`. Impor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from resaudit.training.trajectory import Trajectory
 
@@ -92,6 +91,8 @@ def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
     if runs < 2 or least_average == 0.0:
         return bool(runs > 1 and average > 0.0)
     error = (losses[both] / average - least[both] / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
+    from scipy.special import stdtrit
+
     return bool(average > least_average and np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)
 
 
