@@ -220,6 +220,8 @@ def as_json(value: Any) -> Any:
     >>> as_json(((1, 2), None))
     [[1, 2], None]
     """
+    if isinstance(value, int | float | str):  # most are
+        return value
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value) and not isinstance(value, type):

@@ -86,13 +86,13 @@ def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
     A one-sided t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired
     runs.
     """
+    from scipy.special import stdtrit
+
     both = np.isfinite(losses) & np.isfinite(least)
     runs, (average, least_average) = both.sum(), (losses[both].mean(), least[both].mean())
     if runs < 2 or least_average == 0.0:
         return bool(runs > 1 and average > 0.0)
     error = (losses[both] / average - least[both] / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
-    from scipy.special import stdtrit
-
     return bool(average > least_average and np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)
 
 
