@@ -1,5 +1,6 @@
 """Oracle: what the YAML files say, and what must be refused. Sees lost overrides, wrong precedence, lax types."""
 
+import json
 import shutil
 from pathlib import Path
 from typing import Any
@@ -7,8 +8,9 @@ from typing import Any
 import pytest
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.config.composition import config_folder, load
+from resaudit.config.composition import config_folder, files_of_figures, load
 from resaudit.config.models import Figure
+from resaudit.config.trees import compose_together, tree_of
 from resaudit.errors import ResauditError
 from resaudit.experiments.networks import Networks
 from resaudit.plan.plan import make_plan
@@ -302,7 +304,7 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: s
         ("title: Final losses", "titel: Final losses", "figure.demystifying_resnet.fig07 has an unknown key 'titel'"),
         ("  runs: 10", "  runs: ten", "protocol.runs is 'ten'; allowed: a valid integer"),
         ("  - _trained", "  - _traind", "In 'paper/demystifying_resnet/fig07': Could not load"),
-        ("protocol:", "protocol: [", "while parsing a flow sequence"),
+        ("protocol:", "protocol: [", "while parsing a flow node"),
     ],
 )
 def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, said: str, tmp_path: Path) -> None:
@@ -340,6 +342,37 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
         assert alone.figure[name] == among.figure[name]
         for section in ("scale", "variant", "paths", "device"):
             assert getattr(alone, section) == getattr(among, section)
+
+
+def test_figures_composed_together_are_as_composed_alone(tmp_path: Path) -> None:
+    """Sees a file that Hydra mounts otherwise beside others; the order of keys is that of tables and pages."""
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    choices = ("dataset=fashion_mnist",)
+    for paper in ("identity_matters", "shortcut_importance"):
+        names = [name for name in files_of_figures(folder) if name.startswith(f"{paper}/")]
+        alone = {name: tree_of(folder, name, choices) for name in names}
+        # Another line of a file that all compose, so that nothing is known of it.
+        file = folder / "paper" / paper / "paper.yaml"
+        file.write_text(f"{file.read_text(encoding='utf-8')}# as before\n", encoding="utf-8")
+        compose_together(folder, names, choices)
+        for name in names:
+            assert json.dumps(tree_of(folder, name, choices)) == json.dumps(alone[name])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("experiment: [", "while parsing a flow node"), ("defaults: [_nowhere]", "_nowhere")],
+    ids=["no-yaml", "no-base"],
+)
+def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, said: str, tmp_path: Path) -> None:
+    """Figures are composed together, but only one of them is wrong."""
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    (folder / "paper" / "shortcut_importance" / "fig04.yaml").write_text(text, encoding="utf-8")
+    with pytest.raises(ResauditError) as refusal:
+        load(folder=folder)
+    assert said in str(refusal.value)
+    assert str(refusal.value).startswith("config/paper/shortcut_importance/fig04.yaml: ")
+    assert "\n" not in str(refusal.value)
 
 
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:

@@ -9,7 +9,6 @@ is exactly the paired t-interval.
 from functools import cache
 
 import numpy as np
-from scipy.special import stdtrit
 
 TRIALS = 10_000
 MANY = 100
@@ -49,6 +48,8 @@ def half_width(moved: np.ndarray, runs: int, level: float) -> np.ndarray:
         runs: one more than the degrees of freedom.
         level: of the interval.
     """
+    from scipy.special import stdtrit
+
     left_out = moved.shape[-1]
     error = np.sqrt((left_out - 1) / left_out * np.sum(moved**2, axis=-1))
     return np.asarray(stdtrit(runs - 1, (1 + level) / 2) * error)

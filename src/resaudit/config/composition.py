@@ -13,7 +13,7 @@ from omegaconf import OmegaConf
 from resaudit.claims.claim import Claim, read_claim
 from resaudit.config.models import CONTROL, Config, Figure, Run
 from resaudit.config.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
-from resaudit.config.trees import choices_of, files_like, one_line_errors, shared_tree_of, tree_of
+from resaudit.config.trees import choices_of, compose_together, files_like, one_line_errors, shared_tree_of, tree_of
 from resaudit.datasets.dataset import Dataset
 from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import experiments_of
@@ -69,6 +69,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     given = with_full_keys(parsed(overrides), known)
     _check_sections(given, known)
     run = _run(folder, given)
+    compose_together(folder, [name for name in known if only is None or name in only], _choices_of_all(given))
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     # The papers that have a variant may not have a key that other figures have.
     if only is None or run.variant is None:
@@ -274,8 +275,13 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
             raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
 
 
+def _choices_of_all(given: Sequence[Override]) -> tuple[str, ...]:
+    """What is chosen for all figures; the scale only reduces what is composed."""
+    return choices_of(override for override in given if override.key == "dataset")
+
+
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
-    choices = choices_of([override for override in given if override.key == "dataset"])
+    choices = _choices_of_all(given)
     scales = sorted(file.stem for file in files_like(folder, "scale/*.yaml"))
     found: dict[str, dict[str, Claim]] = {}
     for file in files_like(folder, "paper/*/claims.yaml"):

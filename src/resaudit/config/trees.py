@@ -1,11 +1,11 @@
 """Trees: what Hydra composes of the configuration's files, as plain values, and its errors in one line."""
 
 import re
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
-from functools import lru_cache
+from itertools import groupby
 from pathlib import Path
 
 from hydra import compose, initialize_config_dir
@@ -37,14 +37,27 @@ def tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
 
 def shared_tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
     """The same, to be read only."""
-    parts = ["", "dataset", "scale", *([f"paper/{figure.split('/')[0]}"] if figure else [])]
-    content = tuple(
-        (f"{part}/{file.name}", file.read_bytes())
-        for part in parts
-        for file in files_like(folder, f"{part}/*.yaml".lstrip("/"))
-        if file.stem != "claims"
-    )
-    return _compose_once(_Files(folder, content), figure, choices)
+    composed = _files_of(folder, figure), figure, choices
+    if composed not in _COMPOSED:
+        mount = [f"+paper/{figure.replace('/', '@figure=')}"] if figure else []
+        _COMPOSED[composed] = _compose(folder, [*mount, *choices])
+    return _COMPOSED[composed]
+
+
+def compose_together(folder: Path, figures: Iterable[str], choices: tuple[str, ...]) -> None:
+    """Compose figures in one call of Hydra a paper, which reads the files that they share once, not for each.
+
+    A figure that cannot be composed reports that when it is composed alone.
+    """
+    for _, of_paper in groupby(figures, lambda name: name.split("/")[0]):
+        keys = {name: (_files_of(folder, name), name, choices) for name in of_paper}
+        missing = [name.split("/") for name, key in keys.items() if key not in _COMPOSED]
+        if not missing:
+            continue
+        with suppress(*_WRONG):
+            tree = _compose(folder, [*(f"+paper/{paper}@figure.{name}={name}" for paper, name in missing), *choices])
+            for paper, name in missing:
+                _COMPOSED[keys[f"{paper}/{name}"]] = tree | {"figure": tree["figure"][name]}
 
 
 @dataclass(frozen=True)
@@ -56,14 +69,28 @@ class _Files:
 
 
 # Variants compose the same files many times.
-@lru_cache(maxsize=256)
-def _compose_once(files: _Files, figure: str | None, choices: tuple[str, ...]) -> Tree:
-    paper, _, name = (figure or "").partition("/")
-    mount = [f"+paper/{paper}@figure={name}"] if figure else []
+_COMPOSED: dict[tuple[_Files, str | None, tuple[str, ...]], Tree] = {}
+_WRONG = (HydraException, OmegaConfBaseException, YAMLError, ValueError, AttributeError)
+
+
+def _files_of(folder: Path, figure: str | None) -> _Files:
+    parts = ["", "dataset", "scale", *([f"paper/{figure.split('/')[0]}"] if figure else [])]
+    return _Files(
+        folder,
+        tuple(
+            (f"{part}/{file.name}", file.read_bytes())
+            for part in parts
+            for file in files_like(folder, f"{part}/*.yaml".lstrip("/"))
+            if file.stem != "claims"
+        ),
+    )
+
+
+def _compose(folder: Path, overrides: Sequence[str]) -> Tree:
     searched = ",".join(f"'file://{outside}'" for outside in config_folders())
     search = [f"hydra.searchpath=[{searched}]"] if searched else []
-    with initialize_config_dir(str(files.folder), version_base="1.3"):
-        composed = compose("config", [*search, *mount, *choices])
+    with initialize_config_dir(str(folder), version_base="1.3"):
+        composed = compose("config", [*search, *overrides])
     # Plain values: OmegaConf takes ten times longer to copy and to read.
     tree: Tree = OmegaConf.to_container(composed)  # type: ignore[assignment]
     return tree
@@ -74,7 +101,7 @@ def one_line_errors(figure: str = "figure") -> Iterator[None]:
     """What is wrong with what is composed under ``figure``, in one line that gives that its name."""
     try:
         yield
-    except (HydraException, OmegaConfBaseException, YAMLError, ValueError, AttributeError) as error:
+    except _WRONG as error:
         raise ResauditError(_in_one_line(error, figure)) from error
 
 

@@ -149,7 +149,7 @@ class Job(ABC):
         values = {f.name: getattr(self, f.name) for f in fields(self)}
         return {name: value for name, value in values.items() if isinstance(value, Job)}
 
-    @property
+    @cached_property
     def settings(self) -> dict[str, Any]:
         """Its other fields as JSON values."""
         inputs = self.inputs
@@ -220,6 +220,8 @@ def as_json(value: Any) -> Any:
     >>> as_json(((1, 2), None))
     [[1, 2], None]
     """
+    if isinstance(value, int | float | str):  # most are
+        return value
     if isinstance(value, BaseModel):
         return value.model_dump(mode="json")
     if is_dataclass(value) and not isinstance(value, type):

@@ -9,7 +9,6 @@ depends on the choice is evaluated at every rate of :attr:`BestRate.tied`. Impor
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import stdtrit
 
 from resaudit.training.trajectory import Trajectory
 
@@ -87,6 +86,8 @@ def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
     A one-sided t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired
     runs.
     """
+    from scipy.special import stdtrit
+
     both = np.isfinite(losses) & np.isfinite(least)
     runs, (average, least_average) = both.sum(), (losses[both].mean(), least[both].mean())
     if runs < 2 or least_average == 0.0:
