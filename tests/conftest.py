@@ -46,8 +46,8 @@ CHECKOUT = Path(__file__).resolve().parents[1]
 # Taken up first, in this order: what makes the shared runs, what waits for Slurm, then what takes longest.
 FIRST = (
     "workflow/test_smoke", "cluster/test_slurm", "faults/test_disk", "faults/test_kills", "faults/test_files",
-    "faults/test_elsewhere", "workflow/test_kept", "workflow/test_resume", "workflow/test_reruns", "workflow/test_audit",
-    "workflow/test_page", "workflow/test_bad_input", "workflow/test_resources", "workflow/test_example_paper",
+    "faults/test_elsewhere", "workflow/test_kept", "workflow/test_resume", "workflow/test_reruns",
+    "workflow/test_audit", "workflow/test_page", "workflow/test_bad_input", "workflow/test_resources", "workflow/test_example_paper",
     "workflow/test_outside_paper", "workflow/test_offline", "travel/test_import", "crate/test_crate",
 )  # fmt: skip
 
@@ -178,9 +178,9 @@ def run_command(*command: str, cwd: Path, timeout: float = 300, environment: dic
 def in_process(*arguments: str, cwd: Path) -> Completed:
     """``resaudit …`` in a folder without a process of its own, whose imports take seconds."""
     said, wrong = StringIO(), StringIO()
-    with chdir(cwd), redirect_stdout(said), redirect_stderr(wrong), mock.patch.dict(os.environ):
-        with mock.patch.object(sys, "argv", ["resaudit", *arguments]):
-            status = main()
+    typed = mock.patch.object(sys, "argv", ["resaudit", *arguments])
+    with chdir(cwd), redirect_stdout(said), redirect_stderr(wrong), mock.patch.dict(os.environ), typed:
+        status = main()
     return Completed(arguments, status, said.getvalue(), wrong.getvalue())
 
 
