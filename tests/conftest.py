@@ -151,8 +151,15 @@ def mnist(mnist_config: Config) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="session")
-def whitened(mnist: tuple[np.ndarray, np.ndarray]) -> Whitened:
-    return whiten(*mnist, components=10, centered=True)
+def whitened(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Whitened:
+    """The same with ten whitened inputs."""
+
+    def make(folder: Path) -> None:
+        samples = fetch_of(data_of(mnist_config), mnist_config.paths.data).training_set()
+        np.savez(folder / "whitened.npz", **vars(whiten(*samples, components=10, centered=True)))
+
+    with np.load(made_once(tmp_path_factory, "whitened", make) / "whitened.npz") as arrays:
+        return Whitened(**arrays)
 
 
 @pytest.fixture(scope="session")
