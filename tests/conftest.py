@@ -6,9 +6,11 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from io import StringIO
 from pathlib import Path
 from typing import TypeVar
+from unittest import mock
 
 # Before torch is loaded: where tests run side by side, each process keeps to one core.
 if "PYTEST_XDIST_WORKER" in os.environ:
@@ -18,6 +20,7 @@ import hypothesis
 import numpy as np
 import pytest
 
+from resaudit.cli import main
 from resaudit.config.composition import load
 from resaudit.config.models import Config, Figure
 from resaudit.datasets.dataset import Dataset
@@ -38,6 +41,22 @@ hypothesis.settings.load_profile("resaudit")
 
 collect_ignore = ["example_paper"]
 CHECKOUT = Path(__file__).resolve().parents[1]
+
+
+# Taken up first, in this order: what makes the shared runs, what waits for Slurm, then what takes longest.
+FIRST = (
+    "workflow/test_smoke", "cluster/test_slurm", "faults/test_disk", "faults/test_kills", "faults/test_files",
+    "faults/test_elsewhere", "workflow/test_kept", "workflow/test_resume", "workflow/test_reruns",
+    "workflow/test_audit", "workflow/test_page", "workflow/test_bad_input", "workflow/test_resources",
+    "workflow/test_example_paper", "workflow/test_outside_paper", "workflow/test_offline", "travel/test_import",
+    "crate/test_crate",
+)  # fmt: skip
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest files first, so that the processes end together."""
+    order = {CHECKOUT / "tests" / f"{name}.py": -number for number, name in enumerate(reversed(FIRST), start=1)}
+    items.sort(key=lambda item: order.get(item.path, 0))
 
 
 def pytest_xdist_auto_num_workers() -> int:
@@ -132,8 +151,15 @@ def mnist(mnist_config: Config) -> tuple[np.ndarray, np.ndarray]:
 
 
 @pytest.fixture(scope="session")
-def whitened(mnist: tuple[np.ndarray, np.ndarray]) -> Whitened:
-    return whiten(*mnist, components=10, centered=True)
+def whitened(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Whitened:
+    """The same with ten whitened inputs."""
+
+    def make(folder: Path) -> None:
+        samples = fetch_of(data_of(mnist_config), mnist_config.paths.data).training_set()
+        np.savez(folder / "whitened.npz", **vars(whiten(*samples, components=10, centered=True)))
+
+    with np.load(made_once(tmp_path_factory, "whitened", make) / "whitened.npz") as arrays:
+        return Whitened(**arrays)
 
 
 @pytest.fixture(scope="session")
@@ -155,6 +181,15 @@ def run_command(*command: str, cwd: Path, timeout: float = 300, environment: dic
     return subprocess.run(
         command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=timeout, check=False
     )
+
+
+def in_process(*arguments: str, cwd: Path) -> Completed:
+    """``resaudit …`` in a folder without a process of its own, whose imports take seconds."""
+    said, wrong = StringIO(), StringIO()
+    typed = mock.patch.object(sys, "argv", ["resaudit", *arguments])
+    with chdir(cwd), redirect_stdout(said), redirect_stderr(wrong), mock.patch.dict(os.environ), typed:
+        status = main()
+    return Completed(arguments, status, said.getvalue(), wrong.getvalue())
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.store.files import write_json
 from resaudit.travel.records import Origin
-from tests.conftest import CHECKOUT, Command, first_of, of_kind, run_command
+from tests.conftest import CHECKOUT, Command, first_of, in_process, of_kind, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
 validator = pytest.importorskip("tests.crate.validator", reason="the extra crate is not installed")
@@ -96,16 +96,25 @@ def call_it_a_mere_file(graph: Entities) -> None:
     graph["Snakefile"]["@type"] = "File"
 
 
+# By default an entity, a profile and a term; each costs the judge seconds.
 @pytest.mark.parametrize(
     ("sabotage", "said"),
     [
         (drop("./", "mainEntity"), "The Main Workflow must be specified"),
-        (drop("./", "license"), "must specify a license"),
-        (drop("#run", "instrument"), "The Action MUST have an instrument"),
-        (drop("#parameter/scale", "additionalType"), "FormalParameter MUST have an additionalType"),
-        (drop("Snakefile", "programmingLanguage"), "must refer to its language"),
+        pytest.param(drop("./", "license"), "must specify a license", marks=pytest.mark.slow),
+        pytest.param(drop("#run", "instrument"), "The Action MUST have an instrument", marks=pytest.mark.slow),
+        pytest.param(
+            drop("#parameter/scale", "additionalType"),
+            "FormalParameter MUST have an additionalType",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(drop("Snakefile", "programmingLanguage"), "must refer to its language", marks=pytest.mark.slow),
         (forget_the_run_profile, "permalink of the Workflow Run Crate profile"),
-        (call_it_a_mere_file, "must have types File, SoftwareSourceCode, ComputationalWorkflow"),
+        pytest.param(
+            call_it_a_mere_file,
+            "must have types File, SoftwareSourceCode, ComputationalWorkflow",
+            marks=pytest.mark.slow,
+        ),
         (invent_a_term, "impressiveness"),
     ],
 )
@@ -282,8 +291,8 @@ def test_the_command_packs(plan: Plan, tmp_path: Path, resaudit: Command) -> Non
         (["out.zip"], "figures/audit.json does not exist; make it first (snakemake --cores all)"),
     ],
 )
-def test_bad_calls_get_one_line(arguments: list[str], said: str, resaudit: Command, tmp_path: Path) -> None:
-    run = resaudit("crate", *arguments)
+def test_bad_calls_get_one_line(arguments: list[str], said: str, tmp_path: Path) -> None:
+    run = in_process("crate", *arguments, cwd=tmp_path)
     assert run.returncode == 1
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1

@@ -78,12 +78,14 @@ def done_as_told(line: str, folder: Path) -> list[str]:
 
 @pytest.fixture(scope="session")
 def undisturbed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder in which the few figures were drawn and nothing went wrong."""
+    """A folder in which the few figures were drawn and nothing went wrong; ``seconds`` says how long it took."""
     assert mnist_config
 
     def draw(folder: Path) -> None:
+        start = time.monotonic()
         run = few(folder)
         assert run.returncode == 0, run.stderr[-3000:]
+        (folder / "seconds").write_text(str(time.monotonic() - start))
 
     return made_once(tmp_path_factory, "few", draw)
 

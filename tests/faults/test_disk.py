@@ -97,7 +97,7 @@ def test_an_error_is_said_even_where_the_log_is_on_a_full_disk(tmp_path: Path) -
     assert run.stdout.startswith("resaudit: error: no job 'train/nothing' in results")
 
 
-@pytest.mark.parametrize("key", ["results", "figures"])
+@pytest.mark.parametrize("key", ["results", pytest.param("figures", marks=pytest.mark.slow)])
 def test_a_read_only_folder_is_said_before_any_job(key: str, tmp_path: Path, tmpfs: Mount) -> None:
     folder = tmpfs(tmp_path / key, "size=1m")
     tmpfs(folder, "ro")

@@ -122,10 +122,10 @@ def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undist
     return "redone" if "Nothing to be done" not in run.stdout + run.stderr else "not needed"
 
 
-# By default a result in a way that Snakemake cannot see, and a table that it sees; all with -m slow.
+# By default a result in a way that Snakemake cannot see; all with -m slow.
 SOME = [
     ("results/train/*/trajectory.npz", "one byte, date kept", True),
-    ("results/draw/*-fig05-*/figure.csv", "one byte", False),
+    pytest.param("results/draw/*-fig05-*/figure.csv", "one byte", False, marks=pytest.mark.slow),
 ]
 ALL = [
     *(("results/draw/*-fig05-*/figure.csv", way, False) for way in WAYS if "kept" not in way and way != "one byte"),

@@ -152,7 +152,7 @@ def tables(draw: st.DrawFn, valid: bytes) -> list[bytes]:
 TABLES = st.one_of(tables(reference_file(NAME).read_bytes()), st.one_of(ODD, st.binary(max_size=64)).map(lambda b: [b]))
 
 
-@fuzzed(100)
+@fuzzed(40)
 @given(st.data())
 def test_any_table_is_judged_and_compared_or_refused(plan: Plan, data: st.DataObject) -> None:
     """With its checksum set right, as whoever alters it on purpose would: else it is refused for that alone."""
@@ -217,7 +217,7 @@ def test_any_matrix_is_read_or_refused(plan: Plan, content: bytes) -> None:
 RAN = {"device": "cpu", "threads": 1, "kernel": "counts", "seconds": 3.5}
 
 
-@fuzzed(300)
+@fuzzed(100)
 @given(any_json(RAN))
 def test_any_provenance_of_a_job_is_read_or_refused(plan: Plan, content: bytes) -> None:
     figure, folder = drawn(plan, NAME), Path(plan.config.paths.results) / "theorem" / "it"

@@ -321,7 +321,8 @@ def long_training(folder: Path, images: ImageSet) -> None:
     save_arrays(folder / "records.npz", made["records.npz"])
 
 
-def test_killed_thirty_times_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+@pytest.mark.parametrize("wanted", [5, pytest.param(30, marks=pytest.mark.slow)])
+def test_killed_again_and_again_it_ends_with_the_same_bytes(wanted: int, tmp_path: Path) -> None:
     processes, chance = multiprocessing.get_context("forkserver"), random.Random(1)
     # Loaded once: a killed process costs a fork, not an import of torch.
     processes.set_forkserver_preload([__name__])
@@ -341,9 +342,9 @@ def test_killed_thirty_times_it_ends_with_the_same_bytes(tmp_path: Path) -> None
     longest = time.monotonic() - before
     expected = (tmp_path / "alone" / "records.npz").read_bytes()
     folder, lives = tmp_path / "killed", 0
-    while kills < 30 or not (folder / "records.npz").exists():
+    while kills < wanted or not (folder / "records.npz").exists():
         process = started(folder)
-        process.join(chance.uniform(0, longest / 2) if kills < 30 else None)
+        process.join(chance.uniform(0, longest / 2) if kills < wanted else None)
         if process.is_alive():
             process.kill()
             kills += 1
@@ -352,7 +353,7 @@ def test_killed_thirty_times_it_ends_with_the_same_bytes(tmp_path: Path) -> None
         if (folder / "records.npz").exists():
             assert (folder / "records.npz").read_bytes() == expected
             lives += 1
-            if kills < 30:
+            if kills < wanted:
                 shutil.rmtree(folder)
     assert lives >= 1
-    assert resumed >= 10
+    assert resumed >= wanted // 3

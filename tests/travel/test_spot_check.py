@@ -73,6 +73,14 @@ def run(computed: Path, tmp_path: Path) -> tuple[Plan, list[Train], Path]:
     return plan, linear(plan), tmp_path / "results"
 
 
+@pytest.fixture
+def drawn(run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch) -> tuple[Plan, list[Train], Path]:
+    """The same with all three imported, of which none is so short that it is always checked."""
+    monkeypatch.setattr(populations, "SECONDS_ALWAYS", -np.inf)
+    mark_imported(run[1], run[2])
+    return run
+
+
 def forge(job: Job, results: Path, content: bytes | Trajectory) -> None:
     """Replace a result; redo the digest in its provenance."""
     file, provenance = job.folder(results) / TRAJECTORY, job.folder(results) / "provenance.json"
@@ -116,11 +124,9 @@ def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[
 
 
 def test_an_interrupted_check_says_what_it_found_and_the_same_seed_goes_on(
-    run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+    drawn: tuple[Plan, list[Train], Path],
 ) -> None:
-    monkeypatch.setattr(populations, "SECONDS_ALWAYS", -np.inf)
-    plan, jobs, results = run
-    mark_imported(jobs, results)
+    plan, _, results = drawn
     said: list[str] = []
 
     def stop_after_the_first(line: str) -> None:
@@ -177,12 +183,8 @@ def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Trai
         assert {*found.always, *found.drawn} == under
 
 
-def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(
-    run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(populations, "SECONDS_ALWAYS", -np.inf)
-    plan, jobs, results = run
-    mark_imported(jobs, results)
+def test_a_job_over_the_budget_is_out_of_reach_with_its_weight(drawn: tuple[Plan, list[Train], Path]) -> None:
+    plan, jobs, results = drawn
     dearest = max(jobs, key=lambda job: job.cost(Execution()).seconds)
     found = population(plan, results, Execution(), dearest.cost(Execution()).seconds - 1e-9, 2)
     assert dearest.key in found.out_of_reach

@@ -1,4 +1,4 @@
-"""The audit through the real commands: verdicts in a terminal, for machines, as a page; bad evidence in one line.
+"""The audit through the real command: verdicts in a terminal, for machines, as a page; bad evidence in one line.
 
 Sees a verdict that is not of the table that was drawn, an exit code that a CI would misread, a stale page.
 """
@@ -24,7 +24,7 @@ from resaudit.jobs.vary import vary_job
 from resaudit.plan.plans import Plans
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes
-from tests.conftest import CHECKOUT, Completed, run_command, run_planned, smoke
+from tests.conftest import CHECKOUT, Completed, in_process, run_command, run_planned, smoke
 
 PAPER = "demystifying_resnet"
 SMOKE = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")
@@ -32,7 +32,7 @@ CLAIMS = load().claims_of(PAPER)
 
 
 def resaudit(folder: Path, *arguments: str) -> Completed:
-    return run_command("resaudit", *arguments, cwd=folder)
+    return in_process(*arguments, cwd=folder)
 
 
 def reported(folder: Path, *overrides: str) -> dict[str, Any]:
@@ -79,7 +79,7 @@ def test_the_page_holds_every_claim(smoked: Path) -> None:
 
 
 def test_the_verdict_table_in_a_terminal(smoked: Path) -> None:
-    run = resaudit(smoked, "audit", *SMOKE)
+    run = run_command("resaudit", "audit", *SMOKE, cwd=smoked)
     assert run.returncode == 0, run.stderr
     (row,) = (line for line in run.stdout.splitlines() if line.startswith("depth-invariant-condition  "))
     assert row.split()[1:3] == ["inconclusive", "constant"]
@@ -272,9 +272,21 @@ def made(mnist_config: Config, tmp_path: Path) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize(
-    "chosen", [ONE_POINT, pytest.param(EVERY_FIGURE, marks=pytest.mark.slow)], ids=["one-point", "every-figure"]
-)
+OF_FIG04 = {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "exactly-zero", "float32-hessians"}
+"""Under what Figure 4 has a table of its own: that of the control is the configured one's at this scale."""
+
+
+def test_the_matrix_compares_a_drawing_for_each_variant_that_changes_the_figure() -> None:
+    """What the matrix is made from; test_example_paper.py makes one of two variants by the workflow."""
+    job = vary_job(Plans.composed(["scale=smoke", "figures=[demystifying_resnet/fig04]"]), PAPER, load(["scale=paper"]))
+    drawings = {variant: of[f"{PAPER}/fig04"] for variant, of in job.drawings.items()}
+    assert set(drawings) == {"as-configured", "control", *load().variants(PAPER)}
+    assert len(set(drawings.values())) == len(OF_FIG04)
+    assert {variant for variant, key in drawings.items() if key != drawings["control"]} == OF_FIG04 - {"as-configured"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chosen", [ONE_POINT, EVERY_FIGURE], ids=["one-point", "every-figure"])
 def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str, ...], made: Path) -> None:
     """Of Figure 4 at a point: variants of the data, of the initialization, of precision, and some that it has not."""
     config = ("--config", "scale=smoke", *chosen)
@@ -290,8 +302,7 @@ def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str
     assert set(cells.index) == {(c, v) for c in judged for v in ("as-configured", "control", *load().variants(PAPER))}
     of_fig04 = [name for name, claim in CLAIMS.items() if claim.evidence == "fig04"]
     changed = {variant for (claim, variant), depends in cells.items() if depends and claim in of_fig04}
-    assert changed == {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "exactly-zero",
-                       "float32-hessians"}  # fmt: skip
+    assert changed == OF_FIG04
     drawings = list(made.glob(f"results/draw/{PAPER}-fig04-*"))
     assert len(drawings) == len(changed), "the control is as configured at this scale"
     (exactly_zero,) = (pd.read_csv(folder / "figure.csv") for folder in drawings if zero_scale(folder) == 0)

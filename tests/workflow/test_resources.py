@@ -39,7 +39,12 @@ def a_torch_that(folder: Path, available: bool) -> dict[str, str]:
 
 @pytest.mark.parametrize(
     ("device", "usable", "asked_for"),
-    [("auto", True, True), ("auto", False, False), ("cuda", False, True), ("cpu", True, False)],
+    [
+        ("auto", True, True),
+        ("auto", False, False),
+        pytest.param("cuda", False, True, marks=pytest.mark.slow),  # as tests/unit/test_jobs.py has of each job
+        pytest.param("cpu", True, False, marks=pytest.mark.slow),
+    ],
 )
 def test_gpus_are_asked_for_by_what_wants_one(device: str, usable: bool, asked_for: bool, tmp_path: Path) -> None:
     """Trainings with ReLUs, and Hessians whose eigenvalues are all computed, if they are large."""

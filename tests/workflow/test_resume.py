@@ -132,7 +132,7 @@ def changed_code(folder: Path, file: str, line: str) -> dict[str, str]:
     return {"PYTHONPATH": str(source)}
 
 
-@pytest.mark.parametrize("file", ["networks/linear.py", "training/ensemble.py"])
+@pytest.mark.parametrize("file", [pytest.param("networks/linear.py", marks=pytest.mark.slow), "training/ensemble.py"])
 def test_other_code_does_not_resume_it(file: str, folder: Path, job: Train) -> None:
     """Its bits might be others."""
     stopped_after(folder, job, signal.SIGKILL, 1)
@@ -146,7 +146,8 @@ def test_an_edited_comment_is_no_other_code(folder: Path, job: Train, undisturbe
     ends_the_same(folder, job, undisturbed, changed_code(folder, "training/ensemble.py", "# changed\n"))
 
 
-@pytest.mark.parametrize("file", ["trajectory.npz", "provenance.json"])
+# What is kept until the last file is written is kept until any is.
+@pytest.mark.parametrize("file", [pytest.param("trajectory.npz", marks=pytest.mark.slow), "provenance.json"])
 def test_what_was_done_is_kept_until_the_result_is_written(
     file: str, folder: Path, job: Train, undisturbed: bytes
 ) -> None:
