@@ -243,7 +243,9 @@ def compare(overrides: Overrides) -> None:
     plan = _plan(overrides)
     from resaudit.claims.checked import write_comparison
     from resaudit.papers.comparison import compare_with_references
+    from resaudit.papers.tables import refuse_undrawn
 
+    refuse_undrawn(plan)
     failed = compare_with_references(plan, click.echo)
     if record := write_comparison(plan, failed):
         click.echo(f"{record}: for the page (snakemake --cores all makes it again)", err=True)
