@@ -42,7 +42,7 @@ def main() -> int:
 
 def _run() -> int:
     try:
-        cli.main(args=take_papers_path(sys.argv[1:]), standalone_mode=False)
+        cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
         say(f"resaudit: error: {error}", else_to=sys.stdout)
@@ -58,7 +58,9 @@ def _run() -> int:
         return 2
     except click.ClickException as error:
         setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
-        say(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see resaudit --help)")
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "resaudit"
+        say(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
         return 2
     return 0
 
@@ -241,7 +243,9 @@ def compare(overrides: Overrides) -> None:
     plan = _plan(overrides)
     from resaudit.claims.checked import write_comparison
     from resaudit.papers.comparison import compare_with_references
+    from resaudit.papers.tables import refuse_undrawn
 
+    refuse_undrawn(plan)
     failed = compare_with_references(plan, click.echo)
     if record := write_comparison(plan, failed):
         click.echo(f"{record}: for the page (snakemake --cores all makes it again)", err=True)

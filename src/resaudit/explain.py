@@ -171,6 +171,8 @@ def explain_checks(config: Config) -> Iterator[str]:
                 default = "" if info.is_required() else f" = {_in_hydra(info.default)}"
                 words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
                 yield from _wrapped(words.rstrip("; "))
+        if kind.reads:
+            yield from _wrapped(f"reads also the columns: {', '.join(kind.reads)}")
         yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")
 
 
@@ -194,7 +196,7 @@ def _type_in_words(annotation: Any) -> str:
         case origin if origin is list:
             return f"list of {_type_in_words(parts[0])}"
         case origin if origin is dict:
-            return f"section of {_type_in_words(parts[1])}"
+            return f"{{KEY: {_type_in_words(parts[1])}}}"
         case None:
             return names.get(annotation, str(annotation))
     return " or ".join(map(_type_in_words, parts))

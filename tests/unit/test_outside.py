@@ -141,6 +141,12 @@ def test_a_folder_that_is_no_folder_of_papers_is_refused(tmp_path: Path) -> None
         (CLAIMS, "  statement: Division", "  #", "unbiased-second-moment.statement is missing; give it"),
         (CLAIMS, "check: mean_of_runs", "check: mean_of_run", "check is 'mean_of_run'; allowed: "),
         (CLAIMS, "column: value", "column: moment", "'moment', which moments has not; allowed: property, run, scale, "),
+        (
+            CLAIMS,
+            "check: magnitude, properties: [change by rescaling]",
+            "check: end_ratio, network: a, other: b, column: value",
+            "same: end_ratio reads the columns network, depth, learning_rate, which moments has not; a figure names",
+        ),
         (CLAIMS, ", within_factor: 1.2", "", "has no threshold; give at_least"),
         (CLAIMS, "  where: section 3", "where: section 3", "claims.yaml"),
         ("adam/jobs.py", "import numpy", "import numpi", "jobs.py cannot be imported: ModuleNotFoundError in line 6"),

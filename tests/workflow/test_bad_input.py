@@ -73,13 +73,14 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, tmp_path: Path
         (["list", "dataset=cifar99"], 1, "unknown dataset 'cifar99'"),
         (["trian"], 2, "No such command 'trian'"),
         (["run", "train/x", "--threads", "0"], 2, "0 is not in the range x>=1"),
-        (["run"], 2, "Missing argument 'KIND/ID'"),
+        (["run"], 2, "Missing argument 'KIND/ID' (see resaudit run --help)"),
+        (["new", "paper"], 2, "Missing argument 'NAME' (see resaudit new paper --help)"),
         (
             ["explain", "demystifying_resnet/fig04", "variant=nothing"],
             1,
             "unknown variant 'nothing'; allowed: control, ",
         ),
-        (["compare"], 1, "figures do not agree: demystifying_resnet/fig03, "),
+        (["compare"], 1, "nothing has been drawn in "),
         (["--nonsense"], 2, "No such option"),
     ],
 )

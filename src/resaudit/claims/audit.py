@@ -16,7 +16,7 @@ from resaudit.errors import ResauditError
 from resaudit.outside import KEY, outside_papers
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.printed import printed_values
-from resaudit.papers.tables import Drawn, drawn, errors_naming
+from resaudit.papers.tables import Drawn, drawn, errors_naming, refuse_undrawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256, value_of
@@ -99,9 +99,7 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
         ResauditError: a table is damaged or of other settings, or nothing has been drawn.
     """
     layout, every = Layout(plan.config.paths), make_plan(plan.config.with_every_figure())
-    if not any(layout.figure(name, "csv").is_file() for name in every.figures):
-        where = f"in {layout.figures.absolute()}; run snakemake --cores all, or give the folder as paths.figures"
-        raise ResauditError(f"nothing has been drawn {where}")
+    refuse_undrawn(every)
     if only is not None:
         every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
     papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]

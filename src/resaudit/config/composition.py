@@ -22,6 +22,7 @@ from resaudit.runtime.devices import settled
 from resaudit.schema import validated
 
 NOT_FIGURES = ("paper", "claims")
+NAMED_UNDER = "; a figure names its columns under keys and tolerances"
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
 
@@ -319,8 +320,14 @@ def _check_names(where: str, claim: Claim, figure: Tree) -> None:
                 raise ResauditError(
                     f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
                     + suggestion(unknown[0], sorted(known))
-                    + ("; a figure names its columns under keys and tolerances" if what == "column" else "")
+                    + (NAMED_UNDER if what == "column" else "")
                 )
+        lacking = [name for name in check.reads if name not in columns]
+        if lacking and columns:
+            raise ResauditError(
+                f"{where}.checks.{key}: {check.name} reads the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}, "
+                f"which {claim.evidence} has not{NAMED_UNDER}; or choose another check (resaudit checks)"
+            )
 
 
 def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], scales: Sequence[str]) -> None:

@@ -27,6 +27,18 @@ class Drawn:
     about: dict[str, Any]
 
 
+def refuse_undrawn(plan: Plan) -> None:
+    """Refuse a folder in which none of the plan's figures has been drawn.
+
+    Raises:
+        ResauditError: none has.
+    """
+    layout = Layout(plan.config.paths)
+    if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
+        where = f"in {layout.figures.absolute()}; run snakemake --cores all, or give the folder as paths.figures"
+        raise ResauditError(f"nothing has been drawn {where}")
+
+
 def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     """The table of ``paper/figure``; None if it has not been drawn.
 

@@ -26,12 +26,14 @@ class Check(Model):
 
     Attributes:
         name: of the check in YAML.
+        reads: the figure's keys and tolerances that it needs besides the columns that its parameters name.
         at_least: the effect is not below this.
         at_most: the effect is not above this.
         within_factor: the effect, a ratio, lies between 1/f and f.
     """
 
     name: ClassVar[str]
+    reads: ClassVar[tuple[str, ...]] = ()
     at_least: float | None = None
     at_most: float | None = None
     within_factor: Annotated[float, Field(gt=1)] | None = None

@@ -39,6 +39,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
         depths: to compare; empty: all.
     """
 
+    reads = ("network", "depth", "run")
     networks: Names
     column: str
     reference: Literal["first", "previous"] = "first"
@@ -133,6 +134,7 @@ class GrowthDifference(Check, name="growth_difference"):
         column: the quantity.
     """
 
+    reads = ("network", "depth", "run")
     network: str
     other: str
     column: str

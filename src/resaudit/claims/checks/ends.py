@@ -22,6 +22,7 @@ class EndRatio(Check, name="end_ratio"):
         depths: to compare at; empty: all.
     """
 
+    reads = (*COLUMNS, "step")
     network: str
     other: str
     column: str

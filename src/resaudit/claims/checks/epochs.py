@@ -25,6 +25,7 @@ class EarlyFall(Check, name="early_fall"):
         of_whole: relative to the whole fall, from the start to the least value.
     """
 
+    reads = ("network", "run", "epoch", "loss")
     network: str
     column: str
     within: Annotated[float, Field(gt=0, le=1)] = 0.01
@@ -60,6 +61,7 @@ class FallByLoss(Check, name="fall_by_loss"):
         of_whole: relative to the whole fall of the quantity, from the start to the least value.
     """
 
+    reads = ("network", "run", "epoch", "loss")
     network: str
     column: str
     within: Annotated[float, Field(gt=0, le=1)] = 0.5
@@ -106,6 +108,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
         drop: column of the quantity that falls.
     """
 
+    reads = ("network", "run", "epoch", "loss")
     network: str
     peak: str
     drop: str
@@ -148,6 +151,7 @@ class CurveRatio(Check, name="curve_ratio"):
         epochs: shares of the training to measure at.
     """
 
+    reads = ("network", "depth", "run", "epoch", "excess_loss")
     network: str
     other: str
     epochs: list[Share] = [0.01, 0.1, 1.0]

@@ -38,6 +38,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
         losses: number of losses, evenly spaced on a logarithmic axis.
     """
 
+    reads = ("network", "run", "epoch", "loss")
     network: str
     others: Names
     column: str
@@ -72,7 +73,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
 
 
 class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
-    """The same ratio at the largest common loss over that at the smallest.
+    """Ratio of a quantity to another network's at the largest common loss, over that at the smallest.
 
     Attributes:
         network: in the numerator of the ratio.
@@ -80,6 +81,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
         column: the quantity.
     """
 
+    reads = ("network", "run", "epoch", "loss")
     network: str
     others: Names
     column: str
@@ -126,6 +128,7 @@ class AtTheEnd(Check, name="at_the_end"):
         column: the quantity.
     """
 
+    reads = ("network", "run", "epoch")
     network: str
     other: str
     column: str

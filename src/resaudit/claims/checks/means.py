@@ -19,6 +19,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
         per: columns; each combination of their values is measured separately.
     """
 
+    reads = ("run",)
     column: str
     rows: dict[str, str] = {}
     per: list[str]
@@ -48,6 +49,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         per: columns; each combination of their values is measured separately.
     """
 
+    reads = ("run",)
     column: str
     by: str
     against: str

@@ -72,6 +72,7 @@ class FinalExcess(Check, name="final_excess"):
         depths: to measure at: all of the table, or the last.
     """
 
+    reads = (*COLUMNS, "excess_loss", "optimal_loss")
     networks: Names
     depths: Depths = "all"
 
@@ -106,6 +107,7 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
         excess: compare excess losses.
     """
 
+    reads = COLUMNS
     network: str
     others: Names
     depths: Depths = "all"
@@ -136,6 +138,7 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
         network: to measure.
     """
 
+    reads = COLUMNS
     network: str
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -167,6 +170,7 @@ class BestRateRatio(Check, name="best_rate_ratio"):
         from_depth: the least depth that is measured.
     """
 
+    reads = COLUMNS
     network: str
     others: Names
     from_depth: Depth = 1
@@ -195,6 +199,7 @@ class BestRateKept(Check, name="best_rate_kept"):
         network: to measure.
     """
 
+    reads = COLUMNS
     network: str
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -221,6 +226,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         rates_up_to: the largest rate that counts.
     """
 
+    reads = COLUMNS
     networks: Names
     depth: Depth
     rates_up_to: Annotated[float, Field(gt=0)] | None = None

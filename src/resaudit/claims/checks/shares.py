@@ -17,6 +17,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
         differ_from: column of a share to subtract, with its number of runs in ``<column>_runs``.
     """
 
+    reads = ("network",)
     networks: Names
     column: str
     by: str
@@ -46,6 +47,7 @@ class ShareChange(Check, name="share_change"):
         by: the coordinate.
     """
 
+    reads = ("network",)
     networks: Names
     column: str
     by: str

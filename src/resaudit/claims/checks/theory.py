@@ -15,6 +15,7 @@ class IdentitiesHold(Check, name="identities_hold"):
         properties: to measure, each by itself.
     """
 
+    reads = ("property",)
     properties: Names
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
@@ -41,6 +42,7 @@ class Magnitude(Check, name="magnitude"):
         absolute: measure the magnitude of the value.
     """
 
+    reads = ("property", "value")
     properties: Names
     absolute: bool = False
 
