@@ -1,5 +1,6 @@
 """Gradients of networks at initialisation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,9 @@ class Backpropagate(AtInitialisation):
 
     kind: ClassVar[str] = "backpropagate"
     files: ClassVar[tuple[str, ...]] = ("backpropagated.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "backpropagated.npz": "middle[networks,runs,layers] largest[networks,runs] last[networks,runs]",
+    }
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to the entries of all hidden states."""

@@ -1,5 +1,6 @@
 """The convolutions of a network and their trainable weights, counted in the network itself."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -20,6 +21,9 @@ class Count(Job):
 
     kind: ClassVar[str] = "count"
     files: ClassVar[tuple[str, ...]] = ("counts.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "counts.npz": "layer:U kernel:i8 inputs:i8 outputs:i8 stride:i8 weights:i8 trainable:i8[]",
+    }
 
     network: str
     architecture: Architecture

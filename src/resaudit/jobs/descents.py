@@ -1,5 +1,6 @@
 """Gradient descent of linear residual networks from starts of several norms, seen through eq. 2.3."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,9 @@ class Descents(Job):
 
     kind: ClassVar[str] = "descents"
     files: ClassVar[tuple[str, ...]] = ("descended.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "descended.npz": "depth:i8 start draw:i8 epoch:i8 learning_rate smallest largest excess log_ratio rounding",
+    }
 
     data: Whiten
     target: str

@@ -1,5 +1,6 @@
 """Eq. 2.3 of "Identity Matters in Deep Learning" at random points, or where a search tries to break it."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -24,6 +25,9 @@ class Dominance(Job):
 
     kind: ClassVar[str] = "dominance"
     files: ClassVar[tuple[str, ...]] = ("dominated.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "dominated.npz": "width:i8 depth:i8 radius draw:i8 log_ratio error tolerance rounding",
+    }
 
     points: Points
     seed: int
@@ -32,6 +36,12 @@ class Dominance(Job):
     def stem(self) -> str:
         """Whether a search ran."""
         return "searched" if self.points.iterations else "random"
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """A row for each point or search."""
+        points = self.points
+        return {"rows": len(points.widths) * len(points.depths) * len(points.radii) * points.draws}
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to layers and steps."""

@@ -1,5 +1,6 @@
 """Networks of Theorem 3.2 of "Identity Matters in Deep Learning", built for images and run on them."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from pathlib import Path
@@ -39,6 +40,11 @@ class Express(Job):
 
     kind: ClassVar[str] = "express"
     files: ClassVar[tuple[str, ...]] = ("expressed.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "expressed.npz": "case:i8 labels:U points_left:i8 rho parameters:i8 wrong:i8 error tolerance "
+        "traced_case:i8[traced] traced_labels:U[traced] layer:i8[traced] remaining:i8[traced] moved_error[traced] "
+        "disturbance[traced] nested:i8[subsets] nested_rho[subsets]",
+    }
 
     data: Fetch
     cases: tuple[Case, ...]

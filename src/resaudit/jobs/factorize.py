@@ -1,5 +1,6 @@
 """Maps R factored as in Theorem 2.1 of "Identity Matters in Deep Learning", and with the smallest norms found."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -30,6 +31,9 @@ class Factorize(Job):
 
     kind: ClassVar[str] = "factorize"
     files: ClassVar[tuple[str, ...]] = ("factored.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "factored.npz": "method:U width:i8 draw:i8 depth:i8 gamma norm paper whole least error tolerance",
+    }
 
     data: Whiten
     family: str

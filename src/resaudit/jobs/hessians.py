@@ -1,5 +1,6 @@
 """Spectra of exact Hessians of one ensemble: along its training, or at its initial point."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -42,6 +43,11 @@ class Hessians(Job):
 
     kind: ClassVar[str] = "hessians"
     files: ClassVar[tuple[str, ...]] = ("spectra.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "spectra.npz": "lambda_max:precision[snapshots,runs] lambda_p10:precision[snapshots,runs] "
+        "condition_number:precision[snapshots,runs] index[snapshots,runs] raw_index[snapshots,runs] "
+        "sizeable_index[snapshots,runs] noise_floor:precision[snapshots,runs] resolved:b1[snapshots,runs]",
+    }
 
     data: Whiten
     ensemble: Ensemble
@@ -58,6 +64,13 @@ class Hessians(Job):
     def snapshots(self) -> int:
         """Number of Hessians per run."""
         return len(self.training.snapshot_epochs) if self.training else 1
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Snapshots and runs, as of the training."""
+        if self.training is None:
+            return {"snapshots": self.snapshots, "runs": self.ensemble.runs}
+        return {name: size for name, size in self.training.known_sizes.items() if name in ("snapshots", "runs")}
 
     def cost(self, execution: Execution) -> Cost:
         """The cost of counts by the compiled kernel, or of all eigenvalues."""

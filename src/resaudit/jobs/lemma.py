@@ -1,5 +1,6 @@
 """Lemma B.1 of "Identity Matters in Deep Learning", checked by construction at many sizes and draws."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,9 @@ class Lemma(Job):
 
     kind: ClassVar[str] = "lemma"
     files: ClassVar[tuple[str, ...]] = ("checked.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "checked.npz": "property:U constant width:i8 margin draw:i8 error tolerance",
+    }
 
     sizes: LemmaSizes
     seed: int

@@ -1,5 +1,6 @@
 """Spectral norms of products of layers at initialisation."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -26,6 +27,9 @@ class Multiply(AtInitialisation):
 
     kind: ClassVar[str] = "multiply"
     files: ClassVar[tuple[str, ...]] = ("products.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "products.npz": "first:i8[networks,pairs] last:i8[networks,pairs] norms[networks,runs,pairs] error[networks]",
+    }
 
     steps: int
 

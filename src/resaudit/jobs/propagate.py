@@ -1,6 +1,6 @@
 """Norms of hidden states of networks at initialisation, and the base of all jobs about such networks."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -51,6 +51,12 @@ class AtInitialisation(Job):
         """Entries of all hidden states."""
         return self.runs * self.samples.count * sum(each.width * each.depth for each in self.networks)
 
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Networks, runs, and the layers kept of the deepest network."""
+        layers = max(len(layers_kept(network.depth, self.kept)) for network in self.networks)
+        return {"networks": len(self.networks), "runs": self.runs, "layers": layers}
+
     def cost(self, execution: Execution) -> Cost:
         """In proportion to the entries of all hidden states."""
         seconds = SECONDS_PER_NUMBER * self.numbers + SECONDS_PER_LAYER * sum(each.depth for each in self.networks)
@@ -82,6 +88,10 @@ class Propagate(AtInitialisation):
 
     kind: ClassVar[str] = "propagate"
     files: ClassVar[tuple[str, ...]] = ("propagated.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "propagated.npz": "squared_norms[networks,runs,layers] start[networks,runs] least[networks,runs] "
+        "largest[networks,runs]",
+    }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Propagate.

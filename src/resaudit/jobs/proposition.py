@@ -1,5 +1,6 @@
 """Proposition 16 of "Importance of Shortcut Connections", checked at many sizes and draws."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -25,6 +26,9 @@ class Proposition(Job):
 
     kind: ClassVar[str] = "proposition"
     files: ClassVar[tuple[str, ...]] = ("checked.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "checked.npz": "property:U patches:i8 filter_size:i8 draw:i8 error tolerance",
+    }
 
     sizes: Sizes
     seed: int

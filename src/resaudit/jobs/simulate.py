@@ -1,5 +1,6 @@
 """Many runs of gradient descent on the population loss of a two-layer network."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -46,6 +47,9 @@ class Simulate(Job):
 
     kind: ClassVar[str] = "simulate"
     files: ClassVar[tuple[str, ...]] = ("simulated.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "simulated.npz": "outcomes:i1[settings,runs] states[settings,steps,4,runs]",
+    }
 
     network: str
     settings_of_runs: tuple[Setting, ...]
@@ -59,6 +63,11 @@ class Simulate(Job):
         """Network and number of patches."""
         patches = sorted({setting.patches for setting in self.settings_of_runs})
         return f"{self.network}-k{patches[0]}" + (f"to{patches[-1]}" if len(patches) > 1 else "")
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """All."""
+        return {"settings": len(self.settings_of_runs), "runs": self.runs, "steps": len(self.steps)}
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to runs, and to the steps that are followed."""

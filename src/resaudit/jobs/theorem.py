@@ -41,6 +41,17 @@ class Theorem(Job):
         """The statement."""
         return self.statement.replace("_", "-")
 
+    def arrays_of(self, file: str) -> str:  # noqa: ARG002
+        """Those of the statement's record."""
+        from resaudit.theory.records import RECORDS
+
+        return str(RECORDS[self.statement].arrays)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The points of a path; how many measurements there are, only the checks decide."""
+        return {"points": self.cases.steps[0] + 1} if self.statement == "sphere_path" else {}
+
     def cost(self, execution: Execution) -> Cost:
         """On random and on real data; above depth 5 each further layer of a shortcut doubles the cost."""
         cases = self.cases

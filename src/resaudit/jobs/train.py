@@ -45,6 +45,10 @@ class Train(Job):
 
     kind: ClassVar[str] = "train"
     files: ClassVar[tuple[str, ...]] = ("trajectory.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "trajectory.npz": "learning_rate[runs] baseline_loss[] excess_loss[epochs,runs] gradient_norm[epochs,runs] "
+        "mean_frobenius_norm[epochs,runs] snapshot_epochs:i8[snapshots] snapshots[snapshots,depth,runs,width,width]",
+    }
 
     data: Whiten
     ensemble: Ensemble
@@ -63,6 +67,14 @@ class Train(Job):
     def trajectories(self) -> int:
         """Number of runs: seeds times learning rates, an estimate if the rates come from a sweep."""
         return self.ensemble.runs * (len(self.learning_rates) or RATES_TIED)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """All but the number of runs at the best rates of a sweep, which only the sweep's losses decide."""
+        network = self.ensemble.network
+        sizes = {"epochs": self.epochs + 1, "depth": network.depth, "width": network.width}
+        runs = {} if self.sweep else {"runs": self.trajectories}
+        return sizes | runs | {"snapshots": len(self.snapshot_epochs)}
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU, if no run diverges."""

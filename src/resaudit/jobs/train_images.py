@@ -1,6 +1,6 @@
 """Training one network on images: several runs, each with its own weights, order and augmentation."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -45,6 +45,11 @@ class TrainImages(Job):
 
     kind: ClassVar[str] = "train_images"
     files: ClassVar[tuple[str, ...]] = ("records.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "records.npz": "run:i8[runs] step:i8[times] epoch[times] learning_rate[times] train_loss[runs,times] "
+        "train_error[runs,times] test_loss[runs,times] test_error[runs,times] test_error_halves[runs,times,2] "
+        "norms[runs,times,tensors] weights:U[tensors]",
+    }
 
     data: Fetch
     network: Network
@@ -58,6 +63,11 @@ class TrainImages(Job):
     def stem(self) -> str:
         """The network's family."""
         return self.network.family
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The runs; the times depend on the number of images."""
+        return {"runs": len(self.runs)}
 
     def cost(self, execution: Execution) -> Cost:
         """The cost with as many images as CIFAR has, if no run diverges."""

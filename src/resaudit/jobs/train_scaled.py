@@ -1,5 +1,6 @@
 """Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
 from pathlib import Path
@@ -46,6 +47,9 @@ class TrainScaled(Job):
 
     kind: ClassVar[str] = "train_scaled"
     files: ClassVar[tuple[str, ...]] = ("losses.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "losses.npz": "learning_rate[runs] run:i8[runs] loss[steps,runs]",
+    }
 
     data: Fetch
     depth: int
@@ -69,6 +73,11 @@ class TrainScaled(Job):
     def tau(self) -> float | None:
         """L^-a; None in the plain feedforward network."""
         return None if self.power is None else scaling_factor(self.depth, self.power)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Every draw at every rate, step by step."""
+        return {"runs": self.runs * len(self.learning_rates), "steps": self.steps}
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU: three products of matrices a layer and step of a run that is not expected to diverge."""

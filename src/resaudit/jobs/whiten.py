@@ -1,5 +1,6 @@
 """Whitening a data set: its leading principal components, scaled to unit variance, and the moments of the result."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -30,6 +31,10 @@ class Whiten(Job):
 
     kind: ClassVar[str] = "whiten"
     files: ClassVar[tuple[str, ...]] = ("samples.npz", "moments.npz", "summary.json")
+    arrays: ClassVar[Mapping[str, str]] = {
+        "samples.npz": "inputs[components,samples] labels:u1[samples] explained_variance[components]",
+        "moments.npz": "xx[components,components] yx[components,components] trace_yy[]",
+    }
 
     data: Fetch
     components: int
@@ -40,6 +45,11 @@ class Whiten(Job):
         """Data set, components and centring."""
         mean = "centered" if self.centered else "uncentered"
         return f"{self.data.dataset.name}-pca{self.components}-{mean}"
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Of the whitened samples."""
+        return {"components": self.components}
 
     def cost(self, execution: Execution) -> Cost:
         """The largest measured, on MNIST."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from functools import cached_property
 from math import ceil
@@ -122,11 +123,27 @@ class Job(ABC):
     """Name of its module, its rule, its results folder and its log folder."""
     files: ClassVar[tuple[str, ...]]
     """Its result files, besides ``settings.json`` and ``provenance.json``."""
+    arrays: ClassVar[Mapping[str, str]] = {}
+    """By ``.npz`` file, its arrays as ``name:type[sizes]``; an imported file must have just these.
+
+    The type is NumPy's short name (f8 if left out), U for text of any length, a setting that names it, or * for any type
+    and shape. The sizes are numbers or names (``rows`` if left out, none in ``[]``); a name that :attr:`known_sizes`
+    lacks is one size wherever it stands in the file.
+    """
 
     @property
     @abstractmethod
     def stem(self) -> str:
         """The readable part of its id."""
+
+    def arrays_of(self, file: str) -> str:
+        """What :attr:`arrays` says of a file; empty if nothing is stated."""
+        return self.arrays.get(file, "")
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The sizes in :attr:`arrays` that the settings determine."""
+        return {}
 
     @abstractmethod
     def cost(self, execution: Execution) -> Cost:

@@ -1,7 +1,7 @@
 """A short job with one result: all that a small paper's own kind of job needs."""
 
 from abc import abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -25,6 +25,10 @@ class Simulation(Job):
     def stem(self) -> str:
         """Its kind."""
         return self.kind
+
+    def arrays_of(self, file: str) -> str:
+        """The fields of the result, of any type and shape, unless the class states ``arrays``."""
+        return super().arrays_of(file) or " ".join(f"{field.name}:*" for field in fields(self.result))
 
     def cost(self, execution: Execution) -> Cost:  # noqa: ARG002
         """Some seconds; a job that takes longer says how long, so that a cluster grants the time."""

@@ -1,7 +1,7 @@
-"""Measurements of theorems. Imports only NumPy, so that tables need no torch."""
+"""Measurements of theorems, each with its arrays as a job states them. Imports only NumPy: tables need no torch."""
 
 from dataclasses import dataclass, fields
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -24,6 +24,11 @@ class Measurements:
         error: the largest discrepancy, at least 0; the measuring function documents its scale.
         tolerance: of double precision, derived in the measuring function.
     """
+
+    arrays: ClassVar[str] = (
+        "property:U shortcut_depth:i8 activations:U width:i8 units:i8 samples:i8 data:U draw:i8 value expected error "
+        "tolerance"
+    )
 
     property: np.ndarray
     shortcut_depth: np.ndarray
@@ -84,6 +89,8 @@ class SpherePath:
         rho: the minimum distance of Assumption 2, shape ().
     """
 
+    arrays: ClassVar[str] = "path[points,3] direct[points,3] obstacles[others,3] rho[]"
+
     path: np.ndarray
     direct: np.ndarray
     obstacles: np.ndarray
@@ -102,6 +109,8 @@ class ZeroHessians:
         column: likewise.
         value: shape (entries,).
     """
+
+    arrays: ClassVar[str] = "shortcut_depth:i8 units:i8 width:i8 row:i8 column:i8 value"
 
     shortcut_depth: np.ndarray
     units: np.ndarray

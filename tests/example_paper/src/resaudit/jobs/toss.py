@@ -1,5 +1,6 @@
 """Tossing a coin."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
@@ -23,6 +24,7 @@ class Toss(Job):
 
     kind: ClassVar[str] = "toss"
     files: ClassVar[tuple[str, ...]] = ("tosses.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {"tosses.npz": "heads:b1[tosses]"}
 
     bias: float
     tosses: int
@@ -32,6 +34,11 @@ class Toss(Job):
     def stem(self) -> str:
         """The bias, in per cent."""
         return f"coin{100 * self.bias:.0f}"
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The tosses."""
+        return {"tosses": self.tosses}
 
     def cost(self, execution: Execution) -> Cost:
         """Next to nothing."""
