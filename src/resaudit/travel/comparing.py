@@ -75,11 +75,25 @@ def _differences(ours: Path, theirs: Path, tolerances: Mapping[str, Tolerance] |
         return
     for name, array in here.items():
         tolerance = tolerances.get(ours.name if ours.suffix == ".json" else name, _EXACT)
-        # The bound on rounding is ours: a forger would choose a wide one.
+        # The bound on rounding and the rows are ours: a forger would choose wide ones.
         rounding = here.get(tolerance.rounding) if tolerance.rounding else None
-        line = difference(array, there[name], tolerance, rounding)
-        if line:
-            yield f"{name} {line}"
+        same_shape = array.shape == there[name].shape
+        for words, limit, rows in _parts(here, tolerance) if same_shape else [("", tolerance, np.s_[...])]:
+            line = difference(array[rows], there[name][rows], limit, None if rounding is None else rounding[rows])
+            if line:
+                yield f"{name}{words} {line}"
+
+
+def _parts(here: dict[str, np.ndarray], tolerance: Tolerance) -> list[tuple[str, Tolerance, Any]]:
+    """The rows with one tolerance: in words, the tolerance, their index."""
+    if tolerance.rows is None:
+        return [("", tolerance, np.s_[...])]
+    column, text = tolerance.rows
+    chosen = here[column] == text
+    return [
+        (f" ({column} {text})", tolerance, chosen),
+        (f" (not {column} {text})", tolerance.others or _EXACT, ~chosen),
+    ]
 
 
 def difference(
