@@ -12,7 +12,7 @@ import pytest
 from resaudit.plan.files import computing_kinds
 from resaudit.store.arrays import save_arrays
 from resaudit.store.files import write_json
-from resaudit.travel.comparing import compare, difference
+from resaudit.travel.comparing import Compared, compare, difference
 from resaudit.travel.tolerances import TOLERANCES, Tolerance, tolerances_of
 
 CHANCE = np.random.default_rng(3)
@@ -25,6 +25,12 @@ FILES = ("result.npz",)
 class Result:
     loss: np.ndarray
     rate: np.ndarray
+
+
+@dataclass
+class Rows:
+    loss: np.ndarray
+    method: np.ndarray
 
 
 def agree_one_by_one(ours: np.ndarray, theirs: np.ndarray, tolerance: Tolerance) -> bool:
@@ -99,6 +105,22 @@ def test_settings_must_be_equal_on_every_machine(tmp_path: Path, same_class: boo
     found = compare(FILES, *folders, same_class, TABLE)
     assert found.outcome == "failed"
     assert found.difference.startswith("result.npz: rate differs in 1 of 2 entries")
+
+
+def test_a_wide_tolerance_for_some_rows_is_no_permission_for_the_others(tmp_path: Path) -> None:
+    """Which rows these are, we say: theirs cannot rename one."""
+    table = {"loss": Tolerance(relative=0.5, rows=("method", "search"), others=Tolerance(relative=1e-9))}
+    methods = np.array(["proof", "search", "proof"])
+
+    def found(loss: list[float], names: np.ndarray) -> Compared:
+        save_arrays(tmp_path / "ours" / FILES[0], Rows(np.ones(3), methods))
+        save_arrays(tmp_path / "theirs" / FILES[0], Rows(np.array(loss), names))
+        return compare(FILES, tmp_path / "ours", tmp_path / "theirs", False, table)
+
+    assert found([1 + 1e-12, 1.3, 1.0], methods).outcome == "within tolerance"
+    assert "loss (method search) differs in 1 of 1" in found([1.0, 3.0, 1.0], methods).difference
+    assert "loss (not method search) differs in 1 of 2" in found([1.0, 1.0, 1.3], methods).difference
+    assert "loss (not method search)" in found([1.0, 1.0, 1.3], np.array(["proof", "proof", "search"])).difference
 
 
 def test_a_damaged_file_is_a_difference(tmp_path: Path) -> None:

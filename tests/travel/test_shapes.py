@@ -3,16 +3,22 @@
 Sees a kind without a statement, a statement that refuses honest results, and one that lets other arrays through.
 """
 
+from collections.abc import Mapping
+from dataclasses import dataclass, make_dataclass
 from pathlib import Path
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 
+from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.jobs.train import Train
 from resaudit.plan.files import computing_kinds, read_job
+from resaudit.plan.plan import make_plan
+from resaudit.plan.simulation import Simulation
 from resaudit.travel.arrays import check_arrays
-from resaudit.travel.shapes import ARRAYS, Header, check_headers
+from resaudit.travel.shapes import Header, check_headers
 
 
 def test_every_result_of_a_run_of_all_figures_is_taken(smoked: Path) -> None:
@@ -21,8 +27,66 @@ def test_every_result_of_a_run_of_all_figures_is_taken(smoked: Path) -> None:
         job, _ = read_job(results, f"{file.parts[-3]}/{file.parts[-2]}")
         check_arrays(file, job)
         kinds.add(job.kind)
-    assert {kind for kind in computing_kinds() if not any(key.startswith(f"{kind}/") for key in ARRAYS)} == set()
+        assert job.arrays_of(file.name), f"{job.kind} states nothing"
     assert len(kinds) > 10
+
+
+def test_every_kind_states_its_arrays() -> None:
+    jobs = make_plan(load(["scale=smoke"]).with_every_figure()).jobs.values()
+    assert {job.kind for job in jobs} >= set(computing_kinds())
+    silent = {
+        (job.kind, file) for job in jobs for file in job.files if file.endswith(".npz") and not job.arrays_of(file)
+    }
+    assert silent == set()
+
+
+@dataclass(frozen=True)
+class Stated(Simulation):
+    """A kind of a paper outside that states its arrays: its types and sizes are checked too."""
+
+    kind: ClassVar[str] = "stated"
+    result: ClassVar[type[Any]] = make_dataclass("Result", ["heads", "names", "loss", "free"])
+    arrays: ClassVar[Mapping[str, str]] = {"result.npz": "heads:b1[tosses,2] names:U loss:precision free:*"}
+
+    tosses: int
+    precision: str = "float32"
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The tosses."""
+        return {"tosses": self.tosses}
+
+    def simulate(self) -> Any:
+        raise NotImplementedError
+
+
+STATED = {
+    "heads": Header(np.dtype("b1"), (3, 2)),
+    "names": Header(np.dtype("U7"), (4,)),
+    "loss": Header(np.dtype("f4"), (4,)),
+    "free": Header(np.dtype("i8"), (9, 9)),
+}
+
+
+def test_arrays_as_a_kind_states_them_are_taken() -> None:
+    check_headers(Stated(3), "result.npz", STATED, "it")
+    check_headers(Stated(3), "result.npz", STATED | {"free": Header(np.dtype("U1"), ())}, "it")
+
+
+@pytest.mark.parametrize(
+    ("name", "forged", "said"),
+    [
+        ("heads", Header(np.dtype("b1"), (4, 2)), "can only give bool[3, 2]"),
+        ("heads", Header(np.dtype("b1"), (3, 1)), "can only give bool[3, 2]"),
+        ("names", Header(np.dtype("i8"), (4,)), "can only give text[rows]"),
+        ("loss", Header(np.dtype("f8"), (4,)), "can only give float32[4]"),
+        ("loss", Header(np.dtype("f4"), (5,)), "can only give float32[4]"),
+    ],
+)
+def test_arrays_that_a_kind_does_not_state_are_refused(name: str, forged: Header, said: str) -> None:
+    with pytest.raises(ResauditError) as error:
+        check_headers(Stated(3), "result.npz", STATED | {name: forged}, "it")
+    assert said in str(error.value)
 
 
 @pytest.fixture(scope="module")

@@ -41,7 +41,7 @@ class Theorem(Job):
         """The statement."""
         return self.statement.replace("_", "-")
 
-    def arrays_of(self, file: str) -> str:  # noqa: ARG002
+    def arrays_of(self, file: str) -> str:
         """Those of the statement's record."""
         from resaudit.theory.records import RECORDS
 

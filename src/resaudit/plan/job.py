@@ -126,9 +126,9 @@ class Job(ABC):
     arrays: ClassVar[Mapping[str, str]] = {}
     """By ``.npz`` file, its arrays as ``name:type[sizes]``; an imported file must have just these.
 
-    The type is NumPy's short name (f8 if left out), U for text of any length, a setting that names it, or * for any type
-    and shape. The sizes are numbers or names (``rows`` if left out, none in ``[]``); a name that :attr:`known_sizes`
-    lacks is one size wherever it stands in the file.
+    The type is NumPy's short name (f8 if left out), U for text of any length, a setting that names it, or * for any
+    type and shape. The sizes are numbers or names (``rows`` if left out, none in ``[]``); a name that
+    :attr:`known_sizes` lacks is one size wherever it stands in the file.
     """
 
     @property
