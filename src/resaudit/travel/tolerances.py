@@ -96,9 +96,10 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1),
     },
     "factorize": {
-        # The search for the least norm ends in one of several optima; measured with other instructions: 28 % apart. The
-        # norms of the proof's and the polar factors have a closed form: with other instructions, at most 2e-14 apart.
-        "norm": Tolerance(relative=0.5, rows=("method", "search"), others=Tolerance(relative=1e-9)),
+        # The polar factors are unique: with other instructions, norms were at most 1e-12 apart. The proof's depend on the
+        # signs and, at equal singular values, the vectors that the SVD returns (up to 32 % apart for half turns and
+        # reflections, 5 % for MNIST's map), and a search ends in one of several optima.
+        "norm": Tolerance(relative=1e-9, rows=("method", "polar"), others=Tolerance(relative=0.5)),
         # An orthogonal map has gamma 0, up to rounding.
         **dict.fromkeys(("gamma", "paper", "whole", "least", "tolerance"), _CLOSE),
         "error": _ERROR,
