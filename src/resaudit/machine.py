@@ -24,24 +24,21 @@ def machine_class(device: str) -> dict[str, Any]:
     Args:
         device: "cpu" or a GPU's name.
     """
-    torch = sys.modules.get("torch")
-    of_torch = (
-        {
+    blas = {"numpy": _numpy_blas()}
+    found = {
+        "device": device,
+        "processor": processor(),
+        "BLAS": blas,
+        "switches": {name: os.environ[name] for name in SWITCHES if name in os.environ},
+    }
+    if torch := sys.modules.get("torch"):
+        blas["torch"] = _torch_blas(torch.__config__.show())
+        found |= {
             "instruction set": torch.backends.cpu.get_cpu_capability(),
             "vector lanes": {"training": fused.lanes(), "counts": counts.lanes()},
             "torch": torch.__version__,
         }
-        if torch
-        else {}
-    )
-    blas = {"torch": _torch_blas(torch.__config__.show())} if torch else {}
-    return {
-        "device": device,
-        "processor": processor(),
-        **of_torch,
-        "BLAS": {**blas, "numpy": _numpy_blas()},
-        "switches": {name: os.environ[name] for name in SWITCHES if name in os.environ},
-    }
+    return found
 
 
 def processor(cpu_info: Path = _CPU_INFO) -> str:

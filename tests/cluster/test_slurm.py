@@ -134,8 +134,9 @@ def test_interrupted_it_cancels_its_jobs_and_goes_on_the_next_time(
     there = {file: file.stat().st_mtime_ns for file in tmp_path.glob("results/*/*/*.npz")}
     second = Run(tmp_path, figure, *config, seconds=400, snakefile=CHECKOUT / "Snakefile")
     assert second.status() == 0, second.said()[-3000:]
-    rows = tables(smoked)["fig04.csv"].splitlines()[1:]
-    assert tables(tmp_path)["fig04.csv"].splitlines()[1:] == [row for row in rows if row.startswith(b"2-shortcut,")]
+    header, *rows = tables(smoked)["fig04.csv"].splitlines()
+    of_one = [header, *(row for row in rows if row.startswith(b"2-shortcut,"))]
+    assert tables(tmp_path)["fig04.csv"].splitlines() == of_one
     assert there
     assert any(file.stat().st_mtime_ns == when for file, when in there.items())
 
@@ -151,7 +152,7 @@ def test_figures_through_slurm_have_the_local_runs_bytes(chosen: tuple[str, ...]
     run = Run(tmp_path, *GROUPS, *config, seconds=1200, snakefile=CHECKOUT / "Snakefile")
     assert run.status() == 0, run.said()[-3000:]
     made = results(tmp_path)
-    assert {name.split("/")[1] for name in made} >= {"whiten", "train", "hessians"}
+    assert not chosen or {name.split("/")[1] for name in made} == {"whiten", "train", "hessians"}
     assert chosen or made.keys() == results(smoked).keys()
     assert made == {name: results(smoked)[name] for name in made}
     assert chosen or tables(tmp_path) == tables(smoked)

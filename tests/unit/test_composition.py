@@ -304,7 +304,7 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: s
         ("title: Final losses", "titel: Final losses", "figure.demystifying_resnet.fig07 has an unknown key 'titel'"),
         ("  runs: 10", "  runs: ten", "protocol.runs is 'ten'; allowed: a valid integer"),
         ("  - _trained", "  - _traind", "In 'paper/demystifying_resnet/fig07': Could not load"),
-        ("protocol:", "protocol: [", "while parsing a flow "),
+        ("protocol:", "protocol: [", "while parsing a flow sequence"),
     ],
 )
 def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, said: str, tmp_path: Path) -> None:
@@ -361,7 +361,7 @@ def test_figures_composed_together_are_as_composed_alone(tmp_path: Path) -> None
 
 @pytest.mark.parametrize(
     ("text", "said"),
-    [("experiment: [", "while parsing a flow "), ("defaults: [_nowhere]", "_nowhere")],
+    [("experiment: [", "while parsing a flow node"), ("defaults: [_nowhere]", "_nowhere")],
     ids=["no-yaml", "no-base"],
 )
 def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, said: str, tmp_path: Path) -> None:

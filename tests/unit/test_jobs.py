@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import tempfile
+import traceback
 from collections.abc import Callable
 from pathlib import Path
 
@@ -220,9 +221,11 @@ def claimed_in_a_fork(figure: str, device: str, usable: bool, environment: dict[
             devices.cuda_is_usable = torch.cuda.is_available = lambda: usable  # type: ignore[assignment]
             config = load(["scale=smoke", f"device={device}"], only=[f"demystifying_resnet/{figure}"])
             said.write_text(device_of(first_of(make_plan(config), Train), execution_of(config)))
-        finally:
             os._exit(0)
-    os.waitpid(child, 0)
+        finally:
+            traceback.print_exc()
+            os._exit(1)
+    assert os.waitpid(child, 0)[1] == 0
     return said.read_text()
 
 

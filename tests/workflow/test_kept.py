@@ -41,6 +41,7 @@ def test_another_seed_keeps_what_was_drawn_and_going_back_only_copies(checkout: 
     assert resaudit(checkout, "audit", "scale=smoke", "seed=2").returncode == 0
     assert rules_in(snakemake(checkout, config=FEW)) == COPIED
     assert shown(checkout) == before
+    assert planned(checkout, config=FEW) == set()
     assert planned(checkout, config=other) == COPIED
 
 

@@ -22,9 +22,9 @@ from resaudit.runtime.devices import settled
 from resaudit.schema import validated
 
 NOT_FIGURES = ("paper", "claims")
-NAMED_UNDER = "; a figure names its columns under keys and tolerances"
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
+NAMED_UNDER = "; a figure names its columns under keys and tolerances"
 
 
 def config_folder() -> Path:

@@ -37,7 +37,7 @@ def tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
 
 def shared_tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
     """The same, to be read only."""
-    composed = _files_of(folder, figure), figure, choices
+    composed = _files_of(folder, figure.split("/")[0] if figure else None), figure, choices
     if composed not in _COMPOSED:
         mount = [f"+paper/{figure.replace('/', '@figure=')}"] if figure else []
         _COMPOSED[composed] = _compose(folder, [*mount, *choices])
@@ -49,15 +49,18 @@ def compose_together(folder: Path, figures: Iterable[str], choices: tuple[str, .
 
     A figure that cannot be composed reports that when it is composed alone.
     """
-    for _, of_paper in groupby(figures, lambda name: name.split("/")[0]):
-        keys = {name: (_files_of(folder, name), name, choices) for name in of_paper}
-        missing = [name.split("/") for name, key in keys.items() if key not in _COMPOSED]
+    for paper, of_paper in groupby(figures, lambda name: name.split("/")[0]):
+        files = _files_of(folder, paper)
+        missing = [name for name in of_paper if (files, name, choices) not in _COMPOSED]
         if not missing:
             continue
+        mounts = {name: name.split("/")[1] for name in missing}
         with suppress(*_WRONG):
-            tree = _compose(folder, [*(f"+paper/{paper}@figure.{name}={name}" for paper, name in missing), *choices])
-            for paper, name in missing:
-                _COMPOSED[keys[f"{paper}/{name}"]] = tree | {"figure": tree["figure"][name]}
+            tree = _compose(
+                folder, [*(f"+paper/{paper}@figure.{mount}={mount}" for mount in mounts.values()), *choices]
+            )
+            for name, mount in mounts.items():
+                _COMPOSED[files, name, choices] = tree | {"figure": tree["figure"][mount]}
 
 
 @dataclass(frozen=True)
@@ -73,8 +76,8 @@ _COMPOSED: dict[tuple[_Files, str | None, tuple[str, ...]], Tree] = {}
 _WRONG = (HydraException, OmegaConfBaseException, YAMLError, ValueError, AttributeError)
 
 
-def _files_of(folder: Path, figure: str | None) -> _Files:
-    parts = ["", "dataset", "scale", *([f"paper/{figure.split('/')[0]}"] if figure else [])]
+def _files_of(folder: Path, paper: str | None) -> _Files:
+    parts = ["", "dataset", "scale", *([f"paper/{paper}"] if paper else [])]
     return _Files(
         folder,
         tuple(
