@@ -118,7 +118,7 @@ def test_a_grid_of_rates_is_a_list_of_them() -> None:
     assert protocol("fig07", "fig07.learning_rates.per_decade=1", "fig07.learning_rates.to=10").learning_rates == [
         0.0001, 0.001, 0.01, 0.1, 1.0, 10.0
     ]  # fmt: skip
-    assert protocol("fig08").learning_rates_of("xavier-relu")[-1] == 31.6227766017
+    assert protocol("fig08", "scale=paper").learning_rates_of("xavier-relu")[-1] == 31.6227766017
 
 
 def test_yaml_scales_set_known_keys_only() -> None:

@@ -248,7 +248,7 @@ def test_what_is_set_for_one_network_holds_for_it_alone() -> None:
     assert asked["xavier-relu", 2].ensemble.runs == 1
     assert asked["xavier-relu", 2].learning_rates == (0.5, 0.25)
     assert asked["orthogonal-relu", 4].ensemble.runs == 3
-    assert len(asked["orthogonal-relu", 4].learning_rates) == 12
+    assert len(asked["orthogonal-relu", 4].learning_rates) == 6
 
 
 def test_figures_of_a_run_may_be_of_different_data_or_of_none() -> None:

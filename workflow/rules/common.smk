@@ -57,6 +57,10 @@ onstart:
         hold_lock(RESULTS)
         sweep(RESULTS, FILES.figures)
     make_readable(logger, JOBS, workflow)
+    # Here the cores bound the jobs. Bounding them in time as well, Snakemake 9 would wake up once a timespan for every job
+    # that has finished, look each time at all files of all waiting jobs, and end a timespan late.
+    if workflow.local_exec:
+        workflow.scheduler.job_rate_limiter = None
 
 
 def job(rule, wildcards):

@@ -5,7 +5,6 @@ from typing import Any
 
 import matplotlib as mpl
 import numpy as np
-import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -35,6 +34,8 @@ def apply_style() -> None:
     The typeface is STIX: it comes with matplotlib, so no figure depends on a machine's fonts, and it matches papers set
     in Times; matplotlib's other faces are made for screens.
     """
+    import seaborn as sns  # loads scipy.stats, which takes as long as a drawing and of which no job needs more
+
     mpl.use("agg")
     sns.set_theme(
         context="paper",

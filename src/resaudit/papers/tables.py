@@ -76,6 +76,7 @@ def _check_asked_for(csv: Path, about: dict[str, Any], plan: Plan, name: str) ->
     there, values = about["values"], settings_of(plan.figures[name].figure)
     found, asked = (_shared(*each) for each in ((about["scale"], there), (plan.config.scale.name, values)))
     if found != asked:
+        found, asked = _by_name(found), _by_name(asked)
         other = [key for key in asked if found.get(key) != asked[key]]
         shown, wanted = (" ".join(f"{key}={of.get(key)}" for key in other) for of in (found, asked))
         every = " ".join(f"{key}={value}" for key, value in asked.items())
@@ -92,10 +93,15 @@ def _check_asked_for(csv: Path, about: dict[str, Any], plan: Plan, name: str) ->
 
 
 def _shared(scale: str, values: dict[str, Any]) -> dict[str, str]:
-    """The overrides of scale, seed and data set that a table is of."""
+    """What figures share: scale, seed and the title of the data set."""
     shared = {"scale": scale, "seed": str(values.get("seed"))}
+    return shared | ({"dataset": str(values["data"])} if "data" in values else {})
+
+
+def _by_name(shared: dict[str, str]) -> dict[str, str]:
+    """The same as overrides, which name a data set."""
     names = {dataset.title: name for name, dataset in datasets(config_folder()).items()}
-    return shared | ({"dataset": names.get(str(values["data"]), str(values["data"]))} if "data" in values else {})
+    return shared | ({"dataset": names.get(shared["dataset"], shared["dataset"])} if "dataset" in shared else {})
 
 
 @contextmanager
