@@ -37,7 +37,7 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     part, short = plan.figures[name], name.split("/")[1]
     figure = part.figure
     yield f"{name}: {figure.title}"
-    yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} (arXiv {figure.paper.arxiv})")
+    yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
     yield from _wrapped(figure.full_caption)
     yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"

@@ -6,16 +6,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
 from resaudit.config.composition import config_folder, files_of_figures, load
-from resaudit.config.models import Figure
+from resaudit.config.models import Figure, Paper
 from resaudit.config.trees import compose_together, tree_of
 from resaudit.errors import ResauditError
 from resaudit.experiments.networks import Networks
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import deviations, value_of
+from resaudit.schema import validated
 from resaudit.workflow import overrides_from
+from tests.conftest import assert_refused
 
 FIG04 = "figure.demystifying_resnet.fig04"
 FIG08 = "figure.demystifying_resnet.fig08"
@@ -373,6 +376,25 @@ def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, said: str,
     assert said in str(refusal.value)
     assert str(refusal.value).startswith("config/paper/shortcut_importance/fig04.yaml: ")
     assert "\n" not in str(refusal.value)
+
+
+@pytest.mark.parametrize(
+    ("where", "link", "said"),
+    [
+        ('arxiv: "1412.6980v9"', "https://arxiv.org/abs/1412.6980v9", "arXiv:1412.6980v9"),
+        ("url: https://doi.org/10.1/x", "https://doi.org/10.1/x", "https://doi.org/10.1/x"),
+        ("url: doi.org/10.1/x", None, "url"),
+        ('arxiv: "1412.6980v9", url: https://doi.org/10.1/x', None, "must have either arxiv, its number there, or url"),
+        ("thresholds: none", None, "must have either arxiv, its number there, or url"),
+    ],
+)
+def test_a_paper_is_on_arxiv_or_at_an_address(where: str, link: str | None, said: str) -> None:
+    given = yaml.safe_load(f"{{title: Of a paper, short: Somebody, {where}}}")
+    if link is None:
+        assert_refused(validated, Paper, given, "paper", message=said)
+        return
+    paper = validated(Paper, given, "paper")
+    assert (paper.link, paper.cited) == (link, said)
 
 
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:

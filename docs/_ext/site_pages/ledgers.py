@@ -24,7 +24,7 @@ def claims() -> Iterator[str]:
     """Every claim, by paper: the paper's words, our interpretation, checks with thresholds."""
     for paper, of_paper in configuration().claims.items():
         about = next(figure.paper for name, figure in configuration().figure.items() if name.startswith(f"{paper}/"))
-        yield from ("", f"## {about.title}", "", f"{about.short}; arXiv {about.arxiv}. {plain(about.thresholds)}", "")
+        yield from ("", f"## {about.title}", "", f"{about.short}; {about.cited}. {plain(about.thresholds)}", "")
         for key, claim in of_paper.items():
             yield from _claim(paper, key, claim)
 

@@ -117,14 +117,32 @@ class Paper(Model):
     Attributes:
         title: of the paper.
         short: its authors.
-        arxiv: identifier with the version that claims and protocols refer to.
+        arxiv: identifier with the version that claims and protocols refer to; or
+        url: where it is, such as ``https://doi.org/...``.
         thresholds: when our interpretations and thresholds were set, and what had been seen by then.
     """
 
     title: str
     short: str
-    arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")]
+    arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")] | None = None
+    url: Annotated[str, Field(pattern=r"^https?://\S+$")] | None = None
     thresholds: str = ""
+
+    @model_validator(mode="after")
+    def _is_somewhere(self) -> Self:
+        if (self.arxiv is None) == (self.url is None):
+            raise ValueError("must have either arxiv, its number there, or url, its address elsewhere")
+        return self
+
+    @property
+    def link(self) -> str:
+        """Its address."""
+        return self.url or f"https://arxiv.org/abs/{self.arxiv}"
+
+    @property
+    def cited(self) -> str:
+        """Where it is, in a word."""
+        return self.url or f"arXiv:{self.arxiv}"
 
 
 class Figure(Model):

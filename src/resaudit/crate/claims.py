@@ -14,10 +14,10 @@ def add_paper(crate: Any, paper: dict[str, Any]) -> Any:
     """The paper that an audit is of."""
     return add(
         crate,
-        f"https://arxiv.org/abs/{paper['arxiv']}",
+        paper["link"],
         "ScholarlyArticle",
         name=paper["title"],
-        description=f"{paper['short']}, arXiv:{paper['arxiv']}",
+        description=f"{paper['short']}, {paper['cited']}",
     )
 
 

@@ -201,8 +201,10 @@ class Paper(Part):
     """Its title."""
     short: str
     """Its authors."""
-    arxiv: Annotated[str, Field(pattern=r"^[0-9]{4}\.[0-9]{4,5}(v[0-9]+)?$")]
-    """Its arXiv identifier, with the version that was read."""
+    link: str
+    """Its address."""
+    cited: str
+    """Where it is, in a word: its arXiv number with the version that was read, or its address."""
     thresholds: str
     """When interpretations and thresholds were set, and what had been seen by then."""
     ledger: Ledger
