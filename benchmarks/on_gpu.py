@@ -1,8 +1,12 @@
 """All that only a GPU can show, in one command of at most 25 minutes.
 
-python -m benchmarks.on_gpu prepare ARCHIVE [--scale SCALE]       where Hydra is: writes the plan of Figure 2
+python -m benchmarks.on_gpu prepare ARCHIVE                       where Hydra is: writes the plan of Figure 2
 python -m benchmarks.on_gpu run [--part PART ...] [--minutes N]   on the machine with the GPU, without a network
-python -m benchmarks.on_gpu run --rehearse                        the same on a CPU in small (after --scale smoke)
+
+The same on a CPU in small, in a minute:
+
+python -m benchmarks.on_gpu prepare ARCHIVE "fig02.depths=[8]" --scale smoke
+python -m benchmarks.on_gpu run --rehearse
 
 Parts, in this order: ``tests`` (bytes of graphs and eager steps, alone and in packs, after a resume; kernels against
 their twins), ``steps`` (microseconds a layer and step, memory against the plan), ``peer`` (the usual loop),
@@ -21,7 +25,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -82,13 +86,14 @@ def main() -> None:
     preparing = commands.add_parser("prepare")
     preparing.add_argument("archive", type=Path)
     preparing.add_argument("--scale", default="gpu_hour")
+    preparing.add_argument("overrides", nargs="*", help="of the configuration")
     running = commands.add_parser("run")
     running.add_argument("--part", choices=list(PARTS), action="append", help="default: all")
     running.add_argument("--minutes", type=float, default=25.0)
     running.add_argument("--rehearse", action="store_true")
     options = parser.parse_args()
     if options.command == "prepare":
-        prepare(options.archive, options.scale)
+        prepare(options.archive, options.scale, options.overrides)
         return
     if not options.rehearse and not torch.cuda.is_available():
         sys.exit("torch sees no CUDA device; --rehearse runs the same on the CPU, in small")
@@ -228,7 +233,7 @@ PARTS: dict[str, Callable[[Trial, float], Iterator[str]]] = {
 }
 
 
-def prepare(archive: Path, scale: str) -> None:
+def prepare(archive: Path, scale: str, overrides: Sequence[str]) -> None:
     """Write the jobs of Figure 2 on the images of an archive into the plan, and their keys beside the report."""
     from resaudit.config.composition import load as compose
     from resaudit.jobs.draw import draw_job
@@ -241,7 +246,7 @@ def prepare(archive: Path, scale: str) -> None:
     chosen = [
         f"figure.{FIGURE.replace('/', '.')}.{part}" for part in (f"dataset={DATASET}", f"dataset.folder={archive}")
     ]
-    config, of_paper = compose([*asked, *chosen]), compose(["scale=paper"], only=[FIGURE])
+    config, of_paper = compose([*asked, *chosen, *overrides]), compose(["scale=paper"], only=[FIGURE])
     drawing = draw_job(config.figure[FIGURE], of_paper.figure[FIGURE], config)
     jobs = [*make_plan(config).jobs.values(), drawing]
     for job in jobs:
