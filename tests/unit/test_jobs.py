@@ -23,12 +23,12 @@ from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.runner import device_of
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten, summary
-from resaudit.plan.job import Execution
+from resaudit.plan.job import Execution, Work
 from resaudit.plan.plan import Plan, execution_of, make_plan
 from resaudit.runtime import devices
 from resaudit.runtime.progress import with_progress
 from resaudit.store.arrays import save_arrays
-from resaudit.store.checkpoints import Checkpoint
+from resaudit.store.checkpoints import Checkpoint, made_by
 from resaudit.store.files import sha256_of, write_json, written_whole
 from resaudit.training.ensemble import Descent
 from resaudit.training.trajectory import Trajectory
@@ -110,22 +110,26 @@ def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_pat
         data.samples(tmp_path)
 
 
-def test_a_training_goes_on_only_from_its_own_rates_kernel_and_device(
+def test_a_training_goes_on_only_from_its_own_rates_kernel_device_and_code(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     job, empty = first_training("fig07"), np.empty(0)
     more = dataclasses.replace(job, ensemble=dataclasses.replace(job.ensemble, runs=job.ensemble.runs + 1))
-    ran = {"kernel": "fused, 8 lanes", "device": "cpu", "threads": 1}
-    written = Checkpoint(tmp_path, Descent, job.made_by([0.1], ran), 0.0)
+    own = {"learning rates": [0.1], "kernel": "fused, 8 lanes"}
+    work = Work(tmp_path, Execution(), "cpu", tmp_path, {"device": "cpu", "threads": 1}, "1f")
+    on_gpu = dataclasses.replace(work, device="cuda", record={"device": "NVIDIA H200"})
+    written = Checkpoint(tmp_path, Descent, made_by(job, work, own), 0.0)
     written.write(Descent(np.asarray(3), *[empty] * 6))
-    assert Checkpoint(tmp_path, Descent, job.made_by([0.1], ran | {"threads": 2}), 0.0).read() is not None
-    for made_by, said in [
-        (job.made_by([0.2], ran), "learning rates"),
-        (job.made_by([0.1], ran | {"kernel": "torch"}), "kernel"),
-        (job.made_by([0.1], ran | {"device": "NVIDIA H200"}), "device"),
-        (more.made_by([0.1], ran), "settings"),
+    with_threads = dataclasses.replace(work, record=work.record | {"threads": 2})
+    assert Checkpoint(tmp_path, Descent, made_by(job, with_threads, own), 0.0).read() is not None
+    for made, said in [
+        (made_by(job, work, own | {"learning rates": [0.2]}), "learning rates"),
+        (made_by(job, work, own | {"kernel": "torch"}), "kernel"),
+        (made_by(job, on_gpu, own), "device"),
+        (made_by(job, dataclasses.replace(work, code="2f"), own), "code version"),
+        (made_by(more, work, own), "settings"),
     ]:
-        assert Checkpoint(tmp_path, Descent, made_by, 0.0).read() is None
+        assert Checkpoint(tmp_path, Descent, made, 0.0).read() is None
         assert f"it is of another {said}; starting afresh" in capsys.readouterr().err
 
 

@@ -24,7 +24,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     Args:
         key: of the job.
         results: the folder.
-        code: hash of the code of its kind, for the provenance; None: computed here, which takes a second.
+        code: hash of the code of its kind; None: computed here, which takes a second.
 
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
@@ -32,7 +32,10 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     job, execution = read_job(results, key)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
-    work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)})
+    if job.files and not code:
+        code = code_of_kind(job.kind)
+    record = {"device": _name_of(device)}
+    work = Work(results, execution, device, results / "checkpoints" / key, record, code or "")
     made = job.run(work)
     if not job.files:
         return
@@ -43,7 +46,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     work.record |= {
         "seconds": round(time.monotonic() - start, 2),
         "started": started,
-        "code": code or code_of_kind(job.kind),
+        "code": work.code,
         # Of raw data, a job may read the training set alone.
         "inputs": {name: sha256_of(path) for name, path in job.data_read(results).items() if path.is_file()},
     }

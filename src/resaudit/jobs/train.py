@@ -108,15 +108,16 @@ class Train(Job):
         """
         import torch
 
-        from resaudit.store.checkpoints import Checkpoint, delayed_signals
+        from resaudit.store.checkpoints import Checkpoint, delayed_signals, made_by
         from resaudit.training.ensemble import Descent
 
         device = torch.device(work.device)
         with delayed_signals() as signalled:
             objective, work.record["kernel"] = self.objective(work, device)
             rates = self.rates(work.results)
-            made_by = self.made_by(rates, work.record)
-            checkpoint = Checkpoint(work.checkpoints, Descent, made_by, work.execution.checkpoint_seconds)
+            own = {"learning rates": list(rates), "kernel": work.record["kernel"]}
+            seconds = work.execution.checkpoint_seconds
+            checkpoint = Checkpoint(work.checkpoints, Descent, made_by(self, work, own), seconds)
             start = checkpoint.read()
             if start is not None:
                 work.record["resumed from epoch"] = int(start.epoch)
@@ -140,21 +141,6 @@ class Train(Job):
         if self.sweep is None or self.rate is None:
             return self.learning_rates
         return followed_rates(self.sweep.trajectory(results), self.rate)
-
-    def made_by(self, rates: Sequence[float], record: Mapping[str, Any]) -> dict[str, Any]:
-        """Everything that the bits of a training depend on."""
-        import torch
-
-        from resaudit.plan.code import code_sha256
-
-        return {
-            "settings": self.identity,
-            "learning rates": list(rates),
-            "kernel": record["kernel"],
-            "device": record["device"],
-            "torch version": torch.__version__,
-            "code version": code_sha256(__name__),
-        }
 
     def read(self, results: Path) -> "Trajectory":
         """The trajectory without its weights; raises as :meth:`trajectory`."""

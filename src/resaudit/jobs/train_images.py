@@ -155,11 +155,15 @@ class TrainImages(Job):
 
     def checkpoint(self, work: Work, run: int) -> "Checkpoint[RunState]":
         """That of one run; finished runs keep theirs until all are done."""
+        import torch
+
         from resaudit.images.trainee import RunState
-        from resaudit.store.checkpoints import Checkpoint
+        from resaudit.store.checkpoints import Checkpoint, made_by
 
         folder, seconds = work.checkpoints / f"run{run}", work.execution.checkpoint_seconds
-        return Checkpoint(folder, RunState, self.made_by(work.record), seconds)
+        cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+        own = {"threads": torch.get_num_threads(), "cuDNN version": cudnn}
+        return Checkpoint(folder, RunState, made_by(self, work, own), seconds)
 
     def check_memory(self, work: Work) -> None:
         """Refuse what does not fit into the GPU; raises ResauditError."""
@@ -173,21 +177,6 @@ class TrainImages(Job):
         at_once = min(work.execution.pack, len(self.runs))
         needed = self.cost(work.execution).gpu_megabytes - at_once * each
         check_memory(needed, each, torch.cuda.mem_get_info()[0] / 1e6, at_once)
-
-    def made_by(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Everything that the bits of a training depend on."""
-        import torch
-
-        from resaudit.plan.code import code_sha256
-
-        return {
-            "settings": self.identity,
-            "device": record["device"],
-            "threads": torch.get_num_threads(),
-            "torch version": torch.__version__,
-            "cuDNN version": torch.backends.cudnn.version(),  # type: ignore[no-untyped-call]
-            "code version": code_sha256(__name__),
-        }
 
     def read(self, results: Path) -> Records:
         """The records; raises ResauditError as :func:`resaudit.store.results.read_result`."""

@@ -108,13 +108,12 @@ class TrainScaled(Job):
         """
         from resaudit.runtime.progress import with_progress
         from resaudit.scaled_residual.training import Progress, train
-        from resaudit.store.checkpoints import Checkpoint, delayed_signals
+        from resaudit.store.checkpoints import Checkpoint, delayed_signals, made_by
 
         with delayed_signals() as signalled:
             weights, batches = self.start(work.device)
-            checkpoint = Checkpoint(
-                work.checkpoints, Progress, self.made_by(work.record), work.execution.checkpoint_seconds
-            )
+            seconds = work.execution.checkpoint_seconds
+            checkpoint = Checkpoint(work.checkpoints, Progress, made_by(self, work, {}), seconds)
             start = checkpoint.read()
             if start is not None:
                 work.record["resumed from step"] = int(start.step)
@@ -147,19 +146,6 @@ class TrainScaled(Job):
         dtype = {"float32": torch.float32, "float64": torch.float64}[self.precision]
         weights = Weights(*(part.to(device, dtype) for part in drawn_weights))
         return weights, ShuffledBatches(images, labels, classes, self.batch, self.seed, self.runs, weights.last)
-
-    def made_by(self, record: dict[str, Any]) -> dict[str, Any]:
-        """Everything that the bits of a training depend on."""
-        import torch
-
-        from resaudit.plan.code import code_sha256
-
-        return {
-            "settings": self.identity,
-            "device": record["device"],
-            "torch version": torch.__version__,
-            "code version": code_sha256(__name__),
-        }
 
     def read(self, results: Path) -> "Losses":
         """The losses; raises ResauditError as :func:`resaudit.store.results.read_result`."""

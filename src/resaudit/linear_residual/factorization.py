@@ -61,7 +61,7 @@ def factors_of(target: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]
     R = U K V' with det U = det V = 1. U = S D S' with rotations by angles theta and an even number of -1 on the
     diagonal of D; q factors rotate by theta/q, q factors by pi/q in the planes of two -1. V' likewise; K^(1/p).
     """
-    left, values, right = np.linalg.svd(target)
+    left, values, right = _svd(target)
     flip = np.sign(np.linalg.det(left))
     left[:, -1] *= flip
     right[-1] *= flip
@@ -87,6 +87,36 @@ def polar_factors(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]
     root = (right.T * values ** (1 / depth)) @ right
     powers = [basis @ rotation((turns + half) * i / depth, len(basis)) @ basis.T for i in range(depth + 1)]
     return [(powers[i] @ root @ powers[i - 1].T, 1) for i in range(depth, 0, -1)]
+
+
+def _svd(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """U (d, d), singular values (d,) and V' (d, d), with signs and bases of equal values that rounding does not choose.
+
+    Any serve the proof, but others have other angles, and the factors other norms. V is as near to the axes as may be;
+    of an orthogonal R, U K V' is then R I I.
+    """
+    left, values, right = np.linalg.svd(target)
+    gaps = -np.diff(values) > 4 * len(values) ** 2 * np.finfo(values.dtype).eps * values[0]
+    for equal in np.split(np.arange(len(values)), np.flatnonzero(gaps) + 1):
+        turn = _to_axes(right[equal])
+        left[:, equal], right[equal] = left[:, equal] @ turn, turn.T @ right[equal]
+    return left, values, right
+
+
+def _to_axes(rows: np.ndarray) -> np.ndarray:
+    """The orthogonal T (k, k) for which T' rows (k, d) are projections of axes: the longest left, of ties the first.
+
+    >>> np.round(_to_axes(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])).T, 3) + 0.0
+    array([[ 0.,  1.],
+           [-1.,  0.]])
+    """
+    turn, rest = np.empty((len(rows), len(rows))), rows
+    for column in turn.T:
+        lengths = np.linalg.norm(rest, axis=0)
+        axis = np.flatnonzero(lengths > (1 - 1e-6) * lengths.max())[0]
+        column[:] = rest[:, axis] / lengths[axis]
+        rest = rest - np.outer(column, column @ rest)
+    return turn
 
 
 def _roots(orthogonal: np.ndarray, q: int) -> list[np.ndarray]:

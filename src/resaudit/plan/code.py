@@ -12,8 +12,8 @@ import grimp
 from resaudit.outside import outside_papers
 
 PACKAGE = "resaudit"
-BESIDE = ("*.[ch]", "*.json", "templates/*")
-"""Files beside the Python modules that results depend on: C sources, the schema, the page's templates."""
+BESIDE = ("*.[ch]", "*.json", "*.mplstyle", "templates/*")
+"""Files beside the Python modules that results depend on: C sources, the schema, the style of figures, templates."""
 
 
 def code_sha256(*modules: str) -> str:

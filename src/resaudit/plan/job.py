@@ -103,6 +103,7 @@ class Work:
         device: it computes on, as torch names it.
         checkpoints: folder for its checkpoint.
         record: the job's own entries in its provenance.
+        code: hash of the code of its kind (:func:`resaudit.plan.files.code_of_kind`).
     """
 
     results: Path
@@ -110,6 +111,7 @@ class Work:
     device: str
     checkpoints: Path
     record: dict[str, Any] = field(default_factory=dict)
+    code: str = ""
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,25 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from resaudit.errors import Interrupted, ResauditError
+from resaudit.plan.job import Job, Work
 from resaudit.runtime.progress import say
 from resaudit.store.files import written_whole
 
 State = TypeVar("State")
 CHECKPOINT = "checkpoint"
+
+
+def made_by(job: Job, work: Work, own: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the bits of a training depend on: settings, device, torch, the kind's code, and what is its own."""
+    import torch
+
+    return {
+        "settings": job.identity,
+        **own,
+        "device": work.record["device"],
+        "torch version": torch.__version__,
+        "code version": work.code,
+    }
 
 
 class Checkpoint(Generic[State]):

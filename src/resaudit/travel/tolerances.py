@@ -96,10 +96,8 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1),
     },
     "factorize": {
-        # Polar factors are unique: with other instructions, norms were at most 1e-12 apart. Those of the proof depend
-        # on the signs and, at equal singular values, the vectors that the SVD returns (up to 32 % apart for half turns
-        # and reflections, 5 % for MNIST's map), and a search ends in one of several optima.
-        "norm": Tolerance(relative=1e-9, rows=("method", "polar"), others=Tolerance(relative=0.5)),
+        # With other instructions norms of factors were at most 1e-12 apart, of those that a search ends in 0.1 %.
+        "norm": Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9)),
         # An orthogonal map has gamma 0, up to rounding.
         **dict.fromkeys(("gamma", "paper", "whole", "least", "tolerance"), _CLOSE),
         "error": _ERROR,
