@@ -50,6 +50,7 @@ EXPECTED: dict[str, type | tuple[type, ...]] = {
     "packages": dict, "constraints_sha256": (str, NoneType),
 }  # fmt: skip
 """Required keys of a table's ``.json``, with their types."""
+PNG_DPI = 300
 ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 """Raised when a table does not have the expected columns or types."""
 
@@ -115,9 +116,13 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
         "svg": {"Title": title, "Description": words, "Date": None},
         "png": {"Title": title, "Description": words, "Software": None},
     }
+    # One layout serves all formats; each would make its own, which takes longer than to draw it.
+    drawing.set_dpi(PNG_DPI)
+    drawing.draw_without_rendering()
+    drawing.set_layout_engine(None)
     for suffix in FORMATS:
         with written_whole(figures / f"{name}.{suffix}") as temporary:
-            drawing.savefig(temporary, format=suffix, dpi=300, metadata=metadata[suffix])
+            drawing.savefig(temporary, format=suffix, dpi=PNG_DPI, metadata=metadata[suffix])
     return {suffix: sha256_of(figures / f"{name}.{suffix}") for suffix in FORMATS}
 
 

@@ -5,8 +5,6 @@ import time
 from collections.abc import Iterable, Iterator, Sized
 from typing import Protocol, TextIO, TypeVar
 
-from tqdm import tqdm
-
 T_co = TypeVar("T_co", covariant=True)
 T = TypeVar("T")
 SECONDS_BETWEEN_LINES = 10.0
@@ -19,6 +17,8 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
     """Iterate over ``items`` and report progress on standard error."""
     if sys.stderr.isatty():
+        from tqdm import tqdm  # not needed in a log
+
         yield from tqdm(items, desc=what, leave=False)
         return
     start = last = time.monotonic()
