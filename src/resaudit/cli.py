@@ -3,6 +3,7 @@
 Each subcommand imports the heavy modules that it needs, so that the others start at once.
 """
 
+import atexit
 import gc
 import os
 import shlex
@@ -35,11 +36,12 @@ def main() -> int:
         The exit status: 0; 1 after a one-line error; 2 for bad usage; 130 if interrupted; :data:`REQUEUE` if SIGTERM
         ended a job that the next run resumes.
     """
+    # The last collection would search torch's half a million objects, for half a second.
+    atexit.register(gc.freeze)
     try:
         return _run()
     finally:
         leave_unsaid()
-        gc.freeze()  # Python's last collection would search torch's half a million objects, for half a second
 
 
 def _run() -> int:
@@ -133,7 +135,7 @@ def _plan(overrides: Overrides) -> "Plan":
     show_default=True,
     help="Folder of results, with the plan in it.",
 )
-@click.option("--code", metavar="HASH", help="Hash of the code of this kind of job, for the provenance.")
+@click.option("--code", metavar="HASH", help="Hash of the code of this kind of job, for provenance and checkpoints.")
 @_threads
 def run(job: str, results: Path, code: str | None) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""

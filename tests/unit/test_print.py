@@ -102,6 +102,7 @@ def test_the_matrix_is_as_wide_as_a_page() -> None:
     figure.draw_without_rendering()
     assert figure.get_figwidth() == 6.9
     assert min(text.get_fontsize() for text in texts(figure)) >= LEAST_POINTS
+    assert [(text.get_text(), text.get_rotation()) for text in figure.axes[0].get_yticklabels()] == [("a", 0)]
 
 
 def test_words_go_to_the_metadata_and_only_the_note_to_the_drawing(tmp_path: Path) -> None:

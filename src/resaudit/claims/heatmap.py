@@ -53,6 +53,7 @@ def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
     axes.set(xlabel="", ylabel="")
     axes.grid(visible=False)
     axes.tick_params(length=0, labeltop=True, labelbottom=False, labelsize=7)
+    axes.tick_params(axis="y", rotation=0)  # seaborn's own are vertical where they are short
     for text in axes.get_xticklabels():
         text.set(rotation=45, horizontalalignment="left")
     axes.axvline(1, color="0.25", linewidth=1.2)

@@ -18,6 +18,9 @@ from resaudit.expressivity.points import (
     surrogates,
 )
 
+Known = dict[tuple[str | int, ...], float]
+"""Least squared distances of points that several cases have."""
+
 
 @dataclass(frozen=True)
 class LabelledImages:
@@ -64,10 +67,6 @@ def express(
     columns += [np.concatenate(column) for column in zip(*traces, strict=True)]
     names = [field.name for field in fields(Expressed)]
     return Expressed(**dict(zip(names, [*columns, np.array(sizes), rhos], strict=True)))
-
-
-Known = dict[tuple[str | int, ...], float]
-"""Least squared distances of points that several cases have."""
 
 
 def points_of(images: LabelledImages, case: Case, seed: int, known: Known) -> tuple[np.ndarray, np.ndarray, float]:

@@ -30,10 +30,10 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
     """
     job, execution = read_job(results, key)
-    start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
-    device = device_of(job, execution)
     if job.files and not code:
         code = code_of_kind(job.kind)
+    start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
+    device = device_of(job, execution)
     record = {"device": _name_of(device)}
     work = Work(results, execution, device, results / "checkpoints" / key, record, code or "")
     made = job.run(work)

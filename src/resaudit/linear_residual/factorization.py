@@ -15,7 +15,10 @@ PER_FACTOR = 4
 """Roundings in units of d^2 eps that one factor adds to the product: its own product with the others (1/2), the two
 products of S W S' (1), S's departure from orthogonality (1), and adding I (less than 1/2); the rest is reserve."""
 ONCE = 20
-"""Roundings in units of d^2 eps of two real Schur forms and one singular value decomposition."""
+"""Roundings in units of d^2 eps of two real Schur forms and one singular value decomposition, its bases turned."""
+SAME = 4
+"""Singular values are equal if they are closer than this, in units of d^2 eps times the largest: rounding moves each
+by about half of that at most, and those that a target has by construction are not exactly equal."""
 
 
 @dataclass(frozen=True)
@@ -92,11 +95,11 @@ def polar_factors(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]
 def _svd(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U (d, d), singular values (d,) and V' (d, d), with signs and bases of equal values that rounding does not choose.
 
-    Any serve the proof, but others have other angles, and the factors other norms. V is as near to the axes as may be;
-    of an orthogonal R, U K V' is then R I I.
+    Signs, and bases of equal singular values, are free, and the norms of the factors depend on them. Each basis of rows
+    of V' is turned by the Q of its pivoted QR decomposition; of an orthogonal R, U K V' is then R I I.
     """
     left, values, right = np.linalg.svd(target)
-    gaps = -np.diff(values) > 4 * len(values) ** 2 * np.finfo(values.dtype).eps * values[0]
+    gaps = -np.diff(values) > SAME * len(values) ** 2 * np.finfo(values.dtype).eps * values[0]
     for equal in np.split(np.arange(len(values)), np.flatnonzero(gaps) + 1):
         turn = _to_axes(right[equal])
         left[:, equal], right[equal] = left[:, equal] @ turn, turn.T @ right[equal]
@@ -104,7 +107,9 @@ def _svd(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 
 def _to_axes(rows: np.ndarray) -> np.ndarray:
-    """The orthogonal T (k, k) for which T' rows (k, d) are projections of axes: the longest left, of ties the first.
+    """Q (k, k) of the QR decomposition of rows (k, d) with column pivoting and a positive diagonal of R.
+
+    Of columns that are equally long to 1e-6, the first is next; in LAPACK's, rounding decides.
 
     >>> np.round(_to_axes(np.array([[0.0, -1.0, 0.0], [1.0, 0.0, 0.0]])).T, 3) + 0.0
     array([[ 0.,  1.],

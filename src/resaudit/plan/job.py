@@ -103,7 +103,8 @@ class Work:
         device: it computes on, as torch names it.
         checkpoints: folder for its checkpoint.
         record: the job's own entries in its provenance.
-        code: hash of the code of its kind (:func:`resaudit.plan.files.code_of_kind`).
+        code: hash of the code of its kind (:func:`resaudit.plan.files.code_of_kind`) when the run began, which an edit
+            during the run does not change; empty for jobs without files.
     """
 
     results: Path

@@ -27,7 +27,7 @@ CHECKPOINT = "checkpoint"
 
 
 def made_by(job: Job, work: Work, own: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the bits of a training depend on: settings, device, torch, the kind's code, and what is its own."""
+    """All that the bits of a training depend on: settings, device, torch, the kind's code, and the job's ``own``."""
     import torch
 
     return {

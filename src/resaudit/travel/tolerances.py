@@ -96,7 +96,7 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1),
     },
     "factorize": {
-        # With other instructions norms of factors were at most 1e-12 apart, of those that a search ends in 0.1 %.
+        # With other instructions norms of factors were at most 1e-12 apart, those of searches 0.1 %.
         "norm": Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9)),
         # An orthogonal map has gamma 0, up to rounding.
         **dict.fromkeys(("gamma", "paper", "whole", "least", "tolerance"), _CLOSE),
