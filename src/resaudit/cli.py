@@ -3,8 +3,6 @@
 Each subcommand imports the heavy modules that it needs, so that the others start at once.
 """
 
-import atexit
-import gc
 import os
 import shlex
 import signal
@@ -36,8 +34,6 @@ def main() -> int:
         The exit status: 0; 1 after a one-line error; 2 for bad usage; 130 if interrupted; :data:`REQUEUE` if SIGTERM
         ended a job that the next run resumes.
     """
-    # The last collection would search torch's half a million objects, for half a second.
-    atexit.register(gc.freeze)
     try:
         return _run()
     finally:
