@@ -26,9 +26,8 @@ def plot(table: pd.DataFrame, titles: Mapping[str, str]) -> Drawing:
     import seaborn as sns  # loads scipy.stats, which a run without this matrix can do without
 
     claims, variants = list(table["claim"].unique()), list(table["variant"].unique())
-    cells = table.drop_duplicates(["claim", "variant"])
     verdicts, depends = (
-        cells.pivot_table(column, "claim", "variant", aggfunc="first").loc[claims, variants]
+        table.pivot_table(column, "claim", "variant", aggfunc="first").loc[claims, variants]
         for column in ("verdict", "depends")
     )
     words = {verdict: word for verdict, (_, word) in _LOOKS.items()}

@@ -30,12 +30,10 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
     """
     job, execution = read_job(results, key)
-    if job.files and not code:
-        code = code_of_kind(job.kind)
+    code = code or (code_of_kind(job.kind) if job.files else "")
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
-    record = {"device": _name_of(device)}
-    work = Work(results, execution, device, results / "checkpoints" / key, record, code or "")
+    work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)}, code)
     made = job.run(work)
     if not job.files:
         return
