@@ -64,7 +64,11 @@ def factors_of(target: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]
     R = U K V' with det U = det V = 1. U = S D S' with rotations by angles theta and an even number of -1 on the
     diagonal of D; q factors rotate by theta/q, q factors by pi/q in the planes of two -1. V' likewise; K^(1/p).
     """
-    left, values, right = _svd(target)
+    return factors_from(*decomposed(target), parts)
+
+
+def factors_from(left: np.ndarray, values: np.ndarray, right: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]:
+    """The same from a singular value decomposition U (d, d), K's diagonal (d,) and V' (d, d), which is overwritten."""
     flip = np.sign(np.linalg.det(left))
     left[:, -1] *= flip
     right[-1] *= flip
@@ -92,18 +96,27 @@ def polar_factors(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]
     return [(powers[i] @ root @ powers[i - 1].T, 1) for i in range(depth, 0, -1)]
 
 
-def _svd(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def decomposed(target: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """U (d, d), singular values (d,) and V' (d, d), with signs and bases of equal values that rounding does not choose.
 
     Signs, and bases of equal singular values, are free, and the norms of the factors depend on them. Each basis of rows
     of V' is turned by the Q of its pivoted QR decomposition; of an orthogonal R, U K V' is then R I I.
     """
     left, values, right = np.linalg.svd(target)
-    gaps = -np.diff(values) > SAME * len(values) ** 2 * np.finfo(values.dtype).eps * values[0]
-    for equal in np.split(np.arange(len(values)), np.flatnonzero(gaps) + 1):
+    for equal in equal_values(values):
         turn = _to_axes(right[equal])
         left[:, equal], right[equal] = left[:, equal] @ turn, turn.T @ right[equal]
     return left, values, right
+
+
+def equal_values(values: np.ndarray) -> list[np.ndarray]:
+    """Positions of singular values (d,), the largest first, in groups of equal ones.
+
+    >>> equal_values(np.array([2.0, 1.0, 1.0]))
+    [array([0]), array([1, 2])]
+    """
+    gaps = -np.diff(values) > SAME * len(values) ** 2 * np.finfo(values.dtype).eps * values[0]
+    return np.split(np.arange(len(values)), np.flatnonzero(gaps) + 1)
 
 
 def _to_axes(rows: np.ndarray) -> np.ndarray:
