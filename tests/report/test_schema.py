@@ -12,16 +12,14 @@ from jsonschema import Draft202012Validator
 from resaudit.errors import ResauditError
 from resaudit.report.schema import audit_schema, check_audit, read_audit
 from tests.conftest import CHECKOUT
-from tests.report import example
 
 Audit = dict[str, Any]
 
 
 @pytest.fixture(scope="module")
-def audit(tmp_path_factory: pytest.TempPathFactory) -> Audit:
-    folder = tmp_path_factory.mktemp("audit") / "figures"
-    example.draw(folder)
-    return example.audit(folder)
+def audit(folder: Path) -> Audit:
+    audit: Audit = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    return audit
 
 
 @pytest.fixture(scope="module")

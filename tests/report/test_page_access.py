@@ -1,0 +1,123 @@
+"""The page by keyboard, on a phone, in the dark, on paper, without scripts, with hostile texts."""
+
+import re
+from typing import Any
+
+import pytest
+
+from tests.report import example
+from tests.report.browsing import CONDITION, PHONE, Opened, faults, in_browser, in_view, shown
+
+
+@in_browser
+def test_the_page_is_worked_from_the_keyboard(opened: Opened) -> None:
+    page = opened()
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").inner_text() == "Skip to the claims"
+    page.keyboard.press("Enter")
+    # The browser follows the link in its own time; a Tab before it has would go on from the link.
+    page.wait_for_function("document.querySelector('#claims').matches(':focus')")
+    page.keyboard.press("Tab")
+    assert page.locator(":focus").get_attribute("value") == "supported"
+    page.keyboard.press("Tab")
+    page.keyboard.press("Space")
+    assert len(shown(page)) == 2
+    outline = page.locator("label:has(:focus)").evaluate("label => getComputedStyle(label).outlineStyle")
+    assert outline == "solid"
+    while page.locator(":focus").evaluate("element => !element.closest('tr[data-claim]')"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert in_view(page, "demystifying_resnet/plain-condition-explodes")
+    while page.locator(":focus").evaluate("element => element.tagName !== 'SUMMARY'"):
+        page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("details[open]").count() == 1
+
+
+@in_browser
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [{}, PHONE], ids=["wide", "phone"])
+def test_axe_finds_no_fault(scheme: str, size: dict[str, Any], opened: Opened) -> None:
+    page = opened(color_scheme=scheme, **size)
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert faults(page) == []
+    page.get_by_role("checkbox", name="contradicted").check()
+    assert faults(page) == []
+
+
+@in_browser
+def test_axe_would_find_one(opened: Opened) -> None:
+    page = opened()
+    page.evaluate("document.querySelector('label[for=search]').remove()")
+    assert "label" in faults(page)[0]
+
+
+@in_browser
+def test_dark_is_dark(opened: Opened) -> None:
+    background = "getComputedStyle(document.body).backgroundColor"
+    assert opened(color_scheme="dark").evaluate(background) == "rgb(23, 24, 27)"
+    assert opened(color_scheme="light").evaluate(background) == "rgb(253, 253, 251)"
+
+
+@in_browser
+@pytest.mark.parametrize("width", [320, 360, 768, 1280])
+def test_the_page_never_scrolls_sideways(width: int, opened: Opened) -> None:
+    page = opened(viewport={"width": width, "height": 740})
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    assert page.evaluate("document.documentElement.scrollWidth") == width
+
+
+@in_browser
+def test_print_shows_what_is_chosen_says_how_much_and_leaves_folded_what_is_folded(opened: Opened) -> None:
+    page = opened("#verdict=contradicted")
+    page.emulate_media(media="print")
+    assert len(shown(page)) == 2
+    assert page.locator(".all tr[data-claim]:visible").count() == 2
+    assert page.get_by_text("2 of 10 claims are shown.").is_visible()
+    page = opened()
+    page.emulate_media(media="print")
+    page.set_viewport_size({"width": 680, "height": 1000})
+    assert page.evaluate("document.documentElement.scrollWidth") == 680, "A4 between its margins"
+    assert page.locator(".drawing svg").last.bounding_box()["height"] > 50
+    assert len(shown(page)) == 10
+    assert page.locator(".all tr[data-claim]:visible").count() == 10
+    assert not page.locator("#filters fieldset").first.is_visible()
+    assert not page.locator("details:not([open]) .assumptions").first.is_visible()
+    page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
+    provenance = page.locator(".evidence details").last.inner_text()
+    assert "Jobs\n2" in provenance
+    assert "depth16-3f9a1c2b" not in provenance, "ids are printed as a count"
+
+
+@in_browser
+def test_the_page_takes_few_sheets(opened: Opened) -> None:
+    """Ten claims, one of sixty comparisons."""
+    assert len(re.findall(rb"/Type\s*/Page\b", opened().pdf(prefer_css_page_size=True))) <= 8
+
+
+@in_browser
+def test_paper_is_white_whatever_the_screen(opened: Opened) -> None:
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert faults(page) == []
+
+
+@in_browser
+def test_without_scripts_everything_is_readable(opened: Opened) -> None:
+    page = opened(f"#{CONDITION}", java_script_enabled=False)
+    assert page.locator(".claim:visible").count() == 10
+    assert page.locator(".claim .why:visible").count() == 10
+    assert page.locator(".card svg:visible").count() == len(example.DRAWN)
+    assert not page.locator("#filters").is_visible()
+    assert page.locator("button:visible").count() == 0, "no button that does nothing"
+
+
+@in_browser
+def test_hostile_texts_are_shown_and_not_run(opened: Opened) -> None:
+    page = opened("#demystifying_resnet/hostile")
+    assert "10 claims" in page.title()
+    text = page.locator("[id='demystifying_resnet/hostile']").inner_text()
+    assert "<script>document.title='owned'</script> \"quoted\" & 'single' {{ 7 * 7 }}" in text
+    assert page.locator("[id='demystifying_resnet/hostile'] .copy").get_attribute("data-copy") == example.HOSTILE
+    assert page.locator("script").count() == 1

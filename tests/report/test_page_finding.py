@@ -1,0 +1,122 @@
+"""Filters, search, sorting and links of the page, in a browser."""
+
+from urllib.parse import urlsplit
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.report.browsing import CONDITION, Opened, chosen, in_browser, in_view, shown, status
+
+
+def first_rows(page: Page) -> list[str]:
+    return [row.get_attribute("data-claim").split("/")[1] for row in page.locator("tr[data-claim]").all()[:3]]
+
+
+@in_browser
+def test_the_table_is_sorted_by_any_column_and_the_address_keeps_it(opened: Opened) -> None:
+    page = opened("#verdict=contradicted")
+    order = first_rows(page)
+    page.get_by_role("button", name="Verdict").click()
+    assert first_rows(page)[:2] == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
+    assert chosen(page) == {"verdict": ["contradicted"], "sort": ["verdict ascending"]}
+    assert page.locator("th[aria-sort=ascending]").inner_text() == "Verdict"
+    assert first_rows(opened("#" + urlsplit(page.url).fragment))[0] == "plain-condition-explodes"
+    page.get_by_role("button", name="Verdict").click()
+    assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
+    page.get_by_role("button", name="Verdict").click()
+    assert (first_rows(page), page.locator("th[aria-sort]").count()) == (order, 0), "as in the paper"
+    page.get_by_role("button", name="Meets").click()
+    assert first_rows(page)[0] == "plain-condition-explodes", "the least share of comparisons meets the threshold"
+    assert first_rows(opened("#sort=nonsense")) == order
+
+
+@in_browser
+def test_filters_narrow_what_is_shown_and_stand_in_the_address(opened: Opened) -> None:
+    page = opened()
+    assert status(page) == "All 10 claims are shown."
+    page.get_by_role("checkbox", name="contradicted").check()
+    assert shown(page) == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
+    assert status(page) == "2 of 10 claims are shown."
+    page.get_by_role("checkbox", name="not run").check()
+    page.get_by_role("checkbox", name="Importance").check()
+    assert shown(page) == ["failure-falls"]
+    assert page.locator(".all tr[data-claim]:visible").count() == 1
+    assert not page.locator("[id='demystifying_resnet']").is_visible()
+    assert chosen(page) == {"verdict": ["contradicted", "not run"], "paper": ["other_paper"]}
+    again = opened("#" + urlsplit(page.url).fragment)
+    assert shown(again) == ["failure-falls"]
+    assert again.get_by_role("checkbox", name="not run").is_checked()
+    again.get_by_role("button", name="Clear").click()
+    assert len(shown(again)) == 10
+    assert chosen(again) == {}
+
+
+@in_browser
+def test_search_wants_every_word(opened: Opened) -> None:
+    page = opened()
+    page.get_by_label("Search").fill("CONDITION  converges")
+    assert shown(page) == ["condition-converges"]
+    assert chosen(page) == {"q": ["CONDITION  converges"]}
+    page.get_by_label("Search").fill("rarer filters")
+    assert shown(page) == ["failure-falls"], "the statement is searched"
+    page.get_by_label("Search").fill("no such words")
+    assert shown(page) == []
+    assert status(page) == "0 of 10 claims are shown."
+
+
+@in_browser
+@pytest.mark.parametrize(
+    "claim", [CONDITION, "demystifying_resnet/theorem-2-stationarity", "other_paper/failure-falls"]
+)
+def test_a_link_leads_to_its_claim(claim: str, opened: Opened) -> None:
+    assert in_view(opened(f"#{claim}"), claim)
+    page = opened()
+    page.locator(f"tr[data-claim='{claim}'] a").click()
+    assert in_view(page, claim)
+    assert urlsplit(page.url).fragment == claim
+
+
+@in_browser
+def test_a_link_to_a_claim_that_a_filter_hides_clears_the_filter(opened: Opened) -> None:
+    page = opened("#verdict=contradicted")
+    page.evaluate(f"location.hash = '{CONDITION}'")
+    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 0")
+    assert in_view(page, CONDITION)
+    assert len(shown(page)) == 10
+    assert not page.get_by_role("checkbox", name="contradicted").is_checked()
+    page.get_by_role("checkbox", name="inconclusive").check()
+    assert chosen(page) == {"verdict": ["inconclusive"]}, "an address never names a claim that its own filter hides"
+    page.go_back()
+    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 8")
+    assert page.get_by_role("checkbox", name="contradicted").is_checked(), "Back brings the choice back"
+
+
+@in_browser
+def test_a_number_of_the_summary_shows_its_claims(opened: Opened) -> None:
+    page = opened()
+    page.get_by_role("link", name="2 contradicted of Demystifying").click()
+    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 8")
+    assert shown(page) == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
+    assert chosen(page) == {"verdict": ["contradicted"], "paper": ["demystifying_resnet"]}
+    assert in_view(page, "claims")
+    assert page.get_by_role("checkbox", name="contradicted").is_checked()
+    page.get_by_role("link", name="3 not run of all papers").click()
+    page.wait_for_function("document.querySelectorAll('.claim:not([hidden])').length === 3")
+    assert chosen(page) == {"verdict": ["not run"]}
+
+
+@in_browser
+def test_claims_are_filtered_by_kind_and_data_set(opened: Opened) -> None:
+    page = opened()
+    page.get_by_role("checkbox", name="counted").check()
+    assert "failure-falls" in shown(page)
+    page.get_by_role("checkbox", name="CIFAR-10").check()
+    assert shown(page) == ["failure-falls"]
+    assert chosen(page) == {"kind": ["count"], "data": ["CIFAR-10"]}
+    assert shown(opened("#" + urlsplit(page.url).fragment)) == ["failure-falls"]
+
+
+@in_browser
+def test_a_hash_that_names_nothing_does_no_harm(opened: Opened) -> None:
+    for address in ("#%E0%A4%A", "#no/such-claim", "#verdict=nonsense"):
+        assert len(shown(opened(address))) == 10
