@@ -82,14 +82,19 @@ def killed(command: list[str], folder: Path, target: str, seconds: float, chance
 
 
 def kills(command: list[str], finish: Finish, folder: Path, wanted: int, longest: float, seed: int) -> Counter[str]:
-    """Kill runs at random moments, targets in turn, ten to a folder; each folder is then finished and compared."""
+    """Kill runs at random moments, targets in turn, ten to a folder; each folder is then finished and compared.
+
+    Moments lie between 0 and ``longest`` seconds, or half of what a run from the start took that ended before its kill.
+    """
     chance, done = random.Random(seed), Counter[str]()
     for number in range(10 * wanted):
         here = folder / str(number)
         here.mkdir()
-        for _ in range(KILLS_IN_A_FOLDER):
-            target = TARGETS[done.total() % 3]
+        for earlier in range(KILLS_IN_A_FOLDER):
+            target, start = TARGETS[done.total() % 3], time.monotonic()
             if done.total() == wanted or not killed(command, here, target, chance.uniform(0, longest), chance):
+                if not earlier:
+                    longest = min(longest, (time.monotonic() - start) / 2)
                 break
             done[target] += 1
         last = finish(here)

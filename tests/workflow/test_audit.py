@@ -236,7 +236,8 @@ ONE_POINT = (
     f"overrides=[paths.data=data,{FIG04}.networks=[2-shortcut],{FIG04}.depths=[2]]",
 )
 EVERY_FIGURE = ("overrides=[paths.data=data]",)
-SAMPLES = 1000
+SAMPLES = 1600
+"""As many as a figure asks for at scale smoke."""
 
 
 def few_inverted(folder: Path, source: Path, ledger: Path) -> None:

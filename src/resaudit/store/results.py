@@ -1,5 +1,6 @@
 """Reading results back: each must have the expected settings and the recorded SHA-256."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -9,6 +10,7 @@ from resaudit.store.arrays import load_arrays
 from resaudit.store.files import again, read_json, sha256_of
 
 Arrays = TypeVar("Arrays")
+Found = TypeVar("Found")
 
 
 def read_result(job: Job, results: Path, name: str, arrays: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
@@ -42,18 +44,25 @@ def machine_classes(jobs: list[Job], results: Path) -> list[dict[str, Any]]:
 def _as_written(folder: Path, name: str) -> Path:
     """A result's path, after checking its SHA-256."""
     path, provenance = folder / name, folder / "provenance.json"
+    recorded = _taken(read_json, provenance, folder)
     try:
-        written = read_json(provenance)["sha256"][name]
-        found = sha256_of(path)
-    except FileNotFoundError as error:
-        raise ResauditError(f"{error.filename} does not exist; {again(folder)}") from None
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(f"{provenance} or {path} cannot be read ({error}); {again(folder)}") from error
-    if found != written:
+        written = recorded["sha256"][name]
+    except (LookupError, TypeError):
+        raise ResauditError(f"{provenance} does not hold this result's SHA-256; {again(folder)}") from None
+    if _taken(sha256_of, path, folder) != written:
         raise ResauditError(
             f"{path} is not what was computed: its SHA-256 is not that in {provenance}; {again(folder)}"
         )
     return path
+
+
+def _taken(read: Callable[[Path], Found], path: Path, folder: Path) -> Found:
+    try:
+        return read(path)
+    except FileNotFoundError:
+        raise ResauditError(f"{path} does not exist; {again(folder)}") from None
+    except (OSError, ValueError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
 
 
 def _check_settings(folder: Path, expected: dict[str, Any]) -> None:
