@@ -18,7 +18,7 @@ from resaudit.claims.verdicts import Verdict, judge
 from resaudit.claims.words import why
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
-from resaudit.plan.words import claims_sha256
+from resaudit.plan.words import claims_sha256, judgement_sha256
 from tests.claims.made import along_training, claim
 from tests.conftest import CHECKOUT
 
@@ -131,6 +131,25 @@ def test_the_hash_changes_with_the_check_that_is_used(config: Path) -> None:
     one.claims_of("demystifying_resnet")[name].checks[check] = GrowthDifference(**dict(old))
     assert dict(one.claims_of("demystifying_resnet")[name].checks[check]) == dict(old)
     assert claims_sha256(one, "demystifying_resnet") != before
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "same"),
+    [
+        ("within_factor: 1.1", "within_factor: 1.2", False),
+        ("column: condition_number, at_least: 0.5", "column: condition_number, at_least: 0.4", True),  # another claim's
+        ("does not depend on the", "does not change with the", True),
+    ],
+)
+def test_the_hash_of_a_verdict_changes_with_what_it_is_computed_from(
+    old: str, new: str, same: bool, config: Path
+) -> None:
+    """A matrix of verdicts is not stale because a claim was worded better."""
+    judged = ["depth-invariant-condition"]
+    before = judgement_sha256(load(), "demystifying_resnet", judged)
+    changed = load(folder=with_entry(config, old, new))
+    assert claims_sha256(changed, "demystifying_resnet") != claims_sha256(load(), "demystifying_resnet")
+    assert (judgement_sha256(changed, "demystifying_resnet", judged) == before) is same
 
 
 @pytest.fixture

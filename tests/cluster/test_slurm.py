@@ -149,7 +149,7 @@ def results(folder: Path) -> dict[str, bytes]:
 def test_figures_through_slurm_have_the_local_runs_bytes(chosen: tuple[str, ...], smoked: Path, tmp_path: Path) -> None:
     overrides = ",".join((DATA, *chosen))
     config = ("--config", "scale=smoke", f"overrides=[{overrides}]")
-    run = Run(tmp_path, *GROUPS, *config, seconds=1200, snakefile=CHECKOUT / "Snakefile")
+    run = Run(tmp_path, *GROUPS, *config, seconds=2400, snakefile=CHECKOUT / "Snakefile")
     assert run.status() == 0, run.said()[-3000:]
     made = results(tmp_path)
     assert not chosen or {name.split("/")[1] for name in made} == {"whiten", "train", "hessians"}

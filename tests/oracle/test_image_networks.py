@@ -111,6 +111,7 @@ def all_convolved(setting: AllConvolutional, w: Weights, x: torch.Tensor, _: boo
                 shortcut = (x[..., ::2, ::2] + x[..., 1::2, ::2] + x[..., ::2, 1::2] + x[..., 1::2, 1::2]) / 4
             half = torch.zeros(len(x), (channels - x.shape[1]) // 2, *shortcut.shape[2:], dtype=x.dtype)
             x = torch.cat([half, shortcut, half], 1) + h
+    x = torch.where(x > 0, x, setting.leak * x) if setting.last_relu else x
     return average(x) @ w["last.weight"]
 
 
@@ -128,6 +129,8 @@ CASES: list[tuple[Network, Twin]] = [
     (AllConvolutional(blocks=1), all_convolved),
     (AllConvolutional(blocks=2, small=False, projection="normal", leak=0.1), all_convolved),
     (AllConvolutional(blocks=1, small=False, projection="trained"), all_convolved),
+    (AllConvolutional(blocks=1, last_relu=True), all_convolved),
+    (AllConvolutional(blocks=1, leak=0.1, last_relu=True), all_convolved),
 ]
 
 
@@ -219,6 +222,7 @@ def test_twenty_steps_in_single_precision_are_the_twins(setting: Network, twin: 
         (PostActivation(14, False, None), PostActivation(14, False, 0.5)),
         (PreActivation(14), PreActivation(14, statistics=4)),
         (AllConvolutional(1), AllConvolutional(1, leak=0.1)),
+        (AllConvolutional(1), AllConvolutional(1, last_relu=True)),
     ],
 )
 def test_another_setting_is_not_the_twins(setting: Network, twins: Network) -> None:

@@ -19,7 +19,7 @@ from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn, drawn, errors_naming, refuse_undrawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.plan.words import claims_sha256, value_of
+from resaudit.plan.words import claims_sha256, judgement_sha256, value_of
 from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 from resaudit.travel.words import spot_checks
@@ -121,7 +121,6 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
     figures, reasons = _drawn_figures(plan, every, paper)
     judgements = _judgements(plan.config, paper, figures, reasons)
     about = _about_paper(plan.config, paper)
-    digest = claims_sha256(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
     claims = plan.config.claims_of(paper)
     verdicts = [judgement.verdict for judgement in judgements.values()]
@@ -132,7 +131,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "link": about.link,
         "cited": about.cited,
         "thresholds": about.thresholds,
-        "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": digest},
+        "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": claims_sha256(plan.config, paper)},
         "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
         "claims": [
             _claim(
@@ -148,7 +147,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "figures": [_figure(every, figure, overrides) for figure in figures.values()],
         "not_drawn": _not_drawn(plan.config, paper, figures, reasons, overrides),
         "printed": printed_values(plan.config, paper, figures),
-        "robustness": _robustness(robustness, digest, figures) if robustness else None,
+        "robustness": _robustness(robustness, plan.config, figures) if robustness else None,
     }
 
 
@@ -333,13 +332,14 @@ def _ran(folder: Path) -> Json:
     return ran
 
 
-def _robustness(robustness: Robustness, claims_sha256: str, figures: Mapping[str, Drawn]) -> Json:
+def _robustness(robustness: Robustness, config: Config, figures: Mapping[str, Drawn]) -> Json:
     files = {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)}
+    ledger = judgement_sha256(config, robustness.paper, robustness.verdicts)
     return {
         "reference": robustness.reference,
         "files": None if robustness.reference else files,
         "drawings": {} if robustness.reference else robustness.drawings,
-        "stale": robustness.stale(claims_sha256, {name: figure.sha256 for name, figure in figures.items()}),
+        "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
         "commit": robustness.commit.model_dump() if robustness.commit else None,
         "finished": robustness.finished,
         "variants": [variant.model_dump() for variant in robustness.variants],

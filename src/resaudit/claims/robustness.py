@@ -20,7 +20,7 @@ from resaudit.papers.tables import drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
-from resaudit.plan.words import claims_sha256
+from resaudit.plan.words import judgement_sha256
 from resaudit.report.claim_models import VerdictUnderVariant
 from resaudit.report.models import Commit, VariantRun
 from resaudit.schema import Closed, validated
@@ -39,7 +39,7 @@ class Robustness(Closed):
         reference: whether it was committed as a reference.
         commit: of the code that made it.
         finished: when the matrix was made.
-        ledger: SHA-256 of the claims.
+        ledger: SHA-256 of what its verdicts are computed from in the claims, as of :func:`judgement_sha256`.
         tables: SHA-256 of each configured figure's table.
         variants: as they were run.
         verdicts: by claim, then variant.
@@ -62,12 +62,12 @@ class Robustness(Closed):
         """A claim's verdict under each variant."""
         return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
 
-    def stale(self, claims_sha256: str, tables: Mapping[str, str]) -> str | None:
+    def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
         """Why the matrix is stale for these claims and tables; None if it is not.
 
         A reference is of other tables, and only the claims count.
         """
-        if claims_sha256 != self.ledger:
+        if ledger != self.ledger:
             return "the claims have changed since"
         if self.reference:
             return None
@@ -232,14 +232,15 @@ def _record(
     plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]], tables: Tables
 ) -> Robustness:
     variants, ran = (CONTROL, *plans.variants(paper)), provenance()
+    verdicts = {str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)}
     return Robustness(
         paper=paper,
         commit=ran["commit"],
         finished=ran["finished"],
-        ledger=claims_sha256(plans.base.config, paper),
+        ledger=judgement_sha256(plans.base.config, paper, verdicts),
         tables={name: sha256_of(csv) for (variant, name), csv in tables.items() if variant == CONFIGURED},
         variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
-        verdicts={str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)},
+        verdicts=verdicts,
     )
 
 

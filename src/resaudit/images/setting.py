@@ -49,12 +49,14 @@ class AllConvolutional:
         small: whether residual convolutions are drawn with deviation 1/(k^2 c), else 1/(k sqrt(c)).
         projection: the last layer: fixed with entries U(+-sqrt(3/256)) or N(0, 1/256), or trained.
         leak: slope of the ReLUs below zero.
+        last_relu: whether a ReLU comes before the average pool.
     """
 
     blocks: int = 9
     small: bool = True
     projection: Literal["uniform", "normal", "trained"] = "uniform"
     leak: float = 0.0
+    last_relu: bool = False
     family: Literal["all_convolutional"] = "all_convolutional"
 
 

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from resaudit.config.models import Assumption, Config, Figure
@@ -92,6 +92,18 @@ def claims_sha256(config: Config, paper: str) -> str:
 
     What is written after a verdict, findings and responses, is no part of it.
     """
-    after = {"finding", "response"}
-    claims = {name: claim.model_dump(mode="json", exclude=after) for name, claim in config.claims_of(paper).items()}
+    claims, after = config.claims_of(paper), {"finding", "response"}
+    return _sha256({name: claim.model_dump(mode="json", exclude=after) for name, claim in claims.items()})
+
+
+def judgement_sha256(config: Config, paper: str, names: Iterable[str]) -> str:
+    """SHA-256 of what verdicts on some claims of a paper are computed from, as canonical JSON.
+
+    A claim's words are no part of it, nor are the paper's other claims. A name without a claim is left out.
+    """
+    claims, judged = config.claims_of(paper), {"evidence", "checks", "limits", "needs"}
+    return _sha256({name: claims[name].model_dump(mode="json", include=judged) for name in names if name in claims})
+
+
+def _sha256(claims: dict[str, Any]) -> str:
     return hashlib.sha256(json.dumps(claims, sort_keys=True).encode()).hexdigest()

@@ -58,8 +58,13 @@ class Block(nn.Module):
     def branch(self, x: torch.Tensor) -> torch.Tensor:
         """C2(relu(C1 x))."""
         hidden = self.conv1(x)
-        changed: torch.Tensor = self.conv2(leaky_relu_(hidden, self.leak) if self.leak else hidden.relu_())
+        changed: torch.Tensor = self.conv2(activated_(hidden, self.leak))
         return changed
+
+
+def activated_(x: torch.Tensor, leak: float) -> torch.Tensor:
+    """The ReLU, in place."""
+    return leaky_relu_(x, leak) if leak else x.relu_()
 
 
 class Projection(Drawn):
@@ -98,6 +103,8 @@ class AllConvolutionalNetwork(nn.Module):
     Attributes:
         first: a convolution, normal with standard deviation sqrt(2/(kernel^2 outputs)), as in the base code.
         last: the projection.
+        last_relu: whether a ReLU comes before the average pool.
+        leak: its slope below zero.
         rate_factors: of the learning rate of single parameters: none.
     """
 
@@ -109,12 +116,15 @@ class AllConvolutionalNetwork(nn.Module):
             self, plan.stages, plan.first_outputs, partial(Block, kernel=plan.kernel, setting=setting)
         )
         self.last = Projection(plan.stages[-1][0], plan.classes, setting.projection)
+        self.last_relu, self.leak = setting.last_relu, setting.leak
 
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Class scores, shape (images, classes), of images (images, inputs, height, width)."""
         hidden = self.first(x)
         for stage in self.stages:
             hidden = getattr(self, stage)(hidden)
+        if self.last_relu:
+            hidden = activated_(hidden, self.leak)
         scores: torch.Tensor = self.last(hidden.mean((2, 3)))
         return scores
 

@@ -24,6 +24,7 @@ class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training")
         blocks: of each of the three stages.
         projection: law of the fixed last layer.
         leak: slope of the ReLUs below zero.
+        last_relu: whether a ReLU comes before the average pool.
     """
 
     networks: Annotated[  # type: ignore[assignment]
@@ -32,6 +33,7 @@ class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training")
     blocks: Annotated[int, Field(ge=1, le=LARGEST_BLOCKS)]
     projection: Projection
     leak: Annotated[float, Field(ge=0, lt=1)]
+    last_relu: bool
 
     def places(self) -> Iterator[tuple[str, int]]:
         """Every network; its depth is the number of its convolutions."""
@@ -40,4 +42,4 @@ class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training")
     def network(self, name: str, depth: int) -> Network:
         """A network's settings."""
         projection = "trained" if name == "trained-projection" else self.projection
-        return AllConvolutional(self.blocks, name != "usual-init", projection, self.leak)
+        return AllConvolutional(self.blocks, name != "usual-init", projection, self.leak, self.last_relu)
