@@ -111,7 +111,9 @@
       if (choice().size) document.getElementById("claims").scrollIntoView();
       return;
     }
-    if (there.closest("[hidden]")) clear();
+    // To a visible place the browser has gone by itself, and the focus may be further on already.
+    if (!there.closest("[hidden]")) return;
+    clear();
     there.scrollIntoView();
     there.focus({ preventScroll: true });
   }
