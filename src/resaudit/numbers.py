@@ -35,11 +35,14 @@ def span(low: float | None, high: float | None, digits: int = 4) -> str:
 
     >>> span(0.909, 1.1), span(2, None), span(None, 3), span(None, None), span(1, 1)
     ('0.909 to 1.1', 'at least 2', 'at most 3', 'unbounded', '1')
+    >>> span(2, math.inf), span(math.inf, math.inf)
+    ('at least 2', 'infinite')
     """
-    low = None if low is not None and math.isinf(low) else low
-    high = None if high is not None and math.isinf(high) else high
+    if low is not None and low == high:
+        return number(low, digits)
+    low, high = None if low == -math.inf else low, None if high == math.inf else high
     if low is not None and high is not None:
-        return number(low, digits) if low == high else f"{number(low, digits)} to {number(high, digits)}"
+        return f"{number(low, digits)} to {number(high, digits)}"
     if low is not None:
         return f"at least {number(low, digits)}"
     return "unbounded" if high is None else f"at most {number(high, digits)}"

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import checks_by_name
+from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.ends import EndRatio
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
@@ -28,6 +28,7 @@ from resaudit.claims.checks.rates import (
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import CheckResult
+from resaudit.errors import ResauditError
 from tests.claims.made import RUNS, along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
@@ -419,6 +420,7 @@ def test_magnitude() -> None:
     negative = Magnitude(properties=["eq. 9"], absolute=True, at_least=0.5)
     assert verdict(negative, measurements(0, value=-1.0)) == SUPPORTED
     assert verdict(negative, measurements(0, value=-0.1)) == CONTRADICTED
+    assert verdict(check, measurements(0, value=np.inf)) == INCONCLUSIVE, "a value that overflowed is not known"
 
 
 def outcomes(shares: dict[int, float], runs: int = 5000) -> pd.DataFrame:
@@ -472,3 +474,24 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
     mean = MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 2)
     assert mean.points[0].effect == pytest.approx(1.5 * 10**0.7)
     assert not MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 3).points
+    with pytest.raises(ResauditError, match="power 0.25, depth 10 has a run more than once"):
+        MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(pd.concat([table, table]), 2)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        MeanOfRuns(column="growth", per=["power", "depth"], at_least=0.1),
+        ZeroOfExponent(column="growth", by="depth", against="power", first=0.25, last=0.75, per=["inputs"], at_least=0),
+        GrowthExponent(column="growth", per=["power"], at_most=2),
+    ],
+    ids=lambda check: check.name,
+)
+def test_a_single_run_has_an_unknown_spread(check: Check) -> None:
+    grid = [(a, depth, run) for a in (0.25, 0.75) for depth in (10, 100) for run in (0, 1)]
+    table = pd.DataFrame(grid, columns=["power", "depth", "run"]).assign(inputs="x")
+    table["growth"] = table["depth"] ** (2 * (0.6 - table["power"])) * (1 + 0.001 * table["run"])
+    assert verdict(check, table, runs=1) == SUPPORTED
+    found = result(check, table[table["run"] == 0], runs=1)
+    assert found.verdict.value == INCONCLUSIVE
+    assert not found.exact

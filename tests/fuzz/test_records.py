@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.claims.audit import _provenance, judge_paper, make_audit
+from resaudit.claims.audit import _provenance, drawn_figures, judgements_of, make_audit
 from resaudit.claims.robustness import read_robustness
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
@@ -114,9 +114,9 @@ def test_what_was_drawn_is_audited_and_agrees(plan: Plan) -> None:
 def test_any_record_beside_a_table_is_that_of_the_table_or_refused(plan: Plan, data: st.DataObject) -> None:
     content = data.draw(any_json(record(plan)))
     with Changed((Layout(plan.config.paths).figure(NAME, "json"), content)):
-        judged = unless_refused(lambda: judge_paper(plan, plan, PAPER))
-        if judged is not None:
-            assert [figure.sha256 for figure in judged[1].values()] == [record(plan)["sha256"]]
+        found = unless_refused(lambda: drawn_figures(plan, plan, PAPER))
+        if found is not None:
+            assert [figure.sha256 for figure in found[0].values()] == [record(plan)["sha256"]]
         said: list[str] = []
         compare_with_references(plan, said.append)
         assert [len(line.splitlines()) for line in said] == [1]
@@ -160,7 +160,7 @@ def test_any_table_is_judged_and_compared_or_refused(plan: Plan, data: st.DataOb
     (content,) = data.draw(TABLES)
     said = json.dumps(record(plan) | {"sha256": hashlib.sha256(content).hexdigest()}).encode()
     with Changed((layout.figure(NAME, "csv"), content), (layout.figure(NAME, "json"), said)):
-        unless_refused(lambda: judge_paper(plan, plan, PAPER))
+        unless_refused(lambda: judgements_of(plan.config, PAPER, *drawn_figures(plan, plan, PAPER)))
         lines: list[str] = []
         compare_with_references(plan, lines.append)
         assert [len(line.splitlines()) for line in lines] == [1]

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from resaudit.claims.audit import judge_paper
+from resaudit.claims.audit import drawn_figures, judgements_of
 from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
@@ -190,8 +190,8 @@ def test_variants_of_figures_left_out_are_none_of_the_run() -> None:
 
 def test_claims_of_figures_left_out_are_not_run_and_say_why(tmp_path: Path) -> None:
     config = load([ON_CPU, f"paths.figures={tmp_path}"])
-    judgements, _ = judge_paper(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")
-    judgement = judgements["tau-helps-batch-norm"]
+    found = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")
+    judgement = judgements_of(config, "stable_scaling", *found)["tau-helps-batch-norm"]
     assert judgement.verdict.value == "not run"
     assert judgement.obstacle == "left out: it needs a GPU, and there is none"
 

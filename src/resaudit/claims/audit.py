@@ -1,6 +1,7 @@
 """The audit: every claim with its verdict and evidence, as one JSON-able dictionary (docs/audit.md)."""
 
 import math
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -29,8 +30,8 @@ LEFT_OUT = "left out: "
 Json = dict[str, Any]
 
 
-def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgement], dict[str, Drawn]]:
-    """The judgement on every claim of a paper, by id, and the figures that were drawn, by name.
+def drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
+    """The figures of a paper that match the plan, by name, and for others the reason why they do not or are left out.
 
     A chosen figure must have the plan's settings; another figure counts only if it has them.
 
@@ -40,25 +41,8 @@ def judge_paper(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Judgemen
         paper: its id.
 
     Raises:
-        ResauditError: a table is damaged or of other settings.
+        ResauditError: a chosen figure's table is damaged or of other settings.
     """
-    figures, reasons = _drawn_figures(plan, every, paper)
-    return _judgements(plan.config, paper, figures, reasons), figures
-
-
-def _judgements(
-    config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str]
-) -> dict[str, Judgement]:
-    judgements = {}
-    for name, claim in config.claims_of(paper).items():
-        figure = f"{paper}/{claim.evidence}"
-        judged = judge_by(claim, figures.get(figure), config.scale.name)
-        judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
-    return judgements
-
-
-def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
-    """The figures of a paper that match the plan, and for the other drawn ones the reason why they do not."""
     figures: dict[str, Drawn] = {}
     left_out = every.config.left_out.items()
     reasons = {name: f"{LEFT_OUT}{reason}" for name, reason in left_out if name not in plan.figures}
@@ -75,6 +59,22 @@ def _drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn
                 if figure:
                     reasons.pop(name, None)
     return figures, reasons
+
+
+def judgements_of(
+    config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str]
+) -> dict[str, Judgement]:
+    """The judgement on every claim of a paper, by id, from what :func:`drawn_figures` gives.
+
+    Raises:
+        ResauditError: a table lacks something.
+    """
+    judgements = {}
+    for name, claim in config.claims_of(paper).items():
+        figure = f"{paper}/{claim.evidence}"
+        judged = judge_by(claim, figures.get(figure), config.scale.name)
+        judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
+    return judgements
 
 
 def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
@@ -118,8 +118,8 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
 
 
 def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Json:
-    figures, reasons = _drawn_figures(plan, every, paper)
-    judgements = _judgements(plan.config, paper, figures, reasons)
+    figures, reasons = drawn_figures(plan, every, paper)
+    judgements = judgements_of(plan.config, paper, figures, reasons)
     about = _about_paper(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
     claims = plan.config.claims_of(paper)
@@ -349,7 +349,7 @@ def _robustness(robustness: Robustness, config: Config, figures: Mapping[str, Dr
 def command_for(figure: str, overrides: Sequence[str]) -> str:
     """The command that draws one figure again, with the same overrides; the folder of a paper outside is not known."""
     others = [override for override in overrides if not override.startswith("figures=")]
-    given = f" 'overrides=[{','.join(others)}]'" if others else ""
+    given = f" {shlex.quote('overrides=[' + ','.join(others) + ']')}" if others else ""
     outside = f"{KEY}=FOLDER " if figure.split("/")[0] in outside_papers() else ""
     return f"snakemake --cores all --config {outside}'figures=[{figure}]'{given}"
 

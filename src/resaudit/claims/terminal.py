@@ -205,4 +205,4 @@ def _commit(audit: Json) -> str:
 
 
 def _number(value: float | None) -> str:
-    return "inf" if value is None else f"{value:.4g}"
+    return "–" if value is None else f"{value:.4g}"

@@ -18,12 +18,12 @@ METADATA = "ro-crate-metadata.json"
 LARGEST_ENTRY = 8 * 2**30
 LARGEST_TOTAL = 64 * 2**30
 _PLACES = re.compile(
-    r"results/plan/[a-z_]+/[a-z0-9_-]+\.json|results/[a-z_]+/[a-z0-9_-]+/[a-z_]+\.(json|npz)"
+    r"results/plan/[a-z][a-z0-9_]*/[a-z0-9_-]+\.json|results/[a-z][a-z0-9_]*/[a-z0-9_-]+/[a-z][a-z0-9_]*\.(json|npz)"
     r"|(figures|config|profiles|workflow|src/resaudit)/.+"
     r"|Snakefile|pyproject\.toml|constraints\.txt|environment\.yml|README\.md|LICENSE|CITATION\.cff"
     rf"|{re.escape(METADATA)}"
 )
-_RESULT = re.compile(r"results/(?!plan/)([a-z_]+/[a-z0-9_-]+)/([a-z_]+\.(?:json|npz))")
+_RESULT = re.compile(r"results/(?!plan/)([a-z][a-z0-9_]*/[a-z0-9_-]+)/([a-z][a-z0-9_]*\.(?:json|npz))")
 
 
 class Provenance(BaseModel):

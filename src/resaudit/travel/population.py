@@ -52,10 +52,6 @@ class Population:
     out_of_reach: Mapping[str, str]
     drawn: Mapping[str, float]
 
-    def claims_on(self, key: str) -> list[str]:
-        """The claims whose verdicts rest on a result."""
-        return [claim for claim, keys in self.claims.items() if key in keys]
-
 
 def evidence(plan: Plan, results: Path, wanted: str | None = None) -> tuple[dict[str, list[str]], dict[str, Origin]]:
     """The imported results under each claim, and where each comes from.

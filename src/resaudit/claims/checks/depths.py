@@ -113,7 +113,9 @@ class GrowthExponent(Check, name="growth_exponent"):
                 every = _of_common_runs([logs[place] for place in span], where, least_runs, measured)
                 if every is not None:
                     found = _slope(span, every)
-                    measured.add(where, found[0], found[1:] if len(every) > 1 else None, len(every))
+                    # A single draw of a construction is exact; a single run has an unknown spread.
+                    known = len(every) == 1 and "run" not in rows
+                    measured.add(where, found[0], None if known else found[1:], len(every))
         return measured
 
     def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:

@@ -5,7 +5,7 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import by_values, not_negative, rows_with, take, words
+from resaudit.claims.checks.rows import by_run, by_values, not_negative, rows_with, take, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.fits import slope
 
@@ -25,14 +25,15 @@ class MeanOfRuns(Check, name="mean_of_runs"):
     per: list[str]
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """The mean of each combination."""
+        """The mean of each combination; raises ResauditError if a run is in it more than once."""
         measured = Measured(f"mean of {words(self.column)}", "mean", logarithmic=True, arithmetic=True)
         for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
-            if len(rows) < least_runs:
-                measured.left_out.append(f"{where}: {len(rows)} runs, {least_runs} are needed")
+            values = by_run(not_negative(rows, self.column), self.column, where)
+            if len(values) < least_runs:
+                measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
                 continue
-            means = replicate_means(not_negative(rows, self.column)[self.column].to_numpy(dtype=float))
-            measured.add(where, means[0], means[1:] if len(rows) > 1 else None, len(rows))
+            means = replicate_means(values.to_numpy(dtype=float))
+            measured.add(where, means[0], means[1:], len(values))
         return measured
 
 
@@ -79,7 +80,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
                 measured.left_out.append(f"{where}: two {words(self.by)}s and two {words(self.against)}s are needed")
             else:
                 zeros = _zeros(_exponents(values), places[0])
-                measured.add(where, zeros[0], zeros[1:] if len(values) > 1 else None, len(values))
+                measured.add(where, zeros[0], zeros[1:], len(values))
         return measured
 
 

@@ -47,7 +47,7 @@ class Magnitude(Check, name="magnitude"):
     absolute: bool = False
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """The least or largest value of each property."""
+        """The least or largest value of each property; left out if a value is not finite."""
         # A region with two ends needs both the least and the largest value.
         ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
         measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "value")
@@ -55,9 +55,9 @@ class Magnitude(Check, name="magnitude"):
         for name in self.properties:
             rows = _rows(table, name, least_runs, measured)
             if len(rows):
-                values = rows["value"].abs() if self.absolute else rows["value"]
+                values = (rows["value"].abs() if self.absolute else rows["value"]).where(np.isfinite)
                 for end in ends:
-                    worst = values.min() if end == "least" else values.max()
+                    worst = values.min(skipna=False) if end == "least" else values.max(skipna=False)
                     measured.add(name if len(ends) == 1 else f"{name}, {end}", float(worst), None, len(rows))
         return measured
 
