@@ -29,10 +29,11 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import left_out_in_words
-from resaudit.runtime.locks import hold
+from resaudit.runtime.locks import hold, is_held
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
 
+LOCK = ".lock"
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
 """Rules that are no kind of computing job; a figure is a rule too, by its short name."""
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
@@ -131,6 +132,8 @@ class JobsOfRules:
         self.files.check_writable()
         check_modules(self.plan)
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
+        # The jobs of a run at work still read their plan files, which say on what device they run.
+        self._writes_again = not is_held(self.files.results / LOCK)
         self._found: dict[tuple[str, ...], Job] = {}
         self._costs: dict[str, Cost] = {}
         self._drawn: dict[str | None, dict[str, Draw]] = {}
@@ -205,7 +208,7 @@ class JobsOfRules:
     def _planned(self, job: Job) -> Job:
         self._costs[job.key] = self.cost(job)
         if self._writes:
-            write_job(job, self.execution, self.files.results)
+            write_job(job, self.execution, self.files.results, self._writes_again)
         return job
 
 
@@ -321,7 +324,7 @@ def hold_lock(folder: Path) -> None:
     Raises:
         ResauditError: another process holds the lock, or the folder cannot be written to.
     """
-    path = folder / ".lock"
+    path = folder / LOCK
     try:
         folder.mkdir(parents=True, exist_ok=True)
         if not hold(path):

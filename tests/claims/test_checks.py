@@ -474,7 +474,7 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
     mean = MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 2)
     assert mean.points[0].effect == pytest.approx(1.5 * 10**0.7)
     assert not MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 3).points
-    with pytest.raises(ResauditError, match="power 0.25, depth 10 has a run more than once"):
+    with pytest.raises(ResauditError, match=r"power 0\.25, depth 10 has a run more than once"):
         MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(pd.concat([table, table]), 2)
 
 

@@ -25,7 +25,7 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
-from resaudit.store.files import write_json
+from resaudit.store.files import read_json, write_json
 from resaudit.travel.records import Origin
 from tests.conftest import CHECKOUT, Command, first_of, in_process, of_kind, run_command
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
@@ -177,10 +177,12 @@ def test_a_job_says_what_it_read_and_made_and_with_a_name_who_ran_it(plan: Plan,
 
 def test_an_imported_result_keeps_the_name_of_who_ran_it(plan: Plan, tmp_path: Path) -> None:
     job, own = list(of_kind(plan, Hessians).values())[:2]
+    folder = job.folder(Path(plan.config.paths.results))
     origin = Origin(
-        archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, machine_class={}, sha256={}
-    )
-    write_json(job.folder(Path(plan.config.paths.results)) / "imported.json", origin.model_dump(mode="json"))
+        archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, machine_class={},
+        sha256=read_json(folder / "provenance.json")["sha256"],
+    )  # fmt: skip
+    write_json(folder / "imported.json", origin.model_dump(mode="json"))
     write_crate(plan, tmp_path / "mine.zip", "Grace Hopper")
     graph = entities(tmp_path / "mine.zip")
     names = [graph[graph[f"#job/{each.key}"]["agent"]["@id"]]["name"] for each in (job, own)]

@@ -15,6 +15,7 @@ import pytest
 
 from resaudit.config.models import Config
 from resaudit.plan.plan import make_plan
+from resaudit.workflow import JobsOfRules
 from tests.conftest import CHECKOUT, run_command, snakemake_command
 
 # Refused for files below the folder that $WITHOUT_LOCKS names: of the error of that number, as file systems vary.
@@ -99,6 +100,24 @@ def test_a_second_run_is_refused_in_one_line_and_a_killed_one_keeps_nobody_out(t
     after = started(tmp_path)
     assert after.communicate("")[1] == ""
     assert after.returncode == 0
+
+
+def test_planning_beside_a_run_leaves_its_jobs_as_they_are(tmp_path: Path) -> None:
+    """They read how they run from their plan files when they start, which may be hours later."""
+    (tmp_path / "results").mkdir()
+
+    def planned(*overrides: str) -> dict[Path, bytes]:
+        given = ["scale=smoke", "figures=[demystifying_resnet/fig07]", f"paths.results={tmp_path / 'results'}"]
+        JobsOfRules([*given, *overrides], CHECKOUT / "config", writes=True).write_plan()
+        return {path: path.read_bytes() for path in tmp_path.glob("results/plan/*/*.json")}
+
+    before = planned("checkpoint_seconds=1")
+    run = started(tmp_path)
+    beside = planned("checkpoint_seconds=2", "seed=2")
+    assert before.items() < beside.items()
+    run.communicate("")
+    after = planned("checkpoint_seconds=2")
+    assert all(after[path] != content for path, content in before.items())
 
 
 @pytest.mark.parametrize("error", [errno.ENOTSUP, errno.ENOSYS, errno.ENOLCK])

@@ -284,6 +284,16 @@ def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) ->
         run(samples=89)
 
 
+def test_where_no_checkpoint_of_a_finished_run_can_be_written_the_job_goes_on(
+    run: Callable[..., Records], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    undisturbed = run()
+    shutil.rmtree(tmp_path / "kept")
+    (tmp_path / "kept").touch()
+    assert same(run(), undisturbed)
+    assert capsys.readouterr().err.count("no checkpoint: cannot write") == 2
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stopped_training_resumes_to_the_same_bytes(
     run: Callable[..., Records], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, number: signal.Signals

@@ -26,8 +26,9 @@ from resaudit.store.files import read_json, sha256_of, write_json
 from resaudit.training.trajectory import Trajectory
 from resaudit.travel import population as populations
 from resaudit.travel.population import population
+from resaudit.travel.records import imported_among
 from resaudit.travel.spot_check import spot_check
-from resaudit.travel.statement import TEST_RESULT, statements
+from resaudit.travel.statement import TEST_RESULT, as_statement, statements
 from resaudit.travel.words import spot_checks
 from tests.conftest import CHECKOUT, made_once, of_kind, run_planned
 from tests.travel.imported import ARCHIVE, mark_imported
@@ -165,8 +166,9 @@ def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tupl
     mark_imported(jobs, results, machine_class=CUDA)
     said: list[str] = []
     with_no_gpu = make_plan(plan.config.model_copy(update={"device": "cpu"}))
-    assert spot_check(with_no_gpu, said.append, minutes=10)
+    assert not spot_check(with_no_gpu, said.append, minutes=10), "what compared nothing confirms nothing"
     (check,) = statements(results)
+    assert as_statement(check)["predicate"]["result"] == "WARNED"
     assert (check.jobs, set(check.out_of_reach)) == ({}, {job.key for job in jobs})
     assert any(line.startswith("Not covered: 3 jobs with 100% of what these verdicts rest on: ") for line in said)
     assert "would have missed" not in "".join(said)
@@ -196,3 +198,10 @@ def test_without_imported_results_there_is_nothing_to_check(run: tuple[Plan, lis
     with pytest.raises(ResauditError, match=r"is imported; import a run first \(resaudit import RUN.zip\)"):
         spot_check(plan, print, minutes=10)
     assert not (results / "spot-checks").exists()
+
+
+def test_a_result_that_was_computed_again_is_no_longer_an_imported_one(run: tuple[Plan, list[Train], Path]) -> None:
+    _, (one, other, _), results = run
+    mark_imported((one, other), results)
+    forge(one, results, scaled(one, results, 1 + 1e-9))
+    assert [archive["jobs"] for archive in imported_among([one.key, other.key], results)] == [[other.key]]

@@ -57,9 +57,10 @@ def test_two_writers_of_one_file_do_not_get_in_each_others_way(tmp_path: Path) -
 
 
 def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path: Path) -> None:
-    kept = [tmp_path / name for name in ("mine.part", ".hidden", "part", "deep/.lock", "deep/result")]
-    (tmp_path / "deep").mkdir()
+    names = ("mine.part", ".hidden", "part", "deep/.lock", "deep/result", ".spot-check/train/.of_one_at_work.1.part")
+    kept = [tmp_path / name for name in names]
     for path in kept:
+        path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     for folder in (tmp_path, tmp_path / "deep"):
         killed = writer(folder / "written")

@@ -64,6 +64,8 @@ def test_a_job_that_is_planned_again_keeps_its_file(whiten: Whiten, tmp_path: Pa
     """Else planning would write to a results folder at which a run is at work."""
     before = write_job(whiten, EXECUTION, tmp_path).stat().st_ino
     assert write_job(whiten, EXECUTION, tmp_path).stat().st_ino == before
+    write_job(whiten, Execution(), tmp_path, again=False)
+    assert read_job(tmp_path, whiten.key)[1] == EXECUTION
     write_job(whiten, Execution(), tmp_path)
     assert read_job(tmp_path, whiten.key)[1] == Execution()
 

@@ -24,15 +24,23 @@ def plan_file(results: Path, key: str) -> Path:
     return results / "plan" / f"{key}.json"
 
 
-def write_job(job: Job, execution: Execution, results: Path) -> Path:
+def write_job(job: Job, execution: Execution, results: Path, again: bool = True) -> Path:
     """Write a job and its inputs; an equal file is left alone.
+
+    Args:
+        job: to write.
+        execution: how it runs.
+        results: folder of all results.
+        again: whether to replace files that say another execution.
 
     Returns:
         The job's file.
     """
     for needed in job.inputs.values():
-        write_job(needed, execution, results)
+        write_job(needed, execution, results, again)
     path = plan_file(results, job.key)
+    if path.is_file() and not again:
+        return path
     content = planned(job) | {
         "cost": asdict(job.cost(execution)),
         "execution": asdict(execution),

@@ -10,6 +10,19 @@ _held: list[FileLock] = []
 """Keeps the objects alive: a lock is released with its object."""
 
 
+def is_held(path: Path) -> bool:
+    """Whether a process holds a lock on a file; False if that cannot be known."""
+    if not path.is_file():
+        return False
+    try:
+        with FileLock(path, blocking=False, fallback_to_soft=False):
+            return False
+    except Timeout:
+        return True
+    except OSError:
+        return False
+
+
 def hold(path: Path) -> bool:
     """Hold a lock on a file until this process ends; a second call changes nothing.
 

@@ -99,12 +99,13 @@ class Checkpoint(Generic[State]):
             file.write(hashlib.sha256(content.getbuffer()).hexdigest().encode() + b"\n")
             file.write(content.getbuffer())
 
-    def keep(self, state: Callable[[], State], signalled: int | None = None) -> None:
+    def keep(self, state: Callable[[], State], signalled: int | None = None, due: bool = False) -> None:
         """Write a checkpoint if the last one is old enough or a signal asks the process to stop.
 
         Args:
             state: returns the state; called only to write it.
             signalled: the signal received, if any.
+            due: write it however young the last one is.
 
         Raises:
             Interrupted: a signal was received; the state is on disk.
@@ -112,7 +113,7 @@ class Checkpoint(Generic[State]):
         if signalled is not None:
             self.write(state())
             raise Interrupted(signalled, f"what was done is kept in {self._path}; the next run resumes from there")
-        if time.monotonic() - self._last >= self._seconds:
+        if due or time.monotonic() - self._last >= self._seconds:
             try:
                 self.write(state())
             except ResauditError as error:

@@ -33,10 +33,11 @@ def written_whole(path: Path) -> Iterator[Path]:
 
 
 def sweep(*folders: Path) -> None:
-    """Remove the temporary files of killed writers; no other run may write there."""
+    """Remove the temporary files of killed writers; no other run may write there, but a spot-check may be at work."""
     for folder in folders:
         for path in folder.rglob(".*.part"):
-            path.unlink(missing_ok=True)
+            if {".spot-check", "spot-checks"}.isdisjoint(path.parts):
+                path.unlink(missing_ok=True)
 
 
 def _to_the_disk(path: Path) -> None:

@@ -126,19 +126,21 @@ def _short(seed: str) -> str:
 def as_statement(check: SpotCheck) -> dict[str, Any]:
     """A spot-check as an in-toto Statement with the test-result predicate; tests are the keys of jobs.
 
-    Beside the predicate's own fields, ``spotCheck`` holds all of :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
+    A check that compared nothing does not pass. Beside the predicate's own fields, ``spotCheck`` holds all of
+    :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
     """
-    failed, warned = check.keys("failed"), check.keys("warned")
+    failed, passed = check.keys("failed"), check.keys("equal", "within tolerance")
+    warned = check.keys("warned", "not confirmed")
     return {
         "_type": STATEMENT,
         "subject": [{"name": name, "digest": {"sha256": sha256}} for sha256, name in check.archives.items()],
         "predicateType": TEST_RESULT,
         "predicate": {
-            "result": "FAILED" if failed else "WARNED" if warned else "PASSED",
+            "result": "FAILED" if failed else "WARNED" if warned or not passed else "PASSED",
             "configuration": [{"name": "resaudit", "digest": {"gitCommit": check.commit["id"]}}]
             if check.commit
             else [],
-            "passedTests": check.keys("equal", "within tolerance"),
+            "passedTests": passed,
             "warnedTests": warned,
             "failedTests": failed,
             "lambda": check.reach if math.isfinite(check.reach) else None,
