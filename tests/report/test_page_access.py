@@ -35,9 +35,16 @@ def test_the_page_is_worked_from_the_keyboard(opened: Opened) -> None:
 
 
 @in_browser
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [{}, PHONE], ids=["wide", "phone"])
-def test_axe_finds_no_fault(scheme: str, size: dict[str, Any], opened: Opened) -> None:
+@pytest.mark.parametrize(
+    ("size", "scheme"),
+    [
+        pytest.param({}, "light", id="wide-light"),
+        pytest.param(PHONE, "dark", id="phone-dark"),
+        pytest.param({}, "dark", id="wide-dark", marks=pytest.mark.slow),
+        pytest.param(PHONE, "light", id="phone-light", marks=pytest.mark.slow),
+    ],
+)
+def test_axe_finds_no_fault(size: dict[str, Any], scheme: str, opened: Opened) -> None:
     page = opened(color_scheme=scheme, **size)
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     assert faults(page) == []
