@@ -24,7 +24,7 @@ FIG04 = "figure.demystifying_resnet.fig04.protocol.networks=[2-shortcut]"
 # At this scale all jobs are small, so that all may be grouped; the profile groups what is small at any scale.
 GROUPS = (
     "--groups", "draw=drawings", "train=trainings", "hessians=spectra",
-    "--group-components", "drawings=25", "trainings=10", "spectra=10",
+    "--group-components", "drawings=10", "trainings=10", "spectra=10",
 )  # fmt: skip
 # Trainings of one network and Hessians along them; all figures with -m slow.
 SOME = (
