@@ -4,11 +4,13 @@ They see a wrong momentum or decay, a step at another learning rate, a batch or 
 that differs from its step, state that a checkpoint lacks, and a diverged run that looks trained.
 """
 
+import gc
 import multiprocessing
 import random
 import shutil
 import signal
 import time
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
@@ -180,6 +182,33 @@ def test_graphs_alone_and_packed_have_the_bytes_of_eager_steps(
     packed = trained([trainee(run, network, recipe, cuda) for run in range(4)], precision)
     assert alone == eager
     assert packed == eager
+
+
+def test_the_memory_of_a_run_is_free_as_soon_as_it_is_done() -> None:
+    """The next pack needs it; the garbage collector may come much later."""
+    gc.disable()
+    try:
+        with deterministic(DEVICE):
+            one = trainee(device=torch.device(DEVICE))
+            one.advance()
+        left = weakref.ref(one)
+        del one
+        assert left() is None
+    finally:
+        gc.enable()
+
+
+@needs_card
+@pytest.mark.parametrize("captured", [True, False])
+def test_a_run_resumed_on_a_gpu_ends_with_the_bytes_of_one_left_alone(captured: bool) -> None:
+    cuda = torch.device("cuda")
+    (expected,) = trained([trainee(device=cuda, captured=captured)])
+    stopped, resumed = (trainee(device=cuda, captured=captured) for _ in range(2))
+    with deterministic(DEVICE), computing("fp32"):
+        for _ in range(7):
+            stopped.advance()
+    resumed.resume(stopped.state())
+    assert trained([resumed]) == [expected]
 
 
 @needs_card

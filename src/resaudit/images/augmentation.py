@@ -116,7 +116,7 @@ class Images:
     def _normalised(self, pixels: Tensor) -> Tensor:
         if self._augmentation != "standardise":
             return (pixels.float() - self._mean) / self._deviation
-        # Sums of whole numbers are exact: every device standardises to the same bits.
+        # Sums of whole numbers are exact on every device; a GPU may round a division otherwise, in the last digit.
         numbers, whole = pixels[0].numel(), pixels.to(torch.int32)
         mean = whole.sum(dim=(1, 2, 3)).double() / numbers
         variance = whole.square().sum(dim=(1, 2, 3)).double() / numbers - mean.square()

@@ -1,7 +1,7 @@
 """One run of a training on images: its network, its place in the schedule and what was recorded of it so far."""
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -99,9 +99,7 @@ class Trainee:
         self._samples = Samples(len(data.train), data.train.padding, seed, run, device)
         self._weights = {name: p for name, p in self._parameters.tensors.items() if p.ndim >= 2}
         self._stream = _new_stream(device) if device.type == "cuda" else None
-        self._do: Callable[[Tensor], None] = self._take_step
-        if captured and self._stream is not None:
-            self._do = Graphs(self._take_step, self._changing, self._stream)
+        self._graphs = Graphs(self._changing, self._stream) if captured and self._stream is not None else None
         self._ahead: torch.cuda.Event | None = None
         self._rate: float | None = None
         self.step, self._evaluated = 0, schedule.evaluated
@@ -136,7 +134,11 @@ class Trainee:
                 self._evaluate()
             first, stop = self._schedule.samples(self.step)
             self._set_rate(self._schedule.learning_rate(self.step))
-            self._do(self._samples(first, stop))
+            samples = self._samples(first, stop)
+            if self._graphs is None:
+                self._take_step(samples)
+            else:
+                self._graphs(self._take_step, samples)
             self.step += 1
             self._wait()
             if self.step in self._evaluated:
