@@ -141,12 +141,10 @@ def machine(device: torch.device) -> str:
 
 def said_by(part: str, command: list[str], until: float, environment: dict[str, str] | None = None) -> list[str]:
     """The last lines of what a command says; all of it is kept beside the report."""
-    done = subprocess.run(
-        command, capture_output=True, text=True, check=False, env=environment, timeout=max(60, until - time.monotonic())
-    )
-    (RESULTS / "on_gpu" / f"{part}.txt").write_text(done.stdout + done.stderr, encoding="utf-8")
-    lines = done.stdout.strip().splitlines()[-LINES:]
-    return lines if done.returncode == 0 else [*lines, *done.stderr.strip().splitlines()[-LINES:]]
+    said, left = RESULTS / "on_gpu" / f"{part}.txt", max(60, until - time.monotonic())
+    with said.open("w", encoding="utf-8") as file:
+        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False, env=environment, timeout=left)
+    return said.read_text(encoding="utf-8").strip().splitlines()[-LINES:]
 
 
 def tests(trial: Trial, until: float) -> Iterator[str]:

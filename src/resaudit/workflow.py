@@ -133,7 +133,7 @@ class JobsOfRules:
         check_modules(self.plan)
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
-        self._writes_again = not is_held(self.files.results / LOCK)
+        self._writes_again = writes and not is_held(self.files.results / LOCK)
         self._found: dict[tuple[str, ...], Job] = {}
         self._costs: dict[str, Cost] = {}
         self._drawn: dict[str | None, dict[str, Draw]] = {}

@@ -124,10 +124,16 @@ def test_planning_beside_a_run_leaves_its_jobs_as_they_are(tmp_path: Path) -> No
 def test_where_there_are_no_locks_a_run_goes_on_with_one_warning(
     error: int, without_locks: Environment, tmp_path: Path
 ) -> None:
-    run = started(tmp_path, without_locks(tmp_path / "results", error))
+    environment = without_locks(tmp_path / "results", error)
+    run = started(tmp_path, environment)
     (line,) = run.communicate("")[1].splitlines()
     assert line.startswith(WARNING)
     assert run.returncode == 0
+    asked = (
+        "from pathlib import Path; from resaudit.runtime.locks import is_held; print(is_held(Path('results/.lock')))"
+    )
+    again = run_command(sys.executable, "-c", asked, cwd=tmp_path, environment=environment)
+    assert again.stdout == "False\n", again.stderr
 
 
 def test_a_device_is_used_unclaimed_where_there_are_no_locks(without_locks: Environment, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.travel.leaves import check_imported, leaf_inputs
+from resaudit.travel.records import RECOMPUTED, STATEMENTS
 from resaudit.workflow import (
     JobsOfRules,
     check_installed_from,
@@ -55,7 +56,7 @@ wildcard_constraints:
 onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
-        sweep(RESULTS, FILES.figures)
+        sweep(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
     make_readable(logger, JOBS, workflow)
     # Here the cores bound the jobs. Bounding them in time as well, Snakemake 9 would wake up once a timespan for every job
     # that has finished, look each time at all files of all waiting jobs, and end a timespan late.

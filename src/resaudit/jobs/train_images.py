@@ -211,10 +211,12 @@ class _Kept:
             count(images)
             signal = self.signalled()
             done = {run for run in left if self.trainees[run].finished}
-            for run in left if signal is not None else ():
-                self.checkpoints[run].write(self.trainees[run].state())
-            for run in done if signal is None else ():
-                self.checkpoints[run].keep(self.trainees[run].state, due=True)
+            if signal is None:
+                for run in done:
+                    self.checkpoints[run].keep(self.trainees[run].state, due=True)
+            else:
+                for run in left:
+                    self.checkpoints[run].write(self.trainees[run].state())
             for run in left - done:
                 self.checkpoints[run].keep(self.trainees[run].state, signal)
             left.difference_update(done)

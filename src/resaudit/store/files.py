@@ -3,7 +3,7 @@
 import hashlib
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -32,11 +32,11 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
 
 
-def sweep(*folders: Path) -> None:
-    """Remove the temporary files of killed writers; no other run may write there, but a spot-check may be at work."""
+def sweep(*folders: Path, spared: Collection[str] = ()) -> None:
+    """Remove the temporary files of killed writers; no other may write there but in the folders ``spared``, by name."""
     for folder in folders:
         for path in folder.rglob(".*.part"):
-            if {".spot-check", "spot-checks"}.isdisjoint(path.parts):
+            if path.relative_to(folder).parts[0] not in spared:
                 path.unlink(missing_ok=True)
 
 

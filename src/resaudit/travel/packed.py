@@ -17,13 +17,14 @@ from resaudit.travel.strict import LARGEST_JSON, parse_strictly
 METADATA = "ro-crate-metadata.json"
 LARGEST_ENTRY = 8 * 2**30
 LARGEST_TOTAL = 64 * 2**30
+_KIND, _ID, _FILE = "[a-z][a-z0-9_]*", "[a-z0-9_-]+", r"[a-z][a-z0-9_]*\.(?:json|npz)"
 _PLACES = re.compile(
-    r"results/plan/[a-z][a-z0-9_]*/[a-z0-9_-]+\.json|results/[a-z][a-z0-9_]*/[a-z0-9_-]+/[a-z][a-z0-9_]*\.(json|npz)"
+    rf"results/plan/{_KIND}/{_ID}\.json|results/{_KIND}/{_ID}/{_FILE}"
     r"|(figures|config|profiles|workflow|src/resaudit)/.+"
     r"|Snakefile|pyproject\.toml|constraints\.txt|environment\.yml|README\.md|LICENSE|CITATION\.cff"
     rf"|{re.escape(METADATA)}"
 )
-_RESULT = re.compile(r"results/(?!plan/)([a-z][a-z0-9_]*/[a-z0-9_-]+)/([a-z][a-z0-9_]*\.(?:json|npz))")
+_RESULT = re.compile(rf"results/(?!plan/)({_KIND}/{_ID})/({_FILE})")
 
 
 class Provenance(BaseModel):

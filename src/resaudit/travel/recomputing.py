@@ -17,8 +17,8 @@ from resaudit.plan.files import code_of_kind, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import with_inputs
 from resaudit.travel.population import Imported
+from resaudit.travel.records import RECOMPUTED
 
-FOLDER = ".spot-check"
 SECONDS_BETWEEN_LOOKS = 0.1
 
 
@@ -82,7 +82,7 @@ def recompute(
 
 def folder_of(results: Path, job: Job) -> Path:
     """The folder of results in which a job is recomputed."""
-    return results / FOLDER / job.key
+    return results / RECOMPUTED / job.key
 
 
 def forget(results: Path, job: Job) -> None:

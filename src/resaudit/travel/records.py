@@ -12,6 +12,8 @@ from resaudit.store.files import read_json
 
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 IMPORTED = "imported.json"
+RECOMPUTED, STATEMENTS = ".spot-check", "spot-checks"
+"""Folders of spot-checks, which may be at work beside a run, in that of all results."""
 
 
 class Origin(Closed):

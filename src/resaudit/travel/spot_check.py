@@ -21,8 +21,8 @@ from resaudit.store.provenance import commit
 from resaudit.travel.comparing import AGREED, COMPARED, Compared, compare
 from resaudit.travel.drawing import in_order
 from resaudit.travel.population import Imported, Population, population
-from resaudit.travel.recomputing import FOLDER, Ran, forget, recompute
-from resaudit.travel.records import imports
+from resaudit.travel.recomputing import Ran, forget, recompute
+from resaudit.travel.records import RECOMPUTED, imports
 from resaudit.travel.statement import Recomputed, SpotCheck, independent, statements, write_statement
 from resaudit.travel.tolerances import tolerances_of
 from resaudit.travel.words import announcement, comparison_in_words, statement_in_words
@@ -57,7 +57,7 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
     results, cores = Layout(plan.config.paths).results, os.cpu_count() or 1
     seconds = None if minutes is None else 60 * minutes
     found = population(plan, results, execution_of(plan.config), seconds, cores, wanted)
-    _hold(results / FOLDER)
+    _hold(results / RECOMPUTED)
     check = _begin(found, results, seed, minutes, wanted)
     for line in announcement(found, set(check.keys(*COMPARED)), seconds, cores):
         say(line)

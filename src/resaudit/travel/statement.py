@@ -11,11 +11,10 @@ from resaudit.schema import Closed, validated
 from resaudit.store.files import read_json, write_json
 from resaudit.travel.comparing import AGREED, COMPARED, Outcome
 from resaudit.travel.drawing import reached
-from resaudit.travel.records import Sha256, origin_of
+from resaudit.travel.records import STATEMENTS, Sha256, origin_of
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
-FOLDER = "spot-checks"
 
 
 class Recomputed(Closed):
@@ -114,7 +113,7 @@ def write_statement(check: SpotCheck, results: Path) -> Path:
         ResauditError: the file cannot be written.
     """
     time = check.started[:19].replace(":", "").replace("-", "")
-    path = results / FOLDER / f"{time}-{_short(check.seed)}.json"
+    path = results / STATEMENTS / f"{time}-{_short(check.seed)}.json"
     write_json(path, as_statement(check))
     return path
 
@@ -156,7 +155,7 @@ def statements(results: Path) -> list[SpotCheck]:
         ResauditError: one cannot be read.
     """
     found = []
-    for path in sorted((results / FOLDER).glob("*.json")):
+    for path in sorted((results / STATEMENTS).glob("*.json")):
         try:
             found.append(validated(SpotCheck, read_json(path)["predicate"]["spotCheck"], "spotCheck"))
         except (OSError, ValueError, LookupError, TypeError, ResauditError) as error:

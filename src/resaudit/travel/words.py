@@ -9,6 +9,7 @@ from resaudit.plan.duration import in_minutes
 from resaudit.travel.comparing import AGREED, COMPARED
 from resaudit.travel.drawing import expected, largest_share, missed
 from resaudit.travel.population import Population
+from resaudit.travel.records import RECOMPUTED
 from resaudit.travel.statement import Recomputed, SpotCheck, independent, is_of_today, outcomes_in_words, statements
 
 SHARES = (0.05, 0.1)
@@ -74,7 +75,7 @@ def statement_in_words(check: SpotCheck, together: Sequence[SpotCheck], results:
 
 def _mismatches(check: SpotCheck, results: Path) -> Iterator[str]:
     for key in check.keys("failed"):
-        yield f"NOT REPRODUCED: {key}: {check.jobs[key].difference}; recomputed in {results / '.spot-check' / key}."
+        yield f"NOT REPRODUCED: {key}: {check.jobs[key].difference}; recomputed in {results / RECOMPUTED / key}."
     yield (
         f"Verdicts that rest on this: {_named(check.doubted)}. Another processor or library is likelier than intent: "
         "compare the machines in both provenance.json; no probability is stated."
