@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, TypeVar
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
@@ -25,11 +26,16 @@ class Closed(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _known_keys(cls, given: Any) -> Any:
-        known = [field.alias or name for name, field in cls.model_fields.items()]
+        known = _keys_of(cls)
         unknown = [key for key in given if key not in known] if isinstance(given, dict) else []
         if unknown:
             raise ValueError(f"has an unknown key {shown(unknown[0])}{suggestion(str(unknown[0]), known)}")
         return given
+
+
+@cache
+def _keys_of(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
 
 
 class Model(Closed):

@@ -106,7 +106,7 @@ def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     yield "|---|" + "---|" * len(Verdict)
     for name, of_paper in by_paper.items():
         title, counts = papers[name]["title"], " | ".join(map(str, _count(of_paper).values()))
-        authors = f"({papers[name]['short']}; {papers[name]['cited']})"
+        authors = f"({papers[name]['short']}; [{papers[name]['cited']}]({papers[name]['link']}))"
         yield f"| [{title}](#{_anchor(title)}) {authors} | {counts} |"
     for name, of_paper in by_paper.items():
         yield from ("", f"## {papers[name]['title']}", "")

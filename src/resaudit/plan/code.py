@@ -6,10 +6,12 @@ import importlib.util
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
-
-import grimp
+from typing import TYPE_CHECKING
 
 from resaudit.outside import outside_papers
+
+if TYPE_CHECKING:
+    from grimp import ImportGraph
 
 PACKAGE = "resaudit"
 BESIDE = ("*.[ch]", "*.json", "*.mplstyle", "templates/*")
@@ -46,7 +48,9 @@ def _named(module: str) -> set[str]:
 
 
 @cache
-def _graph() -> grimp.ImportGraph:
+def _graph() -> "ImportGraph":
+    import grimp  # jobs are told the hash of their code, and start sooner without
+
     return grimp.build_graph(PACKAGE, *outside_papers(), cache_dir=None)
 
 

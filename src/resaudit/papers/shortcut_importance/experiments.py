@@ -77,13 +77,13 @@ class World(Model):
     stage_one: PowerOfK
     cap: Positive
 
-    def setting(self, network: str, patches: int) -> Setting:
-        """The setting of one simulation.
+    def setting(self, network: str, patches: int, step: float | None = None) -> Setting:
+        """The setting of one simulation, with the world's step or another.
 
         Raises:
             ValueError: the world does not exist for this k, or its steps diverge; the message continues its name.
         """
-        norm, step = self.squared_norm.of(patches), self.step.of(patches)
+        norm, step = self.squared_norm.of(patches), step or self.step.of(patches)
         if abs(self.alignment) > sqrt(patches):
             raise ValueError(
                 f"has world.alignment {self.alignment:g} at k = {patches}; allowed: from -sqrt(k) to sqrt(k) = "
@@ -108,10 +108,9 @@ class World(Model):
             ceil(self.cap / step),
         )  # fmt: skip
 
-    def steadied(self, patches: int) -> Self:
-        """The world with a smaller step where it would be unstable or near it."""
-        largest = SHARE_OF_LARGEST_STEP * largest_step(patches, self.squared_norm.of(patches))
-        return self.model_copy(update={"step": PowerOfK(factor=min(self.step.of(patches), largest))})
+    def steady_step(self, patches: int) -> float:
+        """The step, or a smaller one where that would be unstable or near it."""
+        return min(self.step.of(patches), SHARE_OF_LARGEST_STEP * largest_step(patches, self.squared_norm.of(patches)))
 
 
 class Simulations(Experiment):
@@ -309,18 +308,13 @@ class Worlds(Simulations, name="worlds"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a plane."""
-        return {
-            at(plane=plane): Simulate(
-                network,
-                tuple(
-                    world.steadied(k).setting(network, k) for k in self.patches for _, _, world in self.in_plane(plane)
-                ),
-                self.world.start,
-                self.runs,
-                seed,
-            )
-            for plane, (network, _) in self.planes().items()
-        }
+        return {at(plane=plane): self._simulate(plane, seed) for plane in self.planes()}
+
+    def _simulate(self, plane: str, seed: int) -> Simulate:
+        network, _ = self.planes()[plane]
+        worlds = [world for _, _, world in self.in_plane(plane)]
+        settings = tuple(world.setting(network, k, world.steady_step(k)) for k in self.patches for world in worlds)
+        return Simulate(network, settings, self.world.start, self.runs, seed)
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
         """A table of counts.
