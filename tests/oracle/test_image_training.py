@@ -164,6 +164,12 @@ def test_flat_momentum_is_torchs_sgd_for_twenty_steps(nesterov: bool, decayed: s
         np.testing.assert_allclose(flat.tensors[name].detach(), expected.detach(), rtol=0, atol=20 * 180 * 2.3e-16)
 
 
+@pytest.mark.parametrize("network", [network for network, _ in NETWORKS])
+def test_kernels_lie_where_cudnn_is_fast(network: Network) -> None:
+    flat = FlatParameters(build(network, 3, CLASSES, key_of(1, WEIGHTS, 0)))
+    assert all(p.data_ptr() % 16 == 0 for p in flat.tensors.values() if p.ndim == 4)
+
+
 def test_runs_beside_each_other_have_the_bytes_that_they_have_alone() -> None:
     together = trained([trainee(run) for run in range(3)])
     assert together == [trained([trainee(run)])[0] for run in range(3)]

@@ -18,7 +18,9 @@ class FlatParameters:
     """
 
     def __init__(self, network: nn.Module) -> None:
-        parameters = {name: p for name, p in network.named_parameters() if p.requires_grad}
+        trained = [(name, p) for name, p in network.named_parameters() if p.requires_grad]
+        # Scalars last: behind one, no kernel would lie at a multiple of 16 bytes, as cuDNN's fast algorithms want it.
+        parameters = dict(sorted(trained, key=lambda named: -named[1].ndim))
         self.names = tuple(parameters)
         self._parameters = list(parameters.values())
         self.vector = joined([p.detach() for p in self._parameters])
