@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -109,6 +109,11 @@ def difference(
     """
     if ours.shape != theirs.shape or ours.dtype.kind != theirs.dtype.kind:
         return f"has shape {theirs.shape} of {theirs.dtype}, expected {ours.shape} of {ours.dtype}"
+    if tolerance.first:
+        rows, relative = tolerance.first
+        line = difference(ours[:rows], theirs[:rows], replace(tolerance, relative=relative, differing=0.0, first=None))
+        if line:
+            return f"{line}; in the first {rows} rows no run may differ"
     agrees = np.asarray(ours == theirs)
     if ours.dtype.kind == "f":
         absolute = tolerance.absolute + (0.0 if rounding is None else np.where(np.isfinite(rounding), rounding, 0.0))

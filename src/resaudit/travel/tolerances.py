@@ -19,6 +19,7 @@ class Tolerance:
         differing: share of the runs that may be farther apart.
         runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. A run that diverged
             (is inf or NaN somewhere) on both machines agrees.
+        first: rows (epochs) at the start, and how far apart every run may be there, relative: chaos has not set in yet.
         rounding: the array of the same file that says how large an entry may be by rounding alone, where it is finite;
             it is added to the tolerance.
         rows: a column of texts of the same file and the text in it of the rows that this is for; None: of all.
@@ -29,6 +30,7 @@ class Tolerance:
     absolute: float = 0.0
     differing: float = 0.0
     runs: int | None = None
+    first: tuple[int, float] | None = None
     rounding: str | None = None
     rows: tuple[str, str] | None = None
     others: "Tolerance | None" = None
@@ -53,11 +55,13 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "snapshots": Tolerance(relative=1e-3, absolute=1e-4, differing=0.05, runs=2),
     },
     "train, with activations": {
-        # float32, and a ReLU's kink amplifies a last digit: some runs end elsewhere (fig08 allows a fifth).
-        "excess_loss": Tolerance(relative=1e-3, differing=0.2, runs=1),
-        "gradient_norm": Tolerance(relative=1e-2, absolute=1e-6, differing=0.2, runs=1),
-        "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.05, runs=1),
-        "snapshots": Tolerance(relative=1e-2, absolute=1e-3, differing=0.2, runs=2),
+        # float32, and ReLUs' kinks amplify a last digit. Measured with vectors of half the width, at depths 4 and 16:
+        # up to 11 of 18 runs part, those at large rates, after 3 to 966 epochs. In the first three they are at most
+        # 2e-5, 5e-4 and 3e-7 apart, where another seed's are at least 1e-2 in the loss or 1e-3 in the norm.
+        "excess_loss": Tolerance(relative=1e-3, differing=0.7, runs=1, first=(3, 1e-3)),
+        "gradient_norm": Tolerance(relative=1e-2, absolute=1e-6, differing=0.7, runs=1, first=(3, 1e-2)),
+        "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.5, runs=1, first=(3, 1e-5)),
+        "snapshots": Tolerance(relative=1e-2, absolute=1e-3, differing=0.7, runs=2),
     },
     # Measured with other instructions: a fifth of the runs at depth 10, those at large rates, differ by up to 4 %.
     "train_scaled": {"loss": Tolerance(relative=1e-3, differing=0.3, runs=1)},

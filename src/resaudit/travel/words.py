@@ -77,8 +77,8 @@ def _mismatches(check: SpotCheck, results: Path) -> Iterator[str]:
     for key in check.keys("failed"):
         yield f"NOT REPRODUCED: {key}: {check.jobs[key].difference}; recomputed in {results / RECOMPUTED / key}."
     yield (
-        f"Verdicts that rest on this: {_named(check.doubted)}. Another processor or library is likelier than intent: "
-        "compare the machines in both provenance.json; no probability is stated."
+        f"Verdicts that rest on this: {_named(check.doubted)}. A difference is more often due to another processor or "
+        "library than to intent: compare the machines in both provenance.json; no probability is stated."
     )
 
 
