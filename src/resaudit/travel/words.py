@@ -127,7 +127,8 @@ def _shares_and_chances(reach: float) -> tuple[Sequence[float], Sequence[float]]
 def _single(check: SpotCheck, reach: float) -> str:
     """The chance to find one forged job, least and largest; those always recomputed are found for certain."""
     chances = [1 - missed(weight, reach) for weight in check.weights.values()] + [1.0] * bool(check.always)
-    return f"probability {min(chances):.0%} to {max(chances):.0%}"
+    least, most = f"{min(chances):.0%}", f"{max(chances):.0%}"
+    return f"probability {least}" if least == most else f"probability {least} to {most}"
 
 
 def _not_covered(check: SpotCheck) -> Iterator[str]:
