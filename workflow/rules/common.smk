@@ -4,8 +4,8 @@ import shlex
 import sys
 from pathlib import Path
 
-# Imports and planning make half a million objects and hardly any garbage. Looked for at every 700th, Python's default, it
-# would take a seventh of the start.
+# Imports and planning make half a million objects and hardly any garbage. Looked for at every 700th, Python's default,
+# it would take a twentieth of the start.
 gc.set_threshold(50_000)
 
 from resaudit.outside import as_words, package_of
