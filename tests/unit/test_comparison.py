@@ -18,6 +18,7 @@ from resaudit.papers import comparison
 from resaudit.papers.comparison import (
     _compared,
     _names_of_references,
+    _thinned,
     compare_with_references,
     disagreements,
     other_choices,
@@ -29,6 +30,7 @@ from resaudit.papers.tables import Drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.store.files import sha256_of, write_json
+from resaudit.training.snapshots import snapshot_epochs
 
 FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG04 = "demystifying_resnet/fig04"
@@ -216,6 +218,13 @@ def test_a_reference_of_another_scale_is_replaced_only_on_request(
     write_references(plan, print, force=True)
     assert read_about(kept)["scale"] == "laptop"
     write_references(plan, print)
+
+
+def test_a_large_reference_keeps_few_epochs_and_a_grid_that_it_has(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(comparison, "LARGE_REFERENCE_BYTES", 0)
+    every, curve = pd.DataFrame({"epoch": range(1001)}), pd.DataFrame({"epoch": snapshot_epochs(1000, 40)})
+    assert list(_thinned(every)["epoch"]) == list(snapshot_epochs(1000, 60))
+    assert list(_thinned(curve)["epoch"]) == list(curve["epoch"])
 
 
 def test_a_figure_of_other_data_has_a_reference_of_its_own() -> None:

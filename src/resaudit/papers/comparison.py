@@ -101,7 +101,7 @@ def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) 
 def write_references(plan: Plan, say: Callable[[str], None], force: bool = False) -> None:
     """Copy the drawn tables, with their ``.json``, to the references; of other data, under that data set's name.
 
-    Of a large table with epochs, 60 epochs are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
+    Of a large table with more than 60 epochs, 60 are kept, evenly spaced on a logarithmic scale, and rows of no epoch.
 
     Raises:
         ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
@@ -112,13 +112,20 @@ def write_references(plan: Plan, say: Callable[[str], None], force: bool = False
         if kept.is_file() and (known := read_about(kept).get("scale")) != scale:
             raise ResauditError(f"{kept} is of scale {known}, the drawn table of scale {scale}; --force replaces it")
     for figure in figures:
-        kept, table = reference_file(names[figure.name]), figure.table
-        if len(table.to_csv(index=False)) > LARGE_REFERENCE_BYTES and "epoch" in table:
-            epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
-            table = table[table["epoch"].isin([NO_EPOCH, *epochs])]
+        kept, table = reference_file(names[figure.name]), _thinned(figure.table)
         write_csv(kept, table)
         write_json(kept.with_suffix(".json"), figure.about | {"sha256": sha256_of(kept)})
         say(f"{figure.name}: {len(table)} rows in {kept}")
+
+
+def _thinned(table: pd.DataFrame) -> pd.DataFrame:
+    # A table of few epochs has a grid of its own, little of which would lie on another.
+    if "epoch" not in table or table["epoch"].nunique() <= EPOCHS_IN_LARGE_REFERENCE:
+        return table
+    if len(table.to_csv(index=False)) <= LARGE_REFERENCE_BYTES:
+        return table
+    epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
+    return table[table["epoch"].isin([NO_EPOCH, *epochs])]
 
 
 def _names_of_references(plan: Plan) -> dict[str, str]:
