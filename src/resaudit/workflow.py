@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,7 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
 from resaudit.outside import outside_papers, package_of, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
-from resaudit.plan.files import computing_kinds, write_job
+from resaudit.plan.files import computing_kinds, read_job, write_job
 from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
@@ -112,6 +113,22 @@ def check_installed_from(checkout: Path) -> None:
         raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
 
 
+def started_for(command: Sequence[str]) -> list[str]:
+    """The jobs for which Snakemake started this process, on a node of a cluster or for a group; empty in a user's own.
+
+    Args:
+        command: the command line, with ``--target-jobs RULE:id=ID …``.
+
+    Returns:
+        Their keys; empty too if one has no id, and so no file of its own in the plan.
+    """
+    if "--target-jobs" not in command:
+        return []
+    targets = takewhile(lambda word: not word.startswith("-"), command[command.index("--target-jobs") + 1 :])
+    found = [re.fullmatch(r"(\w+):id=([\w-]+)", target) for target in targets]
+    return [f"{match[1]}/{match[2]}" for match in found if match] if all(found) else []
+
+
 class JobsOfRules:
     """The jobs of a run's rules. Each is written to the plan on first use.
 
@@ -119,17 +136,20 @@ class JobsOfRules:
         overrides: Hydra overrides, as of :func:`resaudit.config.composition.load`.
         folder: of the configuration files.
         writes: whether to write jobs into the plan; jobs of Snakemake's own on other nodes must not.
+        only: keys of the only jobs that are wanted; empty: all. They and their inputs are read from the plan, which is
+            sooner than to compose every figure.
 
     Raises:
-        ResauditError: as of :func:`resaudit.config.composition.load`.
+        ResauditError: as of :func:`resaudit.config.composition.load`, or the plan lacks one of ``only``.
     """
 
-    def __init__(self, overrides: Sequence[str], folder: Path, writes: bool) -> None:
-        self.plans = Plans.composed(overrides, folder)
+    def __init__(self, overrides: Sequence[str], folder: Path, writes: bool, only: Sequence[str] = ()) -> None:
+        self.plans = Plans.composed(overrides, folder, [] if only else None)
         self.plan = self.plans.base
-        self.execution = execution_of(self.plan.config)
         self.files = Layout(self.plan.config.paths)
         self.files.check_writable()
+        self._read = bool(only)
+        self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         check_modules(self.plan)
         self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
@@ -164,6 +184,8 @@ class JobsOfRules:
         return made
 
     def _made(self, rule: str, **wildcards: str) -> Job:
+        if self._read:
+            return read_job(self.files.results, f"{rule}/{wildcards['id']}")[0]
         match rule:
             case "show":
                 return self._drawings(self.plan)[f"{wildcards['paper']}/{wildcards['figure']}"]

@@ -4,7 +4,8 @@ from resaudit.config.composition import checkout_of
 
 def code_of_claims(module):
     claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
-    return code(f"resaudit.{module}", *{type(check).__module__ for claim in claims for check in claim.checks.values()})
+    checks = {type(check).__module__ for claim in claims for check in claim.checks.values()}
+    return lambda _wildcards: code(f"resaudit.{module}", *checks)
 
 
 def matrices(_wildcards):

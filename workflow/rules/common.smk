@@ -25,12 +25,18 @@ from resaudit.workflow import (
     hold_lock,
     make_readable,
     overrides_from,
+    started_for,
     verdicts_in_words,
 )
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
-    JOBS = JobsOfRules(overrides_from(config, sys.argv), Path(workflow.basedir) / "config", workflow.is_main_process)
+    JOBS = JobsOfRules(
+        overrides_from(config, sys.argv),
+        Path(workflow.basedir) / "config",
+        workflow.is_main_process,
+        started_for(sys.argv),
+    )
     check_kernels(JOBS.plan)
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
@@ -120,6 +126,10 @@ def gpus_of(rule):
 def code(*modules):
     """A hash of these modules' import closure, a param: it changes with the code, so Snakemake reruns the job."""
     return code_sha256(*modules)
+
+
+def code_of(kind):
+    return lambda _wildcards: code_of_kind(kind)
 
 
 def code_of_figure(wildcards):

@@ -73,7 +73,7 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     compose_together(folder, [name for name in known if only is None or name in only], _choices_of_all(given))
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     # The papers that have a variant may not have a key that other figures have.
-    if only is None or run.variant is None:
+    if only is None or (figures and run.variant is None):
         _check_protocol_keys(given, figures, run)
     claims = {} if only is not None else _claims(folder, given, known)
     # Figures that are named are not left out, and asking torch for a GPU takes seconds.

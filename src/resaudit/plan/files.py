@@ -4,6 +4,7 @@ import importlib
 import pkgutil
 from contextlib import suppress
 from dataclasses import asdict
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -102,6 +103,7 @@ def kind_named(kind: str) -> type[Any]:
     return found
 
 
+@cache
 def code_of_kind(kind: str) -> str:
     """The hash of the code that results of a kind of job depend on."""
     return code_sha256(kind_named(kind).__module__)

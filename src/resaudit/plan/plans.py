@@ -24,12 +24,14 @@ class Plans:
         self.base = self.under(None)
 
     @classmethod
-    def composed(cls, overrides: Sequence[str] = (), folder: Path | None = None) -> "Plans":
+    def composed(
+        cls, overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None
+    ) -> "Plans":
         """Plans from the configuration's files; arguments and errors as :func:`resaudit.config.composition.load`.
 
         Under a variant only the papers that have it are composed.
         """
-        base = load(overrides, folder)
+        base = load(overrides, folder, only)
 
         def config_of(variant: str | None) -> Config:
             if variant is None:

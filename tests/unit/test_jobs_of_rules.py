@@ -1,0 +1,49 @@
+"""What Snakemake's own processes on a cluster know of a run. Oracle: the run's plan, composed.
+
+Sees a job that is computed otherwise there than planned, and one that composes every figure before it starts.
+"""
+
+from pathlib import Path
+
+import pytest
+
+from resaudit.config import composition
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.train import Train
+from resaudit.plan.job import Execution
+from resaudit.workflow import JobsOfRules, started_for
+from tests.conftest import CHECKOUT, assert_refused, of_kind
+
+SNAKEMAKE = ["snakemake", "--snakefile", "Snakefile", "--target-jobs"]
+
+
+@pytest.mark.parametrize(
+    ("words", "keys"),
+    [
+        (["train:id=a-1", "--allowed-rules", "train"], ["train/a-1"]),
+        (["train:id=a-1", "draw:id=b", "--cores", "all"], ["train/a-1", "draw/b"]),
+        (["train:id=a-1", "report:"], []),
+        (["vary:paper=x", "--force"], []),
+    ],
+)
+def test_jobs_without_an_id_have_no_file_to_read(words: list[str], keys: list[str]) -> None:
+    assert started_for([*SNAKEMAKE, *words]) == keys
+    assert started_for(["snakemake", "--cores", "all", *words]) == []
+
+
+def test_a_process_for_one_job_reads_it_and_its_inputs_and_composes_no_figure(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = ["scale=smoke", "figures=[demystifying_resnet/fig05]", "protocol.runs=3", "checkpoint_seconds=7"]
+    given += [f"paths.{key}={tmp_path / key}" for key in ("data", "results", "figures")]
+    whole = JobsOfRules(given, CHECKOUT / "config", writes=True)
+    whole.write_plan()
+    monkeypatch.delattr(composition, "_figure")
+    job = next(iter(of_kind(whole.plan, Hessians).values()))
+    one = JobsOfRules(given, CHECKOUT / "config", writes=False, only=[job.key])
+    assert one.execution == Execution(checkpoint_seconds=7)
+    for needed in (job, *of_kind(whole.plan, Train).values()):
+        assert one.of(needed.kind, id=needed.id) == needed
+        assert one.cost(needed) == whole.cost(needed)
+    assert one.plan.figures == {}
+    assert_refused(lambda: JobsOfRules(given, CHECKOUT / "config", False, ["train/x"]), message="no job 'train/x' in ")
