@@ -22,6 +22,9 @@ from resaudit.outside import config_folders
 # parses ten times faster (https://github.com/omry/omegaconf/pull/1150).
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
 
+AT_ONCE = 5
+"""Figures in one call of Hydra: for each file, OmegaConf visits all that it has merged before."""
+
 
 def files_like(folder: Path, pattern: str) -> list[Path]:
     """Files of configuration, here and of papers outside."""
@@ -49,22 +52,20 @@ def shared_tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -
 
 
 def compose_together(folder: Path, figures: Iterable[str], choices: tuple[str, ...]) -> None:
-    """Compose figures in one call of Hydra a paper, which reads the files that they share once, not for each.
+    """Compose a paper's figures few at a time, so that Hydra reads the files that they share once, not for each.
 
     A figure that cannot be composed reports that when it is composed alone.
     """
     for paper, of_paper in groupby(figures, lambda name: name.split("/")[0]):
         files = _files_of(folder, paper)
         missing = [name for name in of_paper if (files, name, choices) not in _COMPOSED]
-        if not missing:
-            continue
-        mounts = {name: name.split("/")[1] for name in missing}
-        with suppress(*_WRONG):
-            tree = _compose(
-                folder, [*(f"+paper/{paper}@figure.{mount}={mount}" for mount in mounts.values()), *choices]
-            )
-            for name, mount in mounts.items():
-                _COMPOSED[files, name, choices] = tree | {"figure": tree["figure"][mount]}
+        for first in range(0, len(missing), AT_ONCE):
+            mounts = {name: name.split("/")[1] for name in missing[first : first + AT_ONCE]}
+            with suppress(*_WRONG):
+                mounted = [f"+paper/{paper}@figure.{mount}={mount}" for mount in mounts.values()]
+                tree = _compose(folder, [*mounted, *choices])
+                for name, mount in mounts.items():
+                    _COMPOSED[files, name, choices] = tree | {"figure": tree["figure"][mount]}
 
 
 @dataclass(frozen=True)
