@@ -1,15 +1,17 @@
 """Shared fixtures: real MNIST, fetched once into the checkout's data folder as any run does."""
 
 import fcntl
+import gc
 import os
 import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import chdir, contextmanager, redirect_stderr, redirect_stdout
+from functools import cache
 from io import StringIO
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 from unittest import mock
 
 # Before torch is loaded: where tests run side by side, each process keeps to one core.
@@ -34,7 +36,10 @@ from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import Plan, fetch_of
 from resaudit.store.files import write_json
 from resaudit.store.provenance import provenance
+from tests import forked
 
+# Imports and collection make millions of objects and hardly any garbage; Python's default looks for it at every 700th.
+gc.set_threshold(50_000)
 # No deadline: no test is timed, and machines are slow at times.
 hypothesis.settings.register_profile("resaudit", deadline=None)
 hypothesis.settings.load_profile("resaudit")
@@ -67,6 +72,12 @@ def pytest_xdist_auto_num_workers() -> int:
 Completed = subprocess.CompletedProcess[str]
 Command = Callable[..., Completed]
 Kind = TypeVar("Kind", bound=Job)
+
+
+@cache
+def configured(*overrides: str) -> Config:
+    """The configuration of all figures and claims, composed once a process."""
+    return load(overrides)
 
 
 def of_kind(plan: Plan, kind: type[Kind]) -> dict[str, Kind]:
@@ -198,6 +209,11 @@ def resaudit(tmp_path: Path) -> Command:
     return lambda *arguments, **more: run_command("resaudit", *arguments, cwd=tmp_path, **more)
 
 
+def run_snakemake(*arguments: str, cwd: Path, cores: str = "all", **more: Any) -> Completed:
+    """``snakemake …`` on the checkout's Snakefile and profile, with a folder's results."""
+    return forked.snakemake(*snakemake_command(*arguments, cores=cores)[1:], cwd=cwd, **more)
+
+
 def snakemake_command(*arguments: str, cores: str = "all") -> list[str]:
     """``snakemake …`` on the checkout's Snakefile and profile, with the working directory's results."""
     return ["snakemake", "--snakefile", str(CHECKOUT / "Snakefile"), "--cores", cores, *arguments]
@@ -206,16 +222,18 @@ def snakemake_command(*arguments: str, cores: str = "all") -> list[str]:
 @pytest.fixture
 def snakemake(tmp_path: Path) -> Command:
     """``snakemake …`` in an empty folder."""
-    return lambda *arguments: run_command(*snakemake_command(*arguments), cwd=tmp_path)
+    return lambda *arguments: run_snakemake(*arguments, cwd=tmp_path)
 
 
-def smoke_command(*arguments: str, config: tuple[str, ...] = (), cores: str = "all") -> list[str]:
-    data = f"overrides=[paths.data={CHECKOUT / 'data'}]"
-    return snakemake_command(*arguments, "--config", "scale=smoke", data, *config, cores=cores)
+AT_SMOKE = ("--config", "scale=smoke", f"overrides=[paths.data={CHECKOUT / 'data'}]")
+
+
+def smoke_command(*arguments: str) -> list[str]:
+    return snakemake_command(*AT_SMOKE, *arguments)
 
 
 def smoke(folder: Path, *arguments: str, config: tuple[str, ...] = (), cores: str = "all") -> Completed:
-    return run_command(*smoke_command(*arguments, config=config, cores=cores), cwd=folder, timeout=900)
+    return run_snakemake(*arguments, *AT_SMOKE, *config, cwd=folder, cores=cores, timeout=900)
 
 
 OFFLINE = ("unshare", "--net", "--map-root-user")

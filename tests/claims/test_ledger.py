@@ -20,9 +20,9 @@ from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.plan.words import claims_sha256, judgement_sha256
 from tests.claims.made import along_training, claim
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, configured
 
-CLAIMS = load().claims_of("demystifying_resnet")
+CLAIMS = configured().claims_of("demystifying_resnet")
 CONDITION = "condition_number"
 
 IDS_OF_THE_PROTOCOL = {
@@ -52,7 +52,7 @@ def with_entry(config: Path, old: str, new: str) -> Path:
 
 
 def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
-    assert set(load().claims_of("demystifying_resnet")) == IDS_OF_THE_PROTOCOL
+    assert set(configured().claims_of("demystifying_resnet")) == IDS_OF_THE_PROTOCOL
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_the_claims_side_may_be_a_single_number(config: Path) -> None:
 
 
 def test_the_hash_changes_with_a_threshold_and_not_with_the_layout(config: Path) -> None:
-    before = claims_sha256(load(), "demystifying_resnet")
+    before = claims_sha256(configured(), "demystifying_resnet")
     assert claims_sha256(load(folder=config), "demystifying_resnet") == before
-    assert claims_sha256(load(["scale=paper"]), "demystifying_resnet") == before
+    assert claims_sha256(configured("scale=paper"), "demystifying_resnet") == before
     spaced = with_entry(config, "kind: empirical", "kind:   empirical # really")
     assert claims_sha256(load(folder=spaced), "demystifying_resnet") == before
     changed = with_entry(config, "within_factor: 1.1", "within_factor: 1.2")
@@ -124,7 +124,7 @@ def test_the_hash_changes_with_a_threshold_and_not_with_the_layout(config: Path)
 
 def test_the_hash_changes_with_the_check_that_is_used(config: Path) -> None:
     """Both checks have the same parameters, with the same values."""
-    claims, before = load().claims_of("demystifying_resnet"), claims_sha256(load(), "demystifying_resnet")
+    claims, before = configured().claims_of("demystifying_resnet"), claims_sha256(configured(), "demystifying_resnet")
     (name, check), *_ = ((n, k) for n, c in claims.items() for k, v in c.checks.items() if isinstance(v, AtTheEnd))
     one = load(folder=config)
     old = one.claims_of("demystifying_resnet")[name].checks[check]
@@ -146,9 +146,9 @@ def test_the_hash_of_a_verdict_changes_with_what_it_is_computed_from(
 ) -> None:
     """A matrix of verdicts is not stale because a claim was worded better."""
     judged = ["depth-invariant-condition"]
-    before = judgement_sha256(load(), "demystifying_resnet", judged)
+    before = judgement_sha256(configured(), "demystifying_resnet", judged)
     changed = load(folder=with_entry(config, old, new))
-    assert claims_sha256(changed, "demystifying_resnet") != claims_sha256(load(), "demystifying_resnet")
+    assert claims_sha256(changed, "demystifying_resnet") != claims_sha256(configured(), "demystifying_resnet")
     assert (judgement_sha256(changed, "demystifying_resnet", judged) == before) is same
 
 
@@ -204,7 +204,7 @@ def test_every_claim_has_words_for_its_interpretation_and_a_reason() -> None:
 
 def test_every_finding_has_its_section_in_the_document() -> None:
     headings = re.findall(r"^## (\S+)$", (CHECKOUT / "docs" / "findings.md").read_text(encoding="utf-8"), re.MULTILINE)
-    claims = [claim for of_paper in load().claims.values() for claim in of_paper.items()]
+    claims = [claim for of_paper in configured().claims.values() for claim in of_paper.items()]
     assert [name for name, each in claims if each.finding] == headings
 
 

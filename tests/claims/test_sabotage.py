@@ -9,11 +9,10 @@ import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
-from resaudit.config.composition import load
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, configured
 
 REFERENCES = CHECKOUT / "figures" / "reference" / "demystifying_resnet"
-CONFIG = load()
+CONFIG = configured()
 CLAIMS = CONFIG.claims_of("demystifying_resnet")
 ON_IMAGES = {name.split("/")[1] for name, figure in CONFIG.figure.items() if figure.protocol.needs_gpu}
 """Figures without reference tables; test_sabotage_images.py has their claims."""

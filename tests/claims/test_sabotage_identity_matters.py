@@ -22,9 +22,10 @@ from resaudit.papers.identity_matters.table1 import table as table1
 from resaudit.papers.identity_matters.theorem32 import table as theorem32
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.plan import plan_figure
+from tests.conftest import configured
 
 PAPER = "identity_matters"
-CLAIMS = load().claims_of(PAPER)
+CLAIMS = configured().claims_of(PAPER)
 SMALL = [
     "samples=150", "width=48", "narrow=[48]", "nested=[150]", "search_samples=20", "search_widths=[48]",
     "share_samples=20", "shares=[0.2]", "lemma_widths=[32]", "lemma_draws=5",

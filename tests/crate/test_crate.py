@@ -27,7 +27,8 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.store.files import read_json, write_json
 from resaudit.travel.records import Origin
-from tests.conftest import CHECKOUT, Command, first_of, in_process, of_kind, run_command
+from tests import forked
+from tests.conftest import CHECKOUT, Command, first_of, in_process, of_kind
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
 validator = pytest.importorskip("tests.crate.validator", reason="the extra crate is not installed")
@@ -272,7 +273,7 @@ def test_the_unpacked_crate_can_plan_its_run_again(packed: Path, tmp_path: Path)
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(tmp_path)
     arguments = ("--cores", "1", "--dry-run", "--config", "scale=smoke")
-    run = run_command("snakemake", *arguments, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "src")})
+    run = forked.snakemake(*arguments, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "src")})
     assert run.returncode == 0, run.stderr[-2000:]
     assert "Using workflow specific profile profiles/default" in run.stderr
     assert "rule whiten" in run.stdout + run.stderr

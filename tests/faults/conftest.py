@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.config.models import Config
+from tests import forked
 from tests.conftest import CHECKOUT, Completed, made_once, run_command, snakemake_command
 
 PAPER = "demystifying_resnet"
@@ -31,8 +32,11 @@ def few_command(*arguments: str, cores: str = "all", overrides: list[str] | None
 
 
 def few(folder: Path, *arguments: str, environment: dict[str, str] | None = None, **more: object) -> Completed:
-    """The few figures, by the real workflow."""
-    return run_command(*few_command(*arguments, **more), cwd=folder, timeout=900, environment=environment)  # type: ignore[arg-type]
+    """The few figures, by the real workflow; in another environment by a Python that starts in it."""
+    command = few_command(*arguments, **more)  # type: ignore[arg-type]
+    if environment:
+        return run_command(*command, cwd=folder, timeout=900, environment=environment)
+    return forked.snakemake(*command[1:], cwd=folder, timeout=900)
 
 
 def started(command: list[str], folder: Path, environment: dict[str, str] | None = None) -> subprocess.Popen[str]:

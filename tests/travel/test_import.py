@@ -24,7 +24,7 @@ from resaudit.travel.differences import differences
 from resaudit.travel.forgetting import forget_import
 from resaudit.travel.importing import import_run
 from resaudit.travel.records import Import
-from tests.conftest import Completed, run_command, snakemake_command
+from tests.conftest import Completed, run_command, run_snakemake
 from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
 
 pytest.importorskip("rocrate", reason="the extra crate is not installed")
@@ -232,16 +232,16 @@ def test_differences_name_the_verdicts_and_tables(archive: Path, tmp_path: Path)
 
 
 def test_snakemake_draws_from_imported_results_without_data_or_computing(archive: Path, tmp_path: Path) -> None:
-    def call(*command: str) -> Completed:
-        return run_command(*command, cwd=tmp_path, timeout=600)
+    def resaudit(*arguments: str) -> Completed:
+        return run_command("resaudit", *arguments, cwd=tmp_path)
 
     def snakemake(*arguments: str) -> Completed:
         # A folder of data that is empty, and no source that could be reached.
         config = ("--config", f"overrides={json.dumps([*OVERRIDES, 'dataset.sources=[folder]'])}")
-        return call(*snakemake_command(*arguments, *config))
+        return run_snakemake(*arguments, *config, cwd=tmp_path)
 
     shutil.copy(archive, tmp_path / "run.zip")
-    run = call("resaudit", "import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
+    run = resaudit("import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
     assert run.returncode == 0, run.stderr
     assert f"run by {BY} as it says" in run.stdout
     modes = {path.stat().st_mode & 0o777 for path in (tmp_path / "results").glob("hessians/*/spectra.npz")}
@@ -253,7 +253,7 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     (part,) = paper["figures"][0]["imported"]
     assert (part["by"], part["jobs"]) == (BY, paper["figures"][0]["jobs"])
     assert part["archive"][:12] in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
-    again = call("resaudit", "import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
+    again = resaudit("import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
     assert "no verdict and no table of it differs" in again.stdout, again.stdout + again.stderr
     idle = snakemake("--dry-run")
     assert "Nothing to be done" in idle.stdout + idle.stderr
@@ -263,6 +263,6 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     stale = snakemake("--dry-run")
     assert stale.returncode != 0
     assert f"1 imported results ({part['jobs'][0]} …) are of other code than today's" in stale.stderr
-    forgotten = call("resaudit", "import", "--forget", "run.zip", *OVERRIDES)
+    forgotten = resaudit("import", "--forget", "run.zip", *OVERRIDES)
     assert forgotten.returncode == 0, forgotten.stderr
     assert not [path for key in part["jobs"] for path in tmp_path.glob(f"results/{key}")]

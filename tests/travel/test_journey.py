@@ -30,7 +30,7 @@ def succeeded(*command: str, cwd: Path) -> Completed:
 
 def drawn(folder: Path) -> set[str]:
     """Draw and judge; the rules that ran."""
-    run = succeeded(*smoke_command(config=(f"figures=[{FIGURE}]",)), cwd=folder)
+    run = succeeded(*smoke_command(f"figures=[{FIGURE}]"), cwd=folder)
     return set(RULES.findall(run.stdout + run.stderr))
 
 

@@ -13,7 +13,6 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.verdicts import judge
-from resaudit.config.composition import load
 from resaudit.config.models import Figure
 from resaudit.datasets.moments import Moments
 from resaudit.experiments.experiment import at
@@ -25,10 +24,10 @@ from resaudit.linear_residual.dominance import dominated
 from resaudit.linear_residual.factoring import factored
 from resaudit.linear_residual.measured import Descended, Factorizations, Points
 from resaudit.papers.identity_matters import theorem21, theorem22
-from tests.conftest import assert_read_back, assert_refused, smoke_figure
+from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
 
 PAPER = "identity_matters"
-CLAIMS = load().claims_of(PAPER)
+CLAIMS = configured().claims_of(PAPER)
 REAL = Moments(np.eye(4), np.diag([0.5, 0.3, 0.1, 0.0]), np.array(1.0))
 
 

@@ -12,16 +12,15 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
-from resaudit.config.composition import load
 from resaudit.config.models import Figure
 from resaudit.papers.drawing import figure_module
 from resaudit.plan.job import Execution, Work
 from resaudit.plan.plan import plan_figure
-from tests.conftest import assert_read_back, assert_refused, smoke_figure
+from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
 
 PAPER = "stable_scaling"
 FIGURES = ["forward", "products", "backward"]
-CLAIMS = load().claims_of(PAPER)
+CLAIMS = configured().claims_of(PAPER)
 RANDOM = ["protocol.inputs=[sphere]"]
 """Inputs that need no data."""
 SMALL: dict[str, list[str]] = {

@@ -20,11 +20,11 @@ from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
 from resaudit.plan.plan import make_plan
 from resaudit.scaled_residual.losses import Losses
 from tests.claims.made import result, verdict
-from tests.conftest import assert_read_back, assert_refused, smoke_figure
+from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
 
 PAPER = "stable_scaling"
 DEPTHS, RATES, STEPS = (10, 100, 1000), (0.3, 1.0, 3.0, 10.0, 30.0), np.arange(10, 101, 10)
-CLAIMS = load().claims_of(PAPER)
+CLAIMS = configured().claims_of(PAPER)
 Best = Callable[[int], float]
 
 

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CHECKOUT, Completed, made_once, run_command, smoke_command
+from tests import forked
+from tests.conftest import AT_SMOKE, CHECKOUT, Completed, made_once
 
 NOTHING = "Nothing to be done"
 FOLDERS = ("src", "config", "workflow")
@@ -15,9 +16,9 @@ SHOWN = {"draw", "show", "report", "all"}
 
 def snakemake(checkout: Path, *arguments: str, config: tuple[str, ...] = ()) -> Completed:
     """``snakemake`` at scale smoke, by the copied checkout's rules and package."""
-    command = smoke_command(*arguments, config=config)
-    command[command.index("--snakefile") + 1] = str(checkout / "Snakefile")
-    run = run_command(*command, cwd=checkout, timeout=300, environment={"PYTHONPATH": str(checkout / "src")})
+    asked, source = ("--cores", "all", *arguments, *AT_SMOKE, *config), checkout / "src"
+    environment = {} if source.is_symlink() else {"PYTHONPATH": str(source)}
+    run = forked.snakemake(*asked, cwd=checkout, environment=environment)
     assert run.returncode == 0, run.stderr[-3000:]
     return run
 

@@ -24,11 +24,11 @@ from resaudit.jobs.vary import vary_job
 from resaudit.plan.plans import Plans
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes
-from tests.conftest import CHECKOUT, Completed, in_process, run_command, run_planned, smoke
+from tests.conftest import CHECKOUT, Completed, configured, in_process, run_command, run_planned, smoke
 
 PAPER = "demystifying_resnet"
 SMOKE = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")
-CLAIMS = load().claims_of(PAPER)
+CLAIMS = configured().claims_of(PAPER)
 
 
 def resaudit(folder: Path, *arguments: str) -> Completed:
@@ -57,7 +57,7 @@ def test_the_run_leaves_an_audit_that_keeps_to_its_schema(smoked: Path) -> None:
     assert {claim["id"] for claim in paper["claims"]} == {f"{PAPER}/{name}" for name in CLAIMS}
     assert sum(paper["counts"].values()) == len(CLAIMS)
     assert paper["counts"]["supported"] == paper["counts"]["contradicted"] == 0, "a smoke run is no evidence"
-    left_out = load(["scale=smoke"]).left_out
+    left_out = configured("scale=smoke").left_out
     not_run = [c for c in CLAIMS.values() if c.not_yet is not None or f"{PAPER}/{c.evidence}" in left_out]
     assert paper["counts"]["not run"] == len(not_run)
     for figure in paper["figures"]:
@@ -279,9 +279,11 @@ OF_FIG04 = {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "
 
 def test_the_matrix_compares_a_drawing_for_each_variant_that_changes_the_figure() -> None:
     """What the matrix is made from; test_example_paper.py makes one of two variants by the workflow."""
-    job = vary_job(Plans.composed(["scale=smoke", "figures=[demystifying_resnet/fig04]"]), PAPER, load(["scale=paper"]))
+    job = vary_job(
+        Plans.composed(["scale=smoke", "figures=[demystifying_resnet/fig04]"]), PAPER, configured("scale=paper")
+    )
     drawings = {variant: of[f"{PAPER}/fig04"] for variant, of in job.drawings.items()}
-    assert set(drawings) == {"as-configured", "control", *load().variants(PAPER)}
+    assert set(drawings) == {"as-configured", "control", *configured().variants(PAPER)}
     assert len(set(drawings.values())) == len(OF_FIG04)
     assert {variant for variant, key in drawings.items() if key != drawings["control"]} == OF_FIG04 - {"as-configured"}
 
@@ -300,7 +302,8 @@ def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str
     cells = pd.read_csv(folder / "robustness.csv").groupby(["claim", "variant"])["depends"].first()
     drawn = {file.stem for file in folder.glob("*.csv")}
     judged = {name for name, claim in CLAIMS.items() if claim.evidence in drawn and not claim.not_yet}
-    assert set(cells.index) == {(c, v) for c in judged for v in ("as-configured", "control", *load().variants(PAPER))}
+    variants = ("as-configured", "control", *configured().variants(PAPER))
+    assert set(cells.index) == {(c, v) for c in judged for v in variants}
     of_fig04 = [name for name, claim in CLAIMS.items() if claim.evidence == "fig04"]
     changed = {variant for (claim, variant), depends in cells.items() if depends and claim in of_fig04}
     assert changed == OF_FIG04
@@ -349,7 +352,7 @@ def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) ->
 
 
 def test_a_matrix_of_what_was_not_drawn_is_refused(tmp_path: Path) -> None:
-    job = vary_job(Plans.composed(["figures=[demystifying_resnet/fig04]"]), PAPER, load(["scale=paper"]))
+    job = vary_job(Plans.composed(["figures=[demystifying_resnet/fig04]"]), PAPER, configured("scale=paper"))
     with chdir(tmp_path), pytest.raises(ResauditError, match=r"figure\.csv has not been drawn; run snakemake --cores"):
         run_planned(job, Path("results"))
 

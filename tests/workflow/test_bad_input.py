@@ -13,7 +13,7 @@ from resaudit.jobs.draw import draw_job
 from resaudit.plan.files import write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import fetch_of, make_plan
-from tests.conftest import Command, Completed, in_process, run_command, snakemake_command
+from tests.conftest import Command, Completed, in_process
 
 FIGURE = "demystifying_resnet/fig04"
 FIG04 = "figure.demystifying_resnet.fig04.protocol"
@@ -148,11 +148,10 @@ def test_no_data_source_in_reach_is_said_with_what_to_do(resaudit: Command, tmp_
     "override",
     [pytest.param("paths.results=blocked/results", marks=pytest.mark.slow), "paths.figures=blocked/figures"],
 )
-def test_an_output_folder_that_cannot_be_written_is_said(override: str, tmp_path: Path) -> None:
+def test_an_output_folder_that_cannot_be_written_is_said(override: str, snakemake: Command, tmp_path: Path) -> None:
     # A plain file where a folder must be: no user, root included, can write below it.
     (tmp_path / "blocked").write_text("")
-    command = snakemake_command("--config", "scale=smoke", f"overrides={override}")
-    run = run_command(*command, cwd=tmp_path)
+    run = snakemake("--config", "scale=smoke", f"overrides={override}")
     assert run.returncode != 0
     told = [line for line in run.stderr.splitlines() if "cannot write" in line]
     assert len(told) == 1

@@ -3,10 +3,12 @@
 import json
 import shutil
 import subprocess
+from functools import partial
 from pathlib import Path
 
 import pytest
 
+from tests import forked
 from tests.conftest import CHECKOUT, Completed, run_command
 
 EXAMPLE = CHECKOUT / "tests" / "example_paper"
@@ -32,7 +34,10 @@ def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(checkout: Path, *command: str) -> Completed:
-    done = run_command(*command, cwd=checkout, environment={"PYTHONPATH": str(checkout / "src")})
+    program, *arguments = command
+    environment = {"PYTHONPATH": str(checkout / "src")}
+    start = forked.snakemake if program == "snakemake" else partial(run_command, program)
+    done = start(*arguments, cwd=checkout, environment=environment)
     assert done.returncode == 0, done.stderr
     return done
 

@@ -8,6 +8,8 @@ import re
 import shutil
 from pathlib import Path
 
+import pytest
+
 from tests.conftest import CHECKOUT, Completed, in_process
 from tests.workflow.conftest import SHOWN, copied_checkout, planned, rules_in, snakemake
 
@@ -16,10 +18,22 @@ FEW = ("figures=[theorem2]",)
 COPIED = SHOWN - {"draw"}
 
 
+def with_this_package(checkout: Path) -> Path:
+    """A copied checkout that has this one's package, which is loaded already: no test here edits it."""
+    shutil.rmtree(checkout / "src")
+    (checkout / "src").symlink_to(CHECKOUT / "src")
+    return checkout
+
+
+@pytest.fixture
+def checkout(checkout: Path) -> Path:
+    return with_this_package(checkout)
+
+
 def a_clone(folder: Path) -> Path:
     """A copy of the checkout in which nothing was run."""
     (empty := folder.parent / "empty").mkdir()
-    return copied_checkout(empty, folder)
+    return with_this_package(copied_checkout(empty, folder))
 
 
 def shown(checkout: Path) -> dict[str, bytes]:

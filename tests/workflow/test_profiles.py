@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from resaudit.config.composition import load
-from tests.conftest import CHECKOUT, run_command, snakemake_command
+from tests.conftest import CHECKOUT, run_snakemake
 
 PROFILES = CHECKOUT / "workflow" / "profiles"
 SCALE = ("--config", "scale=smoke")
@@ -38,8 +38,7 @@ def test_slurms_does_about_each_fault_what_is_said() -> None:
 
 def test_slurms_bundles_drawings(tmp_path: Path) -> None:
     pytest.importorskip("snakemake_executor_plugin_slurm")
-    command = snakemake_command("--dry-run", "--profile", str(PROFILES / "slurm"), *SCALE)
-    run = run_command(*command, cwd=tmp_path)
+    run = run_snakemake("--dry-run", "--profile", str(PROFILES / "slurm"), *SCALE, cwd=tmp_path)
     said = run.stdout + run.stderr
     assert run.returncode == 0, said[-3000:]
     figures = len(load(["scale=smoke"]).chosen_figures())
@@ -62,8 +61,8 @@ def test_a_workstations_bounds_gpus_and_memory(tmp_path: Path) -> None:
     assert bounds["gpu"] >= 1
     assert bounds["mem_mb"] >= 16_000
     assert profile("workstation")["retries"] >= 1
-    command = snakemake_command("--dry-run", "--profile", str(PROFILES / "workstation"), *SCALE, "device=cuda")
-    run = run_command(*command, cwd=tmp_path)
+    asked = ("--dry-run", "--profile", str(PROFILES / "workstation"), *SCALE, "device=cuda")
+    run = run_snakemake(*asked, cwd=tmp_path)
     assert run.returncode == 0, run.stderr[-3000:]
 
 

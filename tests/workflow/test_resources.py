@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import run_command, snakemake_command
+from tests.conftest import run_snakemake
 
 Asked = list[tuple[str, str, dict[str, str]]]
 
@@ -15,8 +15,8 @@ def resources(
     folder: Path, *overrides: str, more: tuple[str, ...] = (), environment: dict[str, str] | None = None
 ) -> Asked:
     """Rule, first output and resources of every job."""
-    command = snakemake_command("--dry-run", *more, "--config", "scale=smoke", f"overrides=[{','.join(overrides)}]")
-    run = run_command(*command, cwd=folder, environment=environment)
+    asked = ("--dry-run", *more, "--config", "scale=smoke", f"overrides=[{','.join(overrides)}]")
+    run = run_snakemake(*asked, cwd=folder, environment=environment)
     assert run.returncode == 0, run.stderr[-3000:]
     parts = re.split(r"^(?:local)?rule (\w+):$", run.stdout + run.stderr, flags=re.MULTILINE)
     jobs = zip(parts[1::2], parts[2::2], strict=True)

@@ -11,14 +11,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.papers.comparison import disagreements
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, Completed, run_command, smoke
+from tests.conftest import CHECKOUT, Completed, configured, run_command, smoke
 
-SMOKE = load(["scale=smoke"]).chosen_figures()
-EVERY = {name: figure for name, figure in load().figure.items() if name in SMOKE}
+SMOKE = configured("scale=smoke").chosen_figures()
+EVERY = {name: figure for name, figure in configured().figure.items() if name in SMOKE}
 PAPER = "demystifying_resnet"
 
 
@@ -26,7 +25,7 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.glob("figures/demystifying_resnet/*.csv"))}
 
 
-KINDS = {job.kind for job in make_plan(load(["scale=smoke"])).jobs.values()} - {"fetch"} | {"draw", "report"}
+KINDS = {job.kind for job in make_plan(configured("scale=smoke")).jobs.values()} - {"fetch"} | {"draw", "report"}
 """Of the jobs that a run at scale smoke has; figures that need a GPU are left out."""
 
 
@@ -79,7 +78,7 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
 
 def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> None:
     results = list(smoked.glob("results/*/*/*.npz"))
-    planned = [name for job in make_plan(load(["scale=smoke"])).jobs.values() for name in job.files]
+    planned = [name for job in make_plan(configured("scale=smoke")).jobs.values() for name in job.files]
     assert len(results) == sum(name.endswith(".npz") for name in planned)
     classes = []
     for result in results:
