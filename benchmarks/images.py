@@ -1,11 +1,12 @@
 """Training ResNet-20 on images: our engine against the usual loop, by turns in one run; images/s and their ratio.
 
-python -m benchmarks.images [--rounds N] [--steps N] [--threads N] [--data FILE.npz]
+python -m benchmarks.images [--rounds N] [--steps N] [--cores N] [--data FILE.npz]
 
-Each has a process of its own, since the engine changes how its process allocates memory; they take turns of many steps,
-so that the few batches that the loader prepares during the other's turn do not count.
+Each trains one run with all cores' threads, and as many runs as there are cores, with a thread each: the workflow does
+the latter, since the bits of a run depend on its threads. Runs have processes of their own; contestants take turns of
+many steps, so that the few batches that loaders prepare during the others' turns do not count.
 
-The usual loop: a DataLoader with two workers over PIL images with torchvision's transforms (crop, flip, tensor,
+The usual loop: a DataLoader with two workers in all over PIL images with torchvision's transforms (crop, flip, tensor,
 normalise), contiguous NCHW batches, a plain ResNet-20 of torch's own layers, torch.optim.SGD, the loss read each step.
 Batch 128, float32. Images are random bytes, or ``train_images`` and ``train_labels`` of a file. The last column is the
 share of the speed of a product of two 2048 x 2048 matrices that our convolutions alone reach.
@@ -86,11 +87,11 @@ class Pictures(Dataset[tuple[Tensor, int]]):
         return self._transform(Image.fromarray(self._pixels[place])), int(self._labels[place])
 
 
-def usual(images: ImageSet, device: torch.device | None = None) -> Iterator[None]:
+def usual(images: ImageSet, device: torch.device | None = None, workers: int = WORKERS) -> Iterator[None]:
     """The usual loop, by default on the CPU; each item is a step."""
     network = resnet20().to(device)
     optimiser = torch.optim.SGD(network.parameters(), 0.1, 0.9, weight_decay=1e-4)
-    loader = DataLoader(Pictures(images), BATCH, shuffle=True, num_workers=WORKERS)
+    loader = DataLoader(Pictures(images), BATCH, shuffle=True, num_workers=workers)
     while True:
         for batch, labels in loader:
             loss = cross_entropy(network(batch.to(device)), labels.to(device))
@@ -137,30 +138,55 @@ def images_of(path: str | None) -> ImageSet:
     return ImageSet(pixels, labels, pixels[:10], labels[:10], 10)
 
 
-def contestant(name: str, path: str | None, threads: int, orders: Connection) -> None:
-    """Do as many steps as each order says, and answer with the seconds that they took."""
+def contestant(name: str, path: str | None, processes: int, threads: int, orders: Connection) -> None:
+    """Do as many steps as each order says, and answer when they are done."""
     torch.set_num_threads(threads)
-    steps = {"usual loop": usual, "engine": ours}[name](images_of(path))
+    images = images_of(path)
+    steps = ours(images) if name == "engine" else usual(images, workers=WORKERS // processes)
     while number := orders.recv():
-        orders.send(seconds(lambda number=number: [next(steps) for _ in range(number)]))  # type: ignore[misc]
+        for _ in range(number):
+            next(steps)
+        orders.send(number)
 
 
-def by_turns(rounds: int, steps: int, path: str | None, threads: int) -> tuple[list[float], list[float], list[float]]:
-    """Seconds a step of the usual loop and of the engine in each round, and the speed of a product beside them."""
-    processes, orders = multiprocessing.get_context("spawn"), {}
-    for name in ("usual loop", "engine"):
-        orders[name], theirs = processes.Pipe()
-        processes.Process(target=contestant, args=(name, path, threads, theirs)).start()
-    took: dict[str, list[float]] = {name: [] for name in orders}
+def started(name: str, path: str | None, processes: int, threads: int) -> list[Connection]:
+    """The ends of pipes to so many processes, each with a run of its own."""
+    context, ends = multiprocessing.get_context("spawn"), []
+    for _ in range(processes):
+        ours, theirs = context.Pipe()
+        context.Process(target=contestant, args=(name, path, processes, threads, theirs)).start()
+        ends.append(ours)
+    return ends
+
+
+def images_per_second(runs: list[Connection], steps: int) -> float:
+    """The speed of these runs together, side by side."""
+
+    def take_steps() -> None:
+        for run in runs:
+            run.send(steps)
+        for run in runs:
+            run.recv()
+
+    return len(runs) * steps * BATCH / seconds(take_steps)
+
+
+def by_turns(rounds: int, steps: int, path: str | None, cores: int) -> tuple[dict[str, list[float]], list[float]]:
+    """Images a second of each contestant in each round, and the speed of a product beside them."""
+    runs = {
+        f"{name}, {one}": started(name, path, *how)
+        for name in ("usual loop", "engine")
+        for one, how in {"one run on all cores": (1, cores), "a run a core": (cores, 1)}.items()
+    }
+    found: dict[str, list[float]] = {name: [] for name in runs}
     peaks = []
     for number in [2, *[steps] * rounds]:  # two steps to warm up
         peaks.append(peak())
-        for name, order in orders.items():
-            order.send(number)
-            took[name].append(order.recv() / number)
-    for order in orders.values():
-        order.send(0)
-    return took["usual loop"][1:], took["engine"][1:], peaks
+        for name, each in runs.items():
+            found[name].append(images_per_second(each, number))
+    for run in (run for each in runs.values() for run in each):
+        run.send(0)
+    return {name: speeds[1:] for name, speeds in found.items()}, peaks
 
 
 def main() -> None:
@@ -168,18 +194,19 @@ def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--steps", type=int, default=30)
-    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--cores", type=int, default=2)
     parser.add_argument("--data")
     options = parser.parse_args()
-    torch.set_num_threads(options.threads)
-    plain, engine, peaks = by_turns(options.rounds, options.steps, options.data, options.threads)
-    flops = 2 * PRODUCTS * counts(NETWORK).macs * BATCH
-    ratio = median(a / b for a, b in zip(plain, engine, strict=True))
-    print(f"{machine()}\n\n| threads | usual loop, images/s | engine, images/s | ratio ", end="")
-    print("| product, GFLOP/s | engine's share |")
-    print("|---|---|---|---|---|---|")
-    speeds = f"{BATCH / median(plain):.0f} | {BATCH / median(engine):.0f} | {ratio:.2f} | {max(peaks) / 1e9:.0f}"
-    print(f"| {options.threads} | {speeds} | {flops / min(engine) / max(peaks):.0%} |")
+    torch.set_num_threads(options.cores)
+    found, peaks = by_turns(options.rounds, options.steps, options.data, options.cores)
+    flops = 2 * PRODUCTS * counts(NETWORK).macs
+    best_usual = [max(pair) for pair in zip(*(found[name] for name in found if "usual" in name), strict=True)]
+    print(f"{machine()}, {options.cores} cores; a product of matrices reaches {max(peaks) / 1e9:.0f} GFLOP/s\n")
+    print("| who | images/s | over the faster usual loop | convolutions' share of a product's speed |")
+    print("|---|---|---|---|")
+    for name, speeds in found.items():
+        ratio = median(a / b for a, b in zip(speeds, best_usual, strict=True))
+        print(f"| {name} | {median(speeds):.0f} | {ratio:.2f} | {flops * max(speeds) / max(peaks):.0%} |")
 
 
 if __name__ == "__main__":
