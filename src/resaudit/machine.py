@@ -13,7 +13,10 @@ from resaudit.curvature.kernels import library as counts
 from resaudit.runtime.extensions import VECTOR_BITS
 from resaudit.training.kernels import library as fused
 
-SWITCHES = ("ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "OPENBLAS_CORETYPE", VECTOR_BITS)
+SWITCHES = (
+    "ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES", "ONEDNN_MAX_CPU_ISA",
+    "OPENBLAS_CORETYPE", VECTOR_BITS,
+)  # fmt: skip
 """Environment variables that make a machine compute like another class."""
 _CPU_INFO = Path("/proc/cpuinfo")
 

@@ -89,7 +89,8 @@ def _parts(here: dict[str, np.ndarray], tolerance: Tolerance) -> list[tuple[str,
     if tolerance.first is not None:
         first, relative = tolerance.first
         at_first = replace(tolerance, relative=relative, differing=0.0, first=None)
-        return [(f" (first {first} rows)", at_first, np.s_[:first]), ("", tolerance, np.s_[...])]
+        at_start = (np.s_[:],) * tolerance.epochs + (np.s_[:first],)
+        return [(f" (first {first} epochs)", at_first, at_start), ("", tolerance, np.s_[...])]
     if tolerance.rows is None:
         return [("", tolerance, np.s_[...])]
     column, text = tolerance.rows

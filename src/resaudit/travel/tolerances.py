@@ -19,7 +19,8 @@ class Tolerance:
         differing: share of the runs that may be farther apart.
         runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. A run that diverged
             (is inf or NaN somewhere) on both machines agrees.
-        first: rows (epochs) at the start, and how far apart every run may be there, relative: chaos has not set in yet.
+        first: epochs at the start, and how far apart every run may be there, relative: chaos has not set in yet.
+        epochs: the axis of these.
         rounding: the array of the same file that says how large an entry may be by rounding alone, where it is finite;
             it is added to the tolerance.
         rows: a column of texts of the same file and the text in it of the rows that this is for; None: of all.
@@ -31,6 +32,7 @@ class Tolerance:
     differing: float = 0.0
     runs: int | None = None
     first: tuple[int, float] | None = None
+    epochs: int = 0
     rounding: str | None = None
     rows: tuple[str, str] | None = None
     others: "Tolerance | None" = None
@@ -66,13 +68,15 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
     # Measured with other instructions: a fifth of the runs at depth 10, those at large rates, differ by up to 4 %.
     "train_scaled": {"loss": Tolerance(relative=1e-3, differing=0.3, runs=1)},
     "train_images": {
-        # Minibatch training is chaotic: after some epochs two machines share statistics, not weights.
+        # Minibatch training is chaotic: after some epochs two machines share statistics, not weights. Measured with
+        # AVX in place of AVX2, four ResNets of depth 8, four epochs of 10 000 images: test losses at most 34 % apart,
+        # errors 0.1, norms 4 %. Before the first step norms are equal; another seed's differ by up to 2 to 7 %.
         "train_loss": Tolerance(relative=0.3, differing=0.1),
         "test_loss": Tolerance(relative=0.3, differing=0.1),
         "train_error": Tolerance(absolute=0.1, differing=0.1),
         "test_error": Tolerance(absolute=0.1, differing=0.1),
         "test_error_halves": Tolerance(absolute=0.1, differing=0.1),
-        "norms": Tolerance(relative=0.05, differing=0.05),
+        "norms": Tolerance(relative=0.05, differing=0.05, first=(1, 1e-6), epochs=1),
     },
     "hessians": {
         "lambda_max": Tolerance(relative=1e-6, differing=0.05),
