@@ -6,7 +6,7 @@ from pathlib import Path
 import requests
 import requests_cache
 import urllib3
-from rocrate_validator.models import Severity, ValidationSettings
+from rocrate_validator.models import Severity, ValidationResult, ValidationSettings
 from rocrate_validator.services import validate
 
 PROFILE = "workflow-run-crate-0.5"
@@ -16,8 +16,8 @@ _CONTEXTS = {
 }
 
 
-def issues(crate: Path, contexts: Path, severity: Severity = Severity.REQUIRED) -> set[tuple[str, str]]:
-    """What the validator finds wrong, as (entity, message); it also holds the crate to the profiles inherited."""
+def judge(crate: Path, contexts: Path, severity: Severity) -> ValidationResult:
+    """The validator's answer on whatever is so severe; it also holds the crate to the profiles inherited."""
     settings = ValidationSettings(
         rocrate_uri=str(crate),
         profile_identifier=PROFILE,
@@ -25,8 +25,12 @@ def issues(crate: Path, contexts: Path, severity: Severity = Severity.REQUIRED) 
         offline=True,
         cache_path=contexts,
     )
-    found = validate(settings).get_issues(severity)
-    return {(str(issue.violatingEntity), issue.message.strip()) for issue in found}
+    return validate(settings)
+
+
+def issues(judged: ValidationResult, severity: Severity = Severity.REQUIRED) -> set[tuple[str, str]]:
+    """What was found that is so severe or worse, as (entity, message)."""
+    return {(str(issue.violatingEntity), issue.message.strip()) for issue in judged.get_issues(severity)}
 
 
 def fill_cache(path: Path) -> Path:
