@@ -1,15 +1,13 @@
 """Oracles: autograd in double precision. Sees any error of the CUDA kernel's arithmetic.
 
-By Triton's interpreter on 300 real images, on a card, where there is one, on all 60 000; and whether Triton's compiler
-takes what its interpreter takes.
+By Triton's interpreter on up to 300 real images, on a card, where there is one, on all 60 000; and whether Triton's
+compiler takes what its interpreter takes.
 """
 
 import importlib
 import importlib.util
 import multiprocessing
-import os
 import re
-import subprocess
 import sys
 from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
@@ -54,10 +52,14 @@ Interpreter = ProcessPoolExecutor
 Interpreted = Callable[..., Pair]
 
 
-def _computed(network: Network, whitened: Whitened, weights: torch.Tensor, settings: dict[str, int]) -> Pair:
+def _computed(
+    network: Network, whitened: Whitened, weights: torch.Tensor, compares: bool, settings: dict[str, int]
+) -> Pair:
     for name, value in settings.items():
         setattr(cuda, name, value)
-    return TritonObjective(network, whitened, CPU)(weights)
+    objective = TritonObjective(network, whitened, CPU)
+    objective._compared = not compares
+    return objective(weights)
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +75,10 @@ def interpreter() -> Iterator[Interpreter]:
 
 @pytest.fixture(scope="module")
 def interpreted(interpreter: Interpreter) -> Interpreted:
-    """The objective's answer; by default with two parts of the samples."""
-    return lambda network, whitened, weights, **settings: interpreter.submit(
-        _computed, network, whitened, weights, {"PARTS": 2, "BYTES_AT_ONCE": cuda.BYTES_AT_ONCE, **settings}
+    """The objective's answer; by default with two parts of the samples, and without comparing itself first."""
+    usual = {"PARTS": 2, "BYTES_AT_ONCE": cuda.BYTES_AT_ONCE}
+    return lambda network, whitened, weights, compares=False, **settings: interpreter.submit(
+        _computed, network, whitened, weights, compares, usual | settings
     ).result()
 
 
@@ -95,8 +98,8 @@ def agree(found: Pair, network: Network, whitened: Whitened, weights: torch.Tens
 def test_interpreted_the_kernel_equals_autograd_in_double_precision(
     name: str, depth: int, whitened: Whitened, interpreted: Interpreted
 ) -> None:
-    """In three blocks of samples, the last not full: one program has two of them, the other one."""
-    network, some = network_named(name, depth, 10), first(whitened, 300)
+    """In two blocks of samples, the last not full, each with a program of its own."""
+    network, some = network_named(name, depth, 10), first(whitened, 130)
     weights = weights_of(network, runs=1).float().double()
     found = interpreted(network, some, weights)
     assert [tensor.dtype for tensor in found] == [torch.float64, torch.float64]
@@ -118,9 +121,11 @@ def test_interpreted_a_block_that_is_not_full_adds_nothing(
 def test_interpreted_the_same_bits_again_in_a_group_for_each_run_and_alone(
     whitened: Whitened, interpreted: Interpreted
 ) -> None:
+    """In three blocks of samples, the last not full: of each run, one program has two of them, the other one."""
     network, some = network_named("2-shortcut-relu-post", 2, 10), first(whitened, 300)
-    weights = weights_of(network, runs=3)
+    weights = weights_of(network).float().double()
     loss, gradient = interpreted(network, some, weights)
+    agree((loss, gradient), network, some, weights)
     again_loss, again_gradient = interpreted(network, some, weights, BYTES_AT_ONCE=1)
     assert torch.equal(again_loss, loss)
     assert torch.equal(again_gradient, gradient)
@@ -133,11 +138,11 @@ def test_interpreted_the_same_bits_again_in_a_group_for_each_run_and_alone(
 def test_interpreted_a_run_that_overflows_is_not_finite_and_spoils_no_other(
     whitened: Whitened, interpreted: Interpreted
 ) -> None:
-    network, some = network_named("orthogonal-relu", 4, 10), first(whitened, 128)
+    network, some = network_named("orthogonal-relu", 2, 10), first(whitened, 128)
     weights = weights_of(network)
     loss, gradient = interpreted(network, some, weights)
     weights[:, 0] *= 1e20
-    wild_loss, wild_gradient = interpreted(network, some, weights)
+    wild_loss, wild_gradient = interpreted(network, some, weights, compares=True)
     assert not torch.isfinite(wild_loss[0])
     assert torch.equal(wild_loss[1], loss[1])
     assert torch.equal(wild_gradient[:, 1], gradient[:, 1])
@@ -162,7 +167,7 @@ def _of_a_broken_kernel(network: Network, whitened: Whitened, weights: torch.Ten
 def test_interpreted_a_broken_kernel_is_found_out_at_its_first_use(
     whitened: Whitened, interpreter: Interpreter
 ) -> None:
-    network, some = network_named("2-shortcut-relu", 4, 10), first(whitened, 130)
+    network, some = network_named("2-shortcut-relu", 2, 10), first(whitened, 130)
     weights = weights_of(network, runs=4).float().double()
     *broken, mended = interpreter.submit(_of_a_broken_kernel, network, some, weights).result()
     assert mended == "nothing"
@@ -173,33 +178,27 @@ def test_interpreted_a_broken_kernel_is_found_out_at_its_first_use(
         )  # fmt: skip
 
 
-COMPILING = """
-import triton
-from triton.backends.compiler import GPUTarget
-from triton.compiler import ASTSource
-from resaudit.networks.network import network_named
-from resaudit.training.kernels import cuda, fused_triton
-types = dict.fromkeys(("inputs", "targets", "weights", "states", "gradients"), "*fp32")
-types |= {"losses": "*fp64", "blocks": "i32", "depth": "i32"}
-values = cuda._structure(network_named("1-shortcut-relu-pre-relu-post", 4, 10))
-values |= {"SLOTS": 2, "PARTS": cuda.PARTS, "SAMPLES": cuda.SAMPLES, "WIDTH": cuda.WIDTH}
-aligned = {(place,): [["tt.divisibility", 16]] for place in range(6)}
-source = ASTSource(fused_triton.loss_and_gradient, types | dict.fromkeys(values, "constexpr"), values, aligned)
-options = {"num_warps": 1, "num_stages": 1}
-print("shared bytes", triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options).metadata.shared)
-"""
-
-
 @needs_triton
 @pytest.mark.skipif(sys.platform != "linux", reason="triton's compiler for CUDA is for Linux")
-def test_the_kernel_compiles_for_a_card_that_need_not_be_there(tmp_path: Path) -> None:
+def test_the_kernel_compiles_for_a_card_that_need_not_be_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """For compute capability 9.0, with shared memory for 14 programs on a multiprocessor."""
-    environment = {**os.environ, "TRITON_CACHE_DIR": str(tmp_path)}
-    done = subprocess.run(
-        [sys.executable, "-c", COMPILING], env=environment, capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    assert int(done.stdout.split("shared bytes")[1]) <= 16384
+    import triton
+    from triton.backends.compiler import GPUTarget
+    from triton.compiler import ASTSource
+
+    from resaudit.training.kernels import fused_triton
+
+    monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
+    types = dict.fromkeys(("inputs", "targets", "weights", "states", "gradients"), "*fp32")
+    types |= {"losses": "*fp64", "blocks": "i32", "depth": "i32"}
+    values = cuda._structure(network_named("1-shortcut-relu-pre-relu-post", 4, 10))
+    values |= {"SLOTS": 2, "PARTS": cuda.PARTS, "SAMPLES": cuda.SAMPLES, "WIDTH": cuda.WIDTH}
+    aligned = {(place,): [["tt.divisibility", 16]] for place in range(6)}
+    source = ASTSource(fused_triton.loss_and_gradient, types | dict.fromkeys(values, "constexpr"), values, aligned)
+    options = {"num_warps": 1, "num_stages": 1}
+    compiled = triton.compile(source, target=GPUTarget("cuda", 90, 32), options=options)
+    assert compiled.metadata.shared <= 16384
+    assert list(tmp_path.iterdir())
 
 
 @needs_triton
