@@ -31,14 +31,14 @@ LEAST_POINTS = 6.0
 
 @pytest.fixture(scope="module", params=TABLES, ids=lambda file: f"{file.parent.name}/{file.stem}")
 def drawn(request: pytest.FixtureRequest) -> Figure:
-    """A figure, laid out."""
+    """A figure, laid out and drawn once for all tests."""
     table: Path = request.param
     apply_style()
     with warnings.catch_warnings():
         warnings.simplefilter("error")  # a glyph that the typeface lacks, or a layout that does not fit
         name = table.stem.split("-")[0]  # what follows is the data set
         figure: Figure = figure_module(f"{table.parent.name}/{name}").plot(read_csv(table))
-        figure.draw_without_rendering()
+        FigureCanvasAgg(figure).draw()
     return figure
 
 
@@ -49,9 +49,7 @@ def test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(draw
     assert letters == ([""] if len(panels) == 1 else list("abcdefgh"[: len(panels)]))
     small = [text.get_text() for text in texts(drawn) if text.get_fontsize() < LEAST_POINTS]
     assert not small
-    canvas = FigureCanvasAgg(drawn)
-    canvas.draw()
-    pixels = np.asarray(canvas.buffer_rgba())
+    pixels = np.asarray(drawn.canvas.buffer_rgba())  # type: ignore[attr-defined]
     edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
     assert all((edge == 255).all() for edge in edges), "something is cut off"
 
