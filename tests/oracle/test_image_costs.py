@@ -17,7 +17,7 @@ from resaudit.images.networks.build import build
 from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 from resaudit.jobs.train_images import FRAGMENTS
 from resaudit.plan.job import Cost, Execution
-from tests.oracle.test_image_training import DEVICE, IMAGES, job, needs_card
+from tests.oracle.test_image_training import DEVICE, IMAGES, forks, job, needs_card
 
 NETWORKS: list[Network] = [
     PreActivation(20), PreActivation(38, 1), PreActivation(38, 3), PreActivation(38, 4),
@@ -94,7 +94,7 @@ def test_time_is_bound_by_arithmetic_or_by_latency() -> None:
 
 
 def peaks_of(network: Network, batches: tuple[int, ...], peaks: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
-    """The peak of a process's memory in MB after three steps with each batch, in rising order."""
+    """The peak of a process's memory in MB after two steps with each batch, in rising order."""
     from resaudit.images.optimiser import FlatParameters, MomentumSgd
 
     torch.set_num_threads(1)
@@ -103,7 +103,7 @@ def peaks_of(network: Network, batches: tuple[int, ...], peaks: multiprocessing.
     sgd = MomentumSgd(flat, 0.9, False, 1e-4, "all", {})
     for batch in batches:
         images, labels = torch.zeros(batch, 32, 32, 3).permute(0, 3, 1, 2), torch.zeros(batch, dtype=torch.int64)
-        for _ in range(3):
+        for _ in range(2):
             sgd.step(flat.gradient(torch.nn.functional.cross_entropy(module(images), labels)))
         peaks.put(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / 1e6)
 
@@ -112,7 +112,7 @@ def peaks_of(network: Network, batches: tuple[int, ...], peaks: multiprocessing.
 def test_a_process_grows_with_the_batch_as_planned(network: Network) -> None:
     """What does not grow, such as compiled kernels, is ``MEGABYTES_HELD`` of a job's plan."""
     batches = 64, 384
-    processes = multiprocessing.get_context("forkserver")
+    processes = forks()
     peaks = processes.Queue()
     process = processes.Process(target=peaks_of, args=(network, batches, peaks))
     process.start()
