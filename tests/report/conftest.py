@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=ARGUMENTS)
@@ -36,8 +37,8 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
-@pytest.fixture
-def opened(browser: Browser, folder: Path) -> Iterator[Opened]:
+@contextmanager
+def opening(browser: Browser, folder: Path) -> Iterator[Opened]:
     """Opens the page; at the end nothing must have been said on the console, nor asked of anyone."""
     said: list[str] = []
     asked: list[str] = []
@@ -58,3 +59,17 @@ def opened(browser: Browser, folder: Path) -> Iterator[Opened]:
     assert said == []
     own = (folder / "audit.html").as_uri()
     assert [url for url in asked if url.split("#")[0].split("?")[0] != own and not url.startswith("data:")] == []
+
+
+@pytest.fixture
+def opened(browser: Browser, folder: Path) -> Iterator[Opened]:
+    """Opens pages of a test's own."""
+    with opening(browser, folder) as open_page:
+        yield open_page
+
+
+@pytest.fixture(scope="module")
+def read(browser: Browser, folder: Path) -> Iterator[Page]:
+    """One page for all tests that only read it, or unfold what no other of them looks at."""
+    with opening(browser, folder) as open_page:
+        yield open_page()
