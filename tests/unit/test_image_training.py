@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from resaudit.claims.audit import drawn_figures, judgements_of
@@ -237,7 +238,7 @@ def test_figures_are_drawn_as_journals_print(name: str, scale: str, tmp_path: Pa
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         drawing: Figure = module.plot(table)
-        drawing.draw_without_rendering()
+        FigureCanvasAgg(drawing).draw()
     print_rules.test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(drawing)
     print_rules.test_networks_differ_in_more_than_colour(drawing)
     print_rules.test_no_legend_hides_data(drawing)
