@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -49,9 +50,10 @@ def plan(*overrides: str) -> Plan:
     return make_plan(load(overrides))
 
 
-def trained(*overrides: str) -> set[str]:
+@cache
+def trained(*overrides: str) -> frozenset[str]:
     """The ids of all trainings."""
-    return set(of_kind(plan(*overrides), Train))
+    return frozenset(of_kind(plan(*overrides), Train))
 
 
 def trainings(figure: str, *overrides: str) -> dict[tuple[str, int], Train]:
