@@ -65,8 +65,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 def pytest_xdist_auto_num_workers() -> int:
-    """Two processes more than cores: tests on Slurm wait most of the time, and some for the run that others make."""
-    return (os.cpu_count() or 1) + 2
+    """One process more than cores: tests on Slurm wait most of the time."""
+    return (os.cpu_count() or 1) + 1
 
 
 Completed = subprocess.CompletedProcess[str]
