@@ -14,11 +14,13 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 import torch
 from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
 
 from resaudit.datasets.dataset import Dataset
 from resaudit.datasets.images import ImageSet
@@ -26,6 +28,7 @@ from resaudit.errors import Interrupted, ResauditError
 from resaudit.images.counter_hash import WEIGHTS, key_of
 from resaudit.images.engine import check_memory, load, records_of, train
 from resaudit.images.networks.build import build
+from resaudit.images.networks.layers import Convolution
 from resaudit.images.optimiser import FlatParameters, MomentumSgd
 from resaudit.images.precision import computing
 from resaudit.images.records import Records
@@ -168,6 +171,32 @@ def test_flat_momentum_is_torchs_sgd_for_twenty_steps(nesterov: bool, decayed: s
 def test_kernels_lie_where_cudnn_is_fast(network: Network) -> None:
     flat = FlatParameters(build(network, 3, CLASSES, key_of(1, WEIGHTS, 0)))
     assert all(p.data_ptr() % 16 == 0 for p in flat.tensors.values() if p.ndim == 4)
+
+
+class Backward(TorchDispatchMode):
+    """Notes shape and strides of the images and gradients that backward passes are given, by their names."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.given: list[tuple[str, torch.Size, tuple[int, ...]]] = []
+
+    def __torch_dispatch__(self, function: Any, _: Any, arguments: tuple[Any, ...] = (), named: Any = None) -> Any:
+        name = function.name()
+        if name.endswith("_backward"):
+            images = (t for t in arguments if isinstance(t, torch.Tensor) and t.ndim == 4)
+            self.given += [(name, t.shape, t.stride()) for t in images]
+        return function(*arguments, **(named or {}))
+
+
+@pytest.mark.parametrize(("network", "recipe"), NETWORKS)
+def test_images_and_gradients_stay_channels_last(network: Network, recipe: Recipe) -> None:
+    """In other formats a step gives the same numbers, but takes longer."""
+    with Backward() as noted:
+        trainee(0, network, recipe).advance()
+    layers = sum(isinstance(layer, Convolution) for layer in build(network, 3, CLASSES, 1).modules())
+    assert [name for name, _, _ in noted.given].count("aten::convolution_backward") == 3 * layers
+    for name, (_, channels, height, width), strides in noted.given:
+        assert strides == (channels * height * width, 1, channels * width, channels), name
 
 
 def test_runs_beside_each_other_have_the_bytes_that_they_have_alone() -> None:

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn.functional import avg_pool2d, conv2d, leaky_relu_, pad
 
 from resaudit.images.measured import Architecture, LayerCounts
-from resaudit.images.networks.layers import Convolution, Drawn, add_stages, fill
+from resaudit.images.networks.layers import Convolution, Drawn, add_stages, average, fill
 from resaudit.images.precision import branch
 from resaudit.images.setting import AllConvolutional
 
@@ -125,7 +125,7 @@ class AllConvolutionalNetwork(nn.Module):
             hidden = getattr(self, stage)(hidden)
         if self.last_relu:
             hidden = activated_(hidden, self.leak)
-        scores: torch.Tensor = self.last(hidden.mean((2, 3)))
+        scores: torch.Tensor = self.last(average(hidden))
         return scores
 
 

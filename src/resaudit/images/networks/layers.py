@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import torch
 from torch import nn
-from torch.nn.functional import batch_norm, conv2d, linear, pad
+from torch.nn.functional import avg_pool2d, batch_norm, conv2d, linear, pad
 
 MOMENTUM = 0.1
 EPSILON = 1e-5
@@ -115,8 +115,18 @@ class Linear(Drawn):
 
 
 def subsample(x: torch.Tensor, stride: int) -> torch.Tensor:
-    """Every ``stride``-th row and column, from the first."""
-    return x[:, :, ::stride, ::stride] if stride > 1 else x
+    """Every ``stride``-th row and column, from the first; the gradient is channels_last if x is, as no slice's is."""
+    return avg_pool2d(x, 1, stride) if stride > 1 else x
+
+
+def average(x: torch.Tensor) -> torch.Tensor:
+    """The mean over the image, shape (images, channels); the gradient is channels_last.
+
+    Left as it is spread out, it would have no memory format, and all that it is added to would lose theirs.
+    """
+    if x.requires_grad:
+        x.register_hook(lambda g: g.contiguous(memory_format=torch.channels_last))  # type: ignore[no-untyped-call]
+    return x.mean((2, 3))
 
 
 def widen(x: torch.Tensor, channels: int) -> torch.Tensor:

@@ -7,7 +7,7 @@ Without, each block has four scalar biases, as Fixup's (Zhang et al. 2019).
 import torch
 from torch import nn
 
-from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, subsample, widen
+from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, average, subsample, widen
 from resaudit.images.precision import branch
 from resaudit.images.setting import PostActivation
 
@@ -95,7 +95,7 @@ class PostActivationNetwork(nn.Module):
         for stage in (self.stage1, self.stage2, self.stage3):
             for block in stage:
                 x = block(x, tau)
-        scores: torch.Tensor = self.last(x.mean((2, 3)))
+        scores: torch.Tensor = self.last(average(x))
         return scores
 
     def shared_tau(self) -> Tau:

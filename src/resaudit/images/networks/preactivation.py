@@ -5,7 +5,7 @@ from functools import partial
 import torch
 from torch import nn
 
-from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, subsample, widen
+from resaudit.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, average, subsample, widen
 from resaudit.images.precision import branch
 from resaudit.images.setting import PreActivation
 
@@ -71,5 +71,5 @@ class PreActivationNetwork(nn.Module):
     def forward(self, x: torch.Tensor) -> torch.Tensor:
         """Class scores, shape (images, classes), of images (images, channels, height, width)."""
         x = self.stage3(self.stage2(self.stage1(self.first(x))))
-        scores: torch.Tensor = self.last(self.norm(x).relu_().mean((2, 3)))
+        scores: torch.Tensor = self.last(average(self.norm(x).relu_()))
         return scores
