@@ -4,6 +4,7 @@ Sees a check that would hold whatever the evidence says, and a gap within the sp
 """
 
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -13,13 +14,15 @@ import pytest
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
 from resaudit.config.composition import load
+from resaudit.config.models import Figure
 from resaudit.images.setting import AllConvolutional, PostActivation, PreActivation
 from resaudit.jobs.train_images import TrainImages
 from resaudit.papers.drawing import figure_module
 from resaudit.plan.plan import plan_figure
+from tests.conftest import configured
 from tests.made_records import made, write
 
-CONFIG = load(["scale=paper"])
+CONFIG = configured()
 ON_IMAGES = {
     f"{paper}/{name}": claim
     for paper, claims in CONFIG.claims.items()
@@ -43,9 +46,14 @@ def as_claimed(job: TrainImages) -> float:
     return error * (1.0 if network.small else 1.5) * (1.2 if network.projection == "trained" else 1.0)
 
 
+@cache
+def at_paper(name: str) -> Figure:
+    return load(["scale=paper"], only=[name]).figure[name]
+
+
 def table_of(claim: str, folder: Path, error: Error, spread: float = 0.01) -> pd.DataFrame:
     name = f"{claim.split('/')[0]}/{ON_IMAGES[claim].evidence}"
-    part = plan_figure(CONFIG.figure[name], "data")
+    part = plan_figure(at_paper(name), "data")
     for job in part.jobs.values():
         assert isinstance(job, TrainImages)
         write(job, made(job, error, spread), folder)

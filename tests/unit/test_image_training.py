@@ -26,11 +26,12 @@ from resaudit.papers.style import apply_style
 from resaudit.plan.plan import FigurePlan, make_plan, plan_figure
 from resaudit.plan.words import left_out_in_words
 from resaudit.workflow import JobsOfRules
+from tests.conftest import configured
 from tests.made_records import made, write
 from tests.unit import test_print as print_rules
 
 ON_CPU = "device=cpu"
-NAMES = [name for name, figure in load([ON_CPU]).figure.items() if figure.protocol.needs_gpu]
+NAMES = [name for name, figure in configured().figure.items() if figure.protocol.needs_gpu]
 
 
 def planned(name: str, *overrides: str) -> FigurePlan:

@@ -134,7 +134,7 @@ def test_strict_passes_where_all_are_supported(smoked: Path) -> None:
 def test_before_anything_ran_there_is_nothing_to_audit(tmp_path: Path) -> None:
     run = resaudit(tmp_path, "audit")
     assert run.returncode == 1
-    assert run.stderr.startswith(f"resaudit: error: nothing has been drawn in {tmp_path}/figures; run snakemake")
+    assert run.stderr.startswith(f"resaudit: error: {tmp_path}/figures has none of the chosen figures; run snakemake")
     assert list(tmp_path.iterdir()) == []
 
 

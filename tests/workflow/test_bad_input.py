@@ -80,7 +80,7 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, tmp_path: Path
             1,
             "unknown variant 'nothing'; allowed: control, ",
         ),
-        (["compare"], 1, "nothing has been drawn in "),
+        (["compare"], 1, "/figures has none of the chosen figures; run snakemake"),
         (["--nonsense"], 2, "No such option"),
     ],
 )

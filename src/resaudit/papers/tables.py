@@ -35,8 +35,8 @@ def refuse_undrawn(plan: Plan) -> None:
     """
     layout = Layout(plan.config.paths)
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
-        where = f"in {layout.figures.absolute()}; run snakemake --cores all, or give the folder as paths.figures"
-        raise ResauditError(f"nothing has been drawn {where}")
+        where = f"{layout.figures.absolute()} has none of the chosen figures"
+        raise ResauditError(f"{where}; run snakemake --cores all, choose with figures=[…], or give paths.figures")
 
 
 def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
