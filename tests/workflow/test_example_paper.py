@@ -19,7 +19,7 @@ ADDED = {"config/paper/coins", "src/resaudit/papers/coins", "src/resaudit/jobs/t
 def checkout(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the checkout, as git sees it, with the example put in."""
     copy = tmp_path_factory.mktemp("checkout")
-    for part in ("Snakefile", "pyproject.toml", "config", "profiles", "src", "workflow"):
+    for part in (".gitignore", "Snakefile", "pyproject.toml", "config", "profiles", "src", "workflow"):
         source = CHECKOUT / part
         shutil.copytree(source, copy / part) if source.is_dir() else shutil.copy(source, copy / part)
     for command in (
