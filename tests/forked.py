@@ -1,55 +1,56 @@
-"""``snakemake`` as a process of its own that imports nothing: forked from the test's process, which has done so.
+"""Processes forked from a server that has imported what they need: each costs a fork in place of seconds of CPU.
 
-A start takes five seconds of CPU, more than half of them for imports and for composing what was composed before.
+They are not forked from the test's process, whose threads (grimp's and torch's, started once used) no fork takes along.
 """
 
 import importlib
+import multiprocessing
 import os
 import sys
 import tempfile
-import time
-import traceback
 from collections.abc import Mapping
+from multiprocessing.context import ForkServerContext
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
-from typing import NoReturn
+
+
+def forks() -> ForkServerContext:
+    """The context of such processes. A process has one server, so all tests ask here."""
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["snakemake.cli", "resaudit.workflow", "torch"])
+    return context
 
 
 def snakemake(
     *arguments: str, cwd: Path, environment: Mapping[str, str] | None = None, timeout: float = 300
 ) -> CompletedProcess[str]:
     """``snakemake …`` in a folder, as a user would type it."""
-    importlib.import_module("snakemake.cli")  # here, so that the next ones need not
-    with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as wrong:
-        child = os.fork()
-        if child == 0:
-            _become(("snakemake", *arguments), cwd, environment or {}, said.fileno(), wrong.fileno())
-        status = _waited_for(child, timeout)
-        texts = [file.read() for file in (said, wrong) if not file.seek(0)]
-    return CompletedProcess(("snakemake", *arguments), status, *texts)
+    command = ("snakemake", *arguments)
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    with tempfile.TemporaryDirectory() as folder:
+        outputs = Path(folder, "stdout"), Path(folder, "stderr")
+        process = forks().Process(
+            target=_become, args=(command, cwd, os.environ | (environment or {}) | {"PATH": path}, outputs)
+        )
+        process.start()
+        process.join(timeout)
+        if process.exitcode is None:
+            process.kill()
+            raise TimeoutExpired(command, timeout)
+        said, wrong = (output.read_text(encoding="utf-8") for output in outputs)
+    return CompletedProcess(command, process.exitcode, said, wrong)
 
 
-def _become(command: tuple[str, ...], cwd: Path, environment: Mapping[str, str], said: int, wrong: int) -> NoReturn:
-    """Run the command in this process, and end it."""
-    status: object = 0
-    try:
-        os.chdir(cwd)
-        os.dup2(said, 1)
-        os.dup2(wrong, 2)
-        sys.stdout, sys.stderr = os.fdopen(1, "w"), os.fdopen(2, "w")
-        os.environ |= environment | {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
-        _import_from(environment.get("PYTHONPATH"))
-        sys.argv = list(command)
-        importlib.import_module("snakemake.cli").main()
-    except SystemExit as end:
-        status = end.code or 0
-    except BaseException:
-        status = traceback.format_exc()
-    if not isinstance(status, int):
-        print(status, file=sys.stderr)
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os._exit(status if isinstance(status, int) else 1)
+def _become(command: tuple[str, ...], cwd: Path, environment: dict[str, str], outputs: tuple[Path, Path]) -> None:
+    """Run the command in this process, whose exit status it decides."""
+    for descriptor, output in enumerate(outputs, start=1):
+        os.dup2(os.open(output, os.O_WRONLY | os.O_CREAT), descriptor)
+    os.chdir(cwd)
+    os.environ.clear()
+    os.environ.update(environment)
+    _import_from(environment.get("PYTHONPATH"))
+    sys.argv = list(command)
+    importlib.import_module("snakemake.cli").main()
 
 
 def _import_from(folders: str | None) -> None:
@@ -58,14 +59,3 @@ def _import_from(folders: str | None) -> None:
         sys.path[:0] = folders.split(os.pathsep)
         for name in [name for name in sys.modules if name.split(".")[0] == "resaudit"]:
             del sys.modules[name]
-
-
-def _waited_for(child: int, timeout: float) -> int:
-    end = time.monotonic() + timeout
-    while (found := os.waitpid(child, os.WNOHANG))[0] == 0:
-        if time.monotonic() > end:
-            os.kill(child, 9)
-            os.waitpid(child, 0)
-            raise TimeoutExpired("snakemake", timeout)
-        time.sleep(0.02)
-    return os.waitstatus_to_exitcode(found[1])

@@ -17,7 +17,8 @@ from resaudit.images.networks.build import build
 from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 from resaudit.jobs.train_images import FRAGMENTS
 from resaudit.plan.job import Cost, Execution
-from tests.oracle.test_image_training import DEVICE, IMAGES, forks, job, needs_card
+from tests import forked
+from tests.oracle.test_image_training import DEVICE, IMAGES, job, needs_card
 
 NETWORKS: list[Network] = [
     PreActivation(20), PreActivation(38, 1), PreActivation(38, 3), PreActivation(38, 4),
@@ -112,7 +113,7 @@ def peaks_of(network: Network, batches: tuple[int, ...], peaks: multiprocessing.
 def test_a_process_grows_with_the_batch_as_planned(network: Network) -> None:
     """What does not grow, such as compiled kernels, is ``MEGABYTES_HELD`` of a job's plan."""
     batches = 64, 384
-    processes = forks()
+    processes = forked.forks()
     peaks = processes.Queue()
     process = processes.Process(target=peaks_of, args=(network, batches, peaks))
     process.start()

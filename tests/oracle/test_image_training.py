@@ -40,6 +40,7 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.train_images import TrainImages
 from resaudit.plan.job import Execution, Work
 from resaudit.store.arrays import save_arrays
+from tests import forked
 
 CPU = torch.device("cpu")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -395,16 +396,9 @@ def long_training(folder: Path, images: ImageSet) -> None:
     save_arrays(folder / "records.npz", made["records.npz"])
 
 
-def forks() -> multiprocessing.context.ForkServerContext:
-    """Processes that cost a fork, not an import of torch. The server is this process's only one: all tests ask here."""
-    processes = multiprocessing.get_context("forkserver")
-    processes.set_forkserver_preload([__name__])
-    return processes
-
-
 @pytest.mark.parametrize("wanted", [5, pytest.param(30, marks=pytest.mark.slow)])
 def test_killed_again_and_again_it_ends_with_the_same_bytes(wanted: int, tmp_path: Path) -> None:
-    processes, chance = forks(), random.Random(1)
+    processes, chance = forked.forks(), random.Random(1)
     kills = resumed = 0
 
     def started(folder: Path) -> multiprocessing.process.BaseProcess:
