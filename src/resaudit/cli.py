@@ -165,9 +165,14 @@ def audit(wanted: str | None, strict: bool, markdown: bool, overrides: Overrides
 @cli.command("list")
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
-    """List the figures that can be drawn."""
-    for name, figure in _config(overrides).figure.items():
+    """List the figures that can be drawn, and which of them are left out unless they are named."""
+    from resaudit.plan.words import left_out_in_words
+
+    config = _config(overrides)
+    for name, figure in config.figure.items():
         print(f"{name:32} {figure.title}")
+    for line in left_out_in_words(config, overrides):
+        print(line)
 
 
 @cli.command()
@@ -184,7 +189,7 @@ def explain(words: Overrides) -> None:
         raise click.UsageError("explain takes one figure or claim, or none")
     name = _figure_or_claim(names[0], config) if names else None
     if name is None:
-        lines = explained.explain_run(make_plan(config))
+        lines = explained.explain_run(make_plan(config), overrides)
     elif name in config.figure:
         plan = make_plan(config.model_copy(update={"figures": [name]}))
         lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)

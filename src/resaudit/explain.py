@@ -4,9 +4,8 @@ import os
 import re
 import textwrap
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, Literal, get_args, get_origin
 
 from pydantic import BaseModel
@@ -15,7 +14,7 @@ from resaudit.claims.checks.check import Check, checks_by_name
 from resaudit.config.models import Config, Figure
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.report import Report
-from resaudit.outside import outside_papers
+from resaudit.papers.comparison import references
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.job import Cost, Execution
 from resaudit.plan.layout import Layout
@@ -59,8 +58,7 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {key}" for key in claims)] if claims else []
     yield "\nfiles"
     yield from _wrapped(f"{Layout(plan.config.paths).figure(name, 'csv')}, .pdf, .svg, .png")
-    home = outside_papers().get(name.split("/")[0], Path())
-    yield from _wrapped(f"reference: {home / 'figures' / 'reference' / name}.csv")
+    yield from _wrapped(f"reference: {references(plan)[name]}")
 
 
 def _in_overrides(config: Config, name: str) -> str:
@@ -212,28 +210,31 @@ class _Step:
     done: bool
 
 
-def explain_run(plan: Plan) -> Iterator[str]:
+def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
     """Describe the whole run line by line: jobs, core-hours, the longest job, done and to do, time left."""
     scale, execution, cores = plan.config.scale, execution_of(plan.config), _cores()
     steps = _steps(plan, execution)
-    left = {key: (step.cost.on(execution.device), step.waits) for key, step in steps.items() if not step.done}
+    costs = {key: step.cost.on(execution.device) for key, step in steps.items()}
+    left = {key: (costs[key], step.waits) for key, step in steps.items() if not step.done}
+    gpus = int(execution.device == "cuda")
+    on_gpu = [steps[key].cost for key, cost in costs.items() if gpus and cost.wants_gpu]
     kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(step.kind for step in steps.values()).items())
-    longest = max(steps, key=lambda key: steps[key].cost.seconds / steps[key].cost.threads)
-    cost = steps[longest].cost.on(execution.device)
+    longest = max(costs, key=lambda key: costs[key].seconds / costs[key].threads)
+    cost = costs[longest]
     yield f"scale {scale.name} ({scale.summary}), {len(plan.figures)} figures"
     yield f"  jobs: {len(steps)}: {kinds}"
-    yield f"  work: {_core_hours([step.cost for step in steps.values()])}"
+    yield f"  work: {_core_hours([cost for cost in costs.values() if not (gpus and cost.wants_gpu)])}"
     yield f"  longest job: {longest}: {in_minutes(cost.seconds / cost.threads)} {_threads(cost)}"
-    if execution.device == "cuda":
-        on_gpu = [step.cost for step in steps.values() if step.cost.wants_gpu]
-        yield f"  on a GPU: {len(on_gpu)} jobs, {_core_hours(on_gpu)} on a CPU; no GPU hours have been measured"
+    if gpus:
+        unknown = sum(not cost.gpu_seconds for cost in on_gpu)
+        yield f"  jobs on a GPU: {len(on_gpu)}, {unknown} of them without an estimate for it"
         yield from _gpu_hours(on_gpu)
         yield from _without_gpu(execution, on_gpu)
     yield f"  done: {len(steps) - len(left)}, by their files; snakemake -n says which of these are out of date"
-    yield f"  to do: {len(left)}, {_core_hours([cost for cost, _ in left.values()])}: " + (
-        f"{in_minutes(duration(left, cores))} on {cores} cores" if left else "nothing"
+    yield f"  to do: {len(left)}: " + (
+        f"{in_minutes(duration(left, cores, gpus))} on {cores} cores{' and one GPU' * gpus}" if left else "nothing"
     )
-    yield from (f"  {line}" for line in left_out_in_words(plan.config))
+    yield from (f"  {line}" for line in left_out_in_words(plan.config, overrides))
 
 
 def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:

@@ -29,7 +29,6 @@ from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
-from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.locks import hold, is_held
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
@@ -139,6 +138,9 @@ class JobsOfRules:
         only: keys of the only jobs that are wanted; empty: all. They and their inputs are read from the plan, which is
             sooner than to compose every figure.
 
+    Attributes:
+        overrides: as given.
+
     Raises:
         ResauditError: as of :func:`resaudit.config.composition.load`, or the plan lacks one of ``only``.
     """
@@ -151,7 +153,7 @@ class JobsOfRules:
         self._read = bool(only)
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         check_modules(self.plan)
-        self._overrides, self._folder, self._writes = tuple(overrides), folder, writes
+        self.overrides, self._folder, self._writes = tuple(overrides), folder, writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
         self._writes_again = writes and not is_held(self.files.results / LOCK)
         self._found: dict[tuple[str, ...], Job] = {}
@@ -176,7 +178,7 @@ class JobsOfRules:
 
     def fetching(self) -> dict[str, Fetch]:
         """The job that fetches each configured data set, by name, with the sources that a chosen figure has for it."""
-        known = datasets(self._folder, self._overrides)
+        known = datasets(self._folder, self.overrides)
         known |= {dataset.name: dataset for dataset in self.plan.config.datasets()}
         made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known.items()}
         for job in made.values():
@@ -195,7 +197,7 @@ class JobsOfRules:
             case "vary":
                 return vary_job(self.plans, wildcards["paper"], self._of_paper)
             case "report":
-                return Report(self.plan.config, self._overrides)
+                return Report(self.plan.config, self.overrides)
         return self.plans.job(f"{rule}/{wildcards['id']}")
 
     def _drawings(self, plan: Plan) -> dict[str, Draw]:
@@ -212,16 +214,17 @@ class JobsOfRules:
         """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._folder, list(self.plan.figures))
 
-    def seconds_left(self, dag: Any, at_once: int) -> float:
+    def seconds_left(self, dag: Any, at_once: int, gpus: int) -> float:
         """Estimated seconds of the jobs that Snakemake has still to run.
 
         Args:
             dag: Snakemake's graph of jobs.
             at_once: cores, or jobs in a cluster's queue.
+            gpus: of this machine that jobs run on.
         """
         left = {job: job.params.get("job") for job in dag.needrun_jobs()}
         costs = {job: self._costs[key] for job, key in left.items() if key}
-        return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once)
+        return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once, gpus)
 
     def cost(self, job: Job) -> Cost:
         """The cost of a job on the device that it runs on."""
@@ -310,12 +313,11 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
         workflow: Snakemake's.
     """
     at_once = workflow.nodes or workflow.cores
-    readable = ReadableLog(lambda: jobs.seconds_left(workflow.dag, at_once))
+    gpus = workflow.global_resources.get("gpu", 0) if jobs.execution.device == "cuda" and not workflow.nodes else 0
+    readable = ReadableLog(lambda: jobs.seconds_left(workflow.dag, at_once, gpus))
     logger.addFilter(readable)
     where = "jobs of the cluster at once" if workflow.nodes else "cores"
     logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
-    for line in left_out_in_words(jobs.plan.config):
-        logger.info(line)
 
 
 def verdicts_in_words(audit: Path) -> str:

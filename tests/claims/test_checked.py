@@ -31,6 +31,8 @@ def test_a_comparison_counts_for_the_tables_it_was_made_of(tmp_path: Path) -> No
     assert checked(layout, {}) == {"oracle": None, "compare": None}
     nothing = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig03]"]))
     assert write_comparison(nothing, ["demystifying_resnet/fig03"]) is None
+    of_other_data = load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04]", "dataset=fashion_mnist"])
+    assert write_comparison(make_plan(of_other_data), []) is None
     file = write_comparison(plan, [FIG11, "demystifying_resnet/fig03"])
     tables = {name: sha256_of(layout.figure(name, "csv")) for name in (FIG04, FIG11)}
     found = checked(layout, tables)["compare"]

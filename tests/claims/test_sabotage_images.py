@@ -3,6 +3,7 @@
 Sees a check that would hold whatever the evidence says, and a gap within the spread of runs that decides a claim.
 """
 
+import re
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -61,8 +62,9 @@ def table_of(claim: str, folder: Path, error: Error, spread: float = 0.01) -> pd
     return table
 
 
-def judged(claim: str, table: pd.DataFrame, scale: str = "paper") -> Judgement:
-    return judge(ON_IMAGES[claim], table, scale)
+def judged(claim: str, table: pd.DataFrame, scale: str = "paper", dataset: str = "") -> Judgement:
+    (own,) = ON_IMAGES[claim].needs.datasets
+    return judge(ON_IMAGES[claim], table, scale, dataset or own)
 
 
 def swapped(one: str, other: str) -> Callable[[pd.DataFrame], pd.DataFrame]:
@@ -132,7 +134,9 @@ def test_divergence_counts_against_the_network_that_diverges(tmp_path: Path) -> 
 
 
 @pytest.mark.parametrize("claim", SABOTAGE)
-def test_a_thinned_run_decides_nothing(claim: str, tmp_path: Path) -> None:
-    judgement = judged(claim, table_of(claim, tmp_path, as_claimed), "laptop")
-    assert judgement.verdict.value == "inconclusive"
-    assert "paper is needed, this is laptop" in judgement.obstacle
+def test_a_thinned_run_or_other_images_decide_nothing(claim: str, tmp_path: Path) -> None:
+    table = table_of(claim, tmp_path, as_claimed)
+    thinned, others = judged(claim, table, "laptop"), judged(claim, table, dataset="cifar10_jpeg")
+    assert (thinned.verdict.value, others.verdict.value) == ("inconclusive", "inconclusive")
+    assert "paper is needed, this is laptop" in thinned.obstacle
+    assert re.search("data set cifar100? is needed, this is cifar10_jpeg", others.obstacle)

@@ -176,7 +176,7 @@ def _other_paper() -> Audit:
                 "id": f"{OTHER}/{name}",
                 "title": title,
                 "data": "CIFAR-10",
-                "why": "it needs a GPU, and there is none",
+                "why": "a GPU is needed, and there is none",
                 "command": f"snakemake --cores all --config 'figures=[{OTHER}/{name}]'",
             }
             for name, title in (("fig02", "A figure without claims"), ("table1", "Success rates"))

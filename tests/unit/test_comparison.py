@@ -17,12 +17,12 @@ from resaudit.errors import ResauditError
 from resaudit.papers import comparison
 from resaudit.papers.comparison import (
     _compared,
-    _names_of_references,
     _thinned,
     compare_with_references,
     disagreements,
     other_choices,
     reference_file,
+    references,
     write_references,
 )
 from resaudit.papers.drawing import read_about, read_csv, write_csv
@@ -230,8 +230,8 @@ def test_a_large_reference_keeps_few_epochs_and_a_grid_that_it_has(monkeypatch: 
 def test_a_figure_of_other_data_has_a_reference_of_its_own() -> None:
     said: list[str] = []
     plan = make_plan(load(["dataset=fashion_mnist"], only=[FIG04]))
-    assert _names_of_references(plan) == {FIG04: f"{FIG04}-fashion_mnist"}
-    assert _names_of_references(make_plan(load(only=[FIG04]))) == {FIG04: FIG04}
+    assert references(plan) == {FIG04: reference_file(f"{FIG04}-fashion_mnist")}
+    assert references(make_plan(load(only=[FIG04]))) == {FIG04: reference_file(FIG04)}
     assert compare_with_references(plan, said.append) == []
     assert said == [f"{FIG04}: no reference to compare with yet; resaudit reference makes one"]
 

@@ -73,13 +73,13 @@ def test_every_check_is_listed_with_parameters_and_claims() -> None:
 def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     plan = make_plan(load(["figures=[theorem1,theorem2]"]))
-    before = "\n".join(explain.explain_run(plan))
+    before = "\n".join(explain.explain_run(plan, []))
     assert "jobs: 7: 1 fetch, 1 whiten, 2 theorem, 2 draw, 1 report" in before
     whiten = next(job for job in plan.jobs.values() if job.kind == "whiten")
     for file in whiten.written(Path("results")):
         file.parent.mkdir(parents=True, exist_ok=True)
         file.touch()
-    after = "\n".join(explain.explain_run(plan))
+    after = "\n".join(explain.explain_run(plan, []))
     assert ("done: 0," in before, "done: 1," in after) == (True, True)
 
 

@@ -23,7 +23,8 @@ from resaudit.images.setting import PostActivation, PreActivation
 from resaudit.jobs.train_images import TrainImages
 from resaudit.papers.drawing import figure_module
 from resaudit.papers.style import apply_style
-from resaudit.plan.plan import FigurePlan, make_plan, plan_figure
+from resaudit.plan.duration import duration
+from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
 from resaudit.plan.words import left_out_in_words
 from resaudit.workflow import JobsOfRules
 from tests.conftest import configured
@@ -49,6 +50,13 @@ def test_runs_are_split_into_jobs_and_every_place_is_trained() -> None:
     assert len({job.id for job in jobs}) == len(jobs) == 4 * 6 * 3
     assert {(job.network.shortcut_depth, job.network.depth) for job in jobs if isinstance(job.network, PreActivation)} \
         == {(k, depth) for k in (1, 2, 3, 4) for depth in (38, 74, 110, 182, 290, 434)}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_at_scale_laptop_a_figure_trains_for_at_most_twenty_minutes_on_two_cores(name: str) -> None:
+    execution = execution_of(load([ON_CPU], only=[name]))
+    # As many jobs at once as there are cores, each on one.
+    assert duration({job.key: (job.cost(execution), ()) for job in trainings(name)}, cores=2) < 20 * 60
 
 
 def test_the_papers_protocols_are_those_of_their_codes() -> None:
@@ -173,15 +181,23 @@ def test_a_short_name_that_two_papers_have_is_not_a_figure_left_out() -> None:
 
 
 def test_what_is_left_out_is_said_with_its_reason_and_a_command() -> None:
-    (line,) = left_out_in_words(load([ON_CPU]))
-    assert line == (
-        "left out: 10 figures: it needs a GPU, and there is none; to draw one: snakemake --cores all --config "
-        "'figures=[demystifying_resnet/fig02]'"
+    what, how = left_out([ON_CPU])
+    assert what == f"left out: {', '.join(NAMES)}: a GPU is needed, and there is none"
+    assert how == (
+        f"to draw them: snakemake --cores all --config 'figures=[{','.join(NAMES)}]' 'overrides=[device=cpu]'"
     )
-    assert not list(left_out_in_words(load([ON_CPU, "figures=[fig02]"])))
-    assert "at scale smoke such figures are drawn only if they are named" in next(
-        left_out_in_words(load(["scale=smoke"]))
-    )
+    assert "at scale smoke such figures are drawn only if they are named" in left_out(["scale=smoke"])[0]
+
+
+def test_what_a_chosen_name_leaves_out_is_said_too() -> None:
+    assert not left_out([ON_CPU, "figures=[fig02]"])
+    assert left_out([ON_CPU, "figures=[fig06]"])[0].startswith("left out: stable_scaling/fig06: ")
+    of_paper = left_out([ON_CPU, "figures=[stable_scaling,fig02]"])[0]
+    assert of_paper.startswith("left out: stable_scaling/fig06, stable_scaling/fig_bn, stable_scaling/table3: ")
+
+
+def left_out(overrides: list[str]) -> list[str]:
+    return list(left_out_in_words(load(overrides), overrides))
 
 
 def test_variants_of_figures_left_out_are_none_of_the_run() -> None:
@@ -195,7 +211,7 @@ def test_claims_of_figures_left_out_are_not_run_and_say_why(tmp_path: Path) -> N
     found = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")
     judgement = judgements_of(config, "stable_scaling", *found)["tau-helps-batch-norm"]
     assert judgement.verdict.value == "not run"
-    assert judgement.obstacle == "left out: it needs a GPU, and there is none"
+    assert judgement.obstacle == "left out: a GPU is needed, and there is none"
 
 
 def test_on_a_gpu_jobs_ask_for_the_gpus_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

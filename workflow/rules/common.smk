@@ -13,6 +13,7 @@ from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
+from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.travel.leaves import check_imported, leaf_inputs
@@ -41,6 +42,10 @@ with errors_in_one_line():
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
+
+if workflow.is_main_process:
+    for line in left_out_in_words(JOBS.plan.config, JOBS.overrides):
+        logger.info(line)
 
 PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
 PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)]

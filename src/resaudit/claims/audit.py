@@ -1,7 +1,6 @@
 """The audit: every claim with its verdict and evidence, as one JSON-able dictionary (docs/audit.md)."""
 
 import math
-import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,13 +13,12 @@ from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, ju
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
-from resaudit.outside import KEY, outside_papers
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn, drawn, errors_naming, refuse_undrawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.plan.words import claims_sha256, judgement_sha256, value_of
+from resaudit.plan.words import claims_sha256, command_for, judgement_sha256, value_of
 from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 from resaudit.travel.words import spot_checks
@@ -72,19 +70,14 @@ def judgements_of(
     judgements = {}
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
-        judged = judge_by(claim, figures.get(figure), config.scale.name)
+        judged = _judge_by(claim, figures.get(figure), config, figure)
         judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
     return judgements
 
 
-def judge_by(claim: Claim, figure: Drawn | None, scale: str) -> Judgement:
-    """The judgement on one claim.
-
-    Raises:
-        ResauditError: its table lacks something.
-    """
+def _judge_by(claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
     with errors_naming(f"table of {claim.evidence}"):
-        return judge(claim, figure.table if figure else None, scale)
+        return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 
 def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = None) -> Json:
@@ -344,14 +337,6 @@ def _robustness(robustness: Robustness, config: Config, figures: Mapping[str, Dr
         "finished": robustness.finished,
         "variants": [variant.model_dump() for variant in robustness.variants],
     }
-
-
-def command_for(figure: str, overrides: Sequence[str]) -> str:
-    """The command that draws one figure again, with the same overrides; the folder of a paper outside is not known."""
-    others = [override for override in overrides if not override.startswith("figures=")]
-    given = f" {shlex.quote('overrides=[' + ','.join(others) + ']')}" if others else ""
-    outside = f"{KEY}=FOLDER " if figure.split("/")[0] in outside_papers() else ""
-    return f"snakemake --cores all --config {outside}'figures=[{figure}]'{given}"
 
 
 def finite(number: float) -> float | None:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.papers.comparison import reference_file
+from resaudit.papers.comparison import references
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.report.models import Compared, OracleTests
@@ -32,7 +32,7 @@ def write_comparison(plan: Plan, failed: Sequence[str]) -> Path | None:
         The file; None if none of the chosen figures is drawn.
     """
     layout = Layout(plan.config.paths)
-    tables = {name: layout.figure(name, "csv") for name in plan.figures if reference_file(name).is_file()}
+    tables = {name: layout.figure(name, "csv") for name, kept in references(plan).items() if kept.is_file()}
     drawn = {name: sha256_of(table) for name, table in tables.items() if table.is_file()}
     if not drawn:
         return None

@@ -19,11 +19,13 @@ class Needs(Model):
         runs: of every compared setting.
         depths: that the table must have.
         scales: that count as evidence.
+        datasets: that count as evidence, by name; empty: any.
     """
 
     runs: Annotated[int, Field(ge=1)] = 1
     depths: list[Depth] = []
     scales: list[str] = ["laptop", "paper"]
+    datasets: list[str] = []
 
 
 class Limit(Model):

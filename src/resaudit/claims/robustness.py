@@ -171,7 +171,7 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
     with errors_naming(str(csv)):
-        return judge(claim, evidence.table, plan.config.scale.name)
+        return judge(claim, evidence.table, plan.config.scale.name, plan.config.dataset_of(figure))
 
 
 def _chosen(plans: Plans, paper: str, name: str) -> bool:

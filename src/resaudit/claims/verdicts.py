@@ -112,7 +112,7 @@ class Judgement:
     checks: list[CheckResult] = field(default_factory=list)
 
 
-def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
+def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | None = None) -> Judgement:
     """Judge a claim by a table.
 
     A check is supported if every point's whole interval lies on the claim's side, contradicted if one lies entirely on
@@ -123,6 +123,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
         claim: with its checks.
         table: of the claim's figure; None if it is not drawn.
         scale: of the table.
+        dataset: name of the table's data set; None if it has none.
 
     Raises:
         ResauditError: the table has no rows, or lacks a column or a required value.
@@ -137,7 +138,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str) -> Judgement:
     intervals = sum(point.replicates is not None or bool(point.counted) for point in points)
     level = 1 - ERROR_RATE / max(1, intervals)
     results = [_result(claim, name, part, level) for name, part in measured.items()]
-    missing = _missing(claim, table, scale)
+    missing = _missing(claim, table, scale, dataset)
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
     return Judgement(_combined([result.verdict for result in results]), "", results)
@@ -208,10 +209,12 @@ def _against(check: Check, point: Judged) -> float:
     return max(beyond + ([least - low] if least is not None else []))
 
 
-def _missing(claim: Claim, table: pd.DataFrame, scale: str) -> list[str]:
+def _missing(claim: Claim, table: pd.DataFrame, scale: str, dataset: str | None) -> list[str]:
     missing, needs = [], claim.needs
     if scale not in needs.scales:
         missing.append(f"scale {' or '.join(needs.scales)} is needed, this is {scale}")
+    if needs.datasets and dataset not in needs.datasets:
+        missing.append(f"the data set {' or '.join(needs.datasets)} is needed, this is {dataset}")
     if "depth" in table:
         there = set(table["depth"].dropna())
         lacking = [str(depth) for depth in needs.depths if depth not in there]

@@ -283,7 +283,7 @@ def _choices_of_all(given: Sequence[Override]) -> tuple[str, ...]:
 
 def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
     choices = _choices_of_all(given)
-    scales = sorted(file.stem for file in files_like(folder, "scale/*.yaml"))
+    known = {key: sorted(file.stem for file in files_like(folder, f"{key}/*.yaml")) for key in ("scale", "dataset")}
     found: dict[str, dict[str, Claim]] = {}
     for file in files_like(folder, "paper/*/claims.yaml"):
         paper = file.parent.name
@@ -291,7 +291,7 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> 
         with _naming(file, f"claims.{paper}", overrides):
             found[paper] = _claims_in(file, paper, overrides)
             for name, claim in found[paper].items():
-                _check_claim(f"claims.{paper}.{name}", claim, paper, figures, scales)
+                _check_claim(f"claims.{paper}.{name}", claim, paper, figures, known)
                 if not claim.not_yet:
                     figure = shared_tree_of(folder, f"{paper}/{claim.evidence}", choices)["figure"]
                     _check_names(f"claims.{paper}.{name}", claim, figure)
@@ -330,17 +330,20 @@ def _check_names(where: str, claim: Claim, figure: Tree) -> None:
             )
 
 
-def _check_claim(where: str, claim: Claim, paper: str, figures: Sequence[str], scales: Sequence[str]) -> None:
-    """Check that a claim's figure and scales exist in the configuration."""
-    known = f"{paper}/{claim.evidence}" in figures
-    if not known and not claim.not_yet:
+def _check_claim(
+    where: str, claim: Claim, paper: str, figures: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> None:
+    """Check that a claim's figure, scales and data sets exist in the configuration."""
+    here = f"{paper}/{claim.evidence}" in figures
+    if not here and not claim.not_yet:
         allowed = ", ".join(name.split("/")[1] for name in figures if name.startswith(f"{paper}/"))
         raise ResauditError(
             f"{where}.evidence is {claim.evidence!r}, which is no figure; allowed: {allowed}; or say in not_yet why it "
             "is not here"
         )
-    if known and claim.not_yet:
+    if here and claim.not_yet:
         raise ResauditError(f"{where}.not_yet says {claim.not_yet!r}, but {claim.evidence} is here; remove not_yet")
-    for scale in claim.needs.scales:
-        if scale not in scales:
-            raise ResauditError(f"{where}.needs.scales has {scale!r}; allowed: {', '.join(scales)}")
+    for key, names in known.items():
+        for name in getattr(claim.needs, f"{key}s"):
+            if name not in names:
+                raise ResauditError(f"{where}.needs.{key}s has {name!r}; allowed: {', '.join(names)}")

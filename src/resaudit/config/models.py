@@ -59,9 +59,9 @@ class Scale(Model):
         if not needs_gpu:
             return f"scale {self.name} is for figures that need a GPU" if self.gpu_figures == "only" else None
         if self.gpu_figures == "if_named":
-            return f"it needs a GPU, and at scale {self.name} such figures are drawn only if they are named"
+            return f"a GPU is needed, and at scale {self.name} such figures are drawn only if they are named"
         if self.gpu_figures == "if_gpu" and not gpu():
-            return "it needs a GPU, and there is none"
+            return "a GPU is needed, and there is none"
         return None
 
 
@@ -316,10 +316,18 @@ class Config(Run):
         Raises:
             ResauditError: there is none.
         """
-        matches = [name for name in self.figure if wanted in (name, *name.split("/"))]
+        matches = self._matching(wanted)
         if not matches:
             raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
         return [name for name in matches if name not in self.left_out] or matches
+
+    def _matching(self, wanted: str) -> list[str]:
+        return [name for name in self.figure if wanted in (name, *name.split("/"))]
+
+    def dataset_of(self, figure: str) -> str | None:
+        """The name of the data set of ``paper/figure``; None if it has none, or is not configured."""
+        found = self.figure.get(figure)
+        return found.dataset.name if found and found.dataset else None
 
     def papers(self) -> set[str]:
         """The papers of the figures that were composed."""
@@ -345,6 +353,12 @@ class Config(Run):
         if not self.figures:
             chosen = set(self.figure) - set(self.left_out)
         return {name: figure for name, figure in self.figure.items() if name in chosen}
+
+    def not_chosen(self) -> dict[str, str]:
+        """The figures that the run is asked for and leaves out, with the reason."""
+        asked = {name for wanted in self.figures for name in self._matching(wanted)} or set(self.figure)
+        chosen = self.chosen_figures()
+        return {name: why for name, why in self.left_out.items() if name in asked and name not in chosen}
 
     def with_every_figure(self) -> "Config":
         """The same with every figure to draw."""

@@ -27,9 +27,9 @@ def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]
     Returns:
         The figures that have a reference and could not be shown to agree with it.
     """
-    failed, names = [], _names_of_references(plan)
+    failed, kept = [], references(plan)
     for name, part in plan.figures.items():
-        reference, failures, notes = reference_file(names[name]), list[str](), list[str]()
+        reference, failures, notes = kept[name], list[str](), list[str]()
         try:
             if reference.is_file():
                 failures, notes = _compared(_drawn(plan, name), reference, part.figure)
@@ -106,13 +106,13 @@ def write_references(plan: Plan, say: Callable[[str], None], force: bool = False
     Raises:
         ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
     """
-    figures, names = [_drawn(plan, name) for name in plan.figures], _names_of_references(plan)
+    figures, files = [_drawn(plan, name) for name in plan.figures], references(plan)
     for figure in figures if not force else ():
-        kept, scale = reference_file(names[figure.name]), figure.about["scale"]
+        kept, scale = files[figure.name], figure.about["scale"]
         if kept.is_file() and (known := read_about(kept).get("scale")) != scale:
             raise ResauditError(f"{kept} is of scale {known}, the drawn table of scale {scale}; --force replaces it")
     for figure in figures:
-        kept, table = reference_file(names[figure.name]), _thinned(figure.table)
+        kept, table = files[figure.name], _thinned(figure.table)
         write_csv(kept, table)
         write_json(kept.with_suffix(".json"), figure.about | {"sha256": sha256_of(kept)})
         say(f"{figure.name}: {len(table)} rows in {kept}")
@@ -128,14 +128,15 @@ def _thinned(table: pd.DataFrame) -> pd.DataFrame:
     return table[table["epoch"].isin([NO_EPOCH, *epochs])]
 
 
-def _names_of_references(plan: Plan) -> dict[str, str]:
-    """By figure: ``paper/figure``, or ``paper/figure-dataset`` if it is drawn from other data than its own."""
+def references(plan: Plan) -> dict[str, Path]:
+    """The reference of each chosen figure, if there is one; of other data than its own, the name has the data set's."""
     own = load(only=list(plan.figures)).figure
-    names = {}
+    files = {}
     for name, part in plan.figures.items():
         given, usual = part.figure.dataset, own[name].dataset
-        names[name] = name if given is None or usual is None or given.name == usual.name else f"{name}-{given.name}"
-    return names
+        of_other_data = bool(given and usual and given.name != usual.name)
+        files[name] = reference_file(f"{name}-{given.name}" if given and of_other_data else name)
+    return files
 
 
 def reference_file(name: str) -> Path:

@@ -2,10 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from resaudit.config.models import Assumption, Config, Figure
+from resaudit.outside import KEY, outside_papers
 from resaudit.schema import in_words
 
 
@@ -79,12 +81,21 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
     return in_words(node)
 
 
-def left_out_in_words(config: Config) -> Iterator[str]:
-    """Which figures are left out, why, and how to draw them; a line for each reason."""
-    for reason in dict.fromkeys(config.left_out.values()) if not config.figures else ():
-        names = [name for name in config.left_out if config.left_out[name] == reason]
-        some = f"{len(names)} figures" if len(names) > 3 else ", ".join(names)
-        yield f"left out: {some}: {reason}; to draw one: snakemake --cores all --config 'figures=[{names[0]}]'"
+def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:
+    """Which of the figures asked for are left out, why, and how to draw them; two lines for each reason."""
+    left_out = config.not_chosen()
+    for reason in dict.fromkeys(left_out.values()):
+        names = [name for name, why in left_out.items() if why == reason]
+        yield f"left out: {', '.join(names)}: {reason}"
+        yield f"to draw {'them' if len(names) > 1 else 'it'}: {command_for(','.join(names), overrides)}"
+
+
+def command_for(figures: str, overrides: Sequence[str]) -> str:
+    """The command that draws figures, with the same overrides; the folder of a paper outside is not known."""
+    others = [override for override in overrides if not override.startswith("figures=")]
+    given = f" {shlex.quote('overrides=[' + ','.join(others) + ']')}" if others else ""
+    outside = f"{KEY}=FOLDER " if figures.split("/")[0] in outside_papers() else ""
+    return f"snakemake --cores all --config {outside}'figures=[{figures}]'{given}"
 
 
 def claims_sha256(config: Config, paper: str) -> str:

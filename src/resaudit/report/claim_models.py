@@ -145,6 +145,8 @@ class Needs(Part):
     """Required depths."""
     scales: list[str]
     """Scales that count as evidence."""
+    datasets: list[str] = []
+    """Data sets that count as evidence, by name; empty: any."""
 
 
 class Response(Part):

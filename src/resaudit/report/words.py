@@ -53,13 +53,14 @@ def share_met(claim: dict[str, Any]) -> float:
 def needs_in_words(needs: dict[str, Any]) -> str:
     """The minimum sample of a claim.
 
-    >>> needs_in_words({"runs": 5, "depths": [4, 96], "scales": ["laptop", "paper"]})
-    '5 runs; depths 4, 96; scale laptop or paper'
+    >>> needs_in_words({"runs": 5, "depths": [4, 96], "scales": ["laptop", "paper"], "datasets": ["cifar10"]})
+    '5 runs; depths 4, 96; scale laptop or paper; data set cifar10'
     """
     runs = [] if needs["runs"] is None else [f"{needs['runs']} {'run' if needs['runs'] == 1 else 'runs'}"]
     depths = [f"depths {', '.join(map(str, needs['depths']))}"] if needs["depths"] else []
     scales = [f"scale {' or '.join(needs['scales'])}"] if needs["scales"] else []
-    return "; ".join([*runs, *depths, *scales]) or "nothing beyond the evidence itself"
+    data = [f"data set {' or '.join(needs['datasets'])}"] if needs["datasets"] else []
+    return "; ".join([*runs, *depths, *scales, *data]) or "nothing beyond the evidence itself"
 
 
 def figure_label(name: str) -> str:
