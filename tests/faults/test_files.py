@@ -7,13 +7,17 @@ what to do, and doing just that gives them. Sees a file that is believed for its
 import os
 import shutil
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from resaudit.config.composition import load
 from resaudit.errors import ResauditError
+from resaudit.plan.files import computing_kinds
+from resaudit.plan.job import Job
 from resaudit.plan.plan import Plan, make_plan
+from tests.conftest import configured
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
 
 
@@ -101,6 +105,26 @@ def test_a_result_that_is_not_what_was_computed_is_never_read(
         pytest.skip("there is no other file of that kind")
     with pytest.raises(ResauditError, match=r"remove .* and run again|compute it first"):
         read_all(plan, results)
+
+
+@cache
+def smoke_jobs() -> dict[str, Job]:
+    """One job of each kind in a smoke run. It trains on no images."""
+    return {job.kind: job for job in make_plan(configured("scale=smoke")).jobs.values() if job.files}
+
+
+@pytest.mark.parametrize("kind", sorted({*computing_kinds()} - {"train_images"}))
+def test_a_spoilt_result_of_any_kind_is_refused(kind: str, smoked: Path, tmp_path: Path) -> None:
+    job = smoke_jobs()[kind]
+    whole, results = job.folder(smoked / "results"), tmp_path / "results"
+    for name in (job.files[-1], "settings.json", "provenance.json"):
+        for way in ("removed", "cut", "one byte"):
+            shutil.copytree(whole, job.folder(results), dirs_exist_ok=True)
+            job.read(results)
+            if (name, way) != ("provenance.json", "one byte"):
+                WAYS[way](job.folder(results) / name)
+                with pytest.raises(ResauditError, match=r"remove .* and run again|compute it first"):
+                    job.read(results)
 
 
 def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undisturbed: Path) -> str:

@@ -179,7 +179,11 @@ def _other_paper() -> Audit:
                 "why": "a GPU is needed, and there is none",
                 "command": f"snakemake --cores all --config 'figures=[{OTHER}/{name}]'",
             }
-            for name, title in (("fig02", "A figure without claims"), ("table1", "Success rates"))
+            for name, title in (
+                ("fig02", "A figure without claims"),
+                ("table1", "Success rates"),
+                ("fig01_of_another_data_set", "A name as long as real ones"),
+            )
         ],
         "printed": [
             {

@@ -253,6 +253,8 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     (part,) = paper["figures"][0]["imported"]
     assert (part["by"], part["jobs"]) == (BY, paper["figures"][0]["jobs"])
     assert part["archive"][:12] in (tmp_path / "figures" / "audit.html").read_text(encoding="utf-8")
+    drawing = (tmp_path / "figures" / f"{FIGURE}.svg").read_text(encoding="utf-8")
+    assert f"Imported: {len(part['jobs'])} of {len(part['jobs'])} results, run by {BY.split(' <')[0]}" in drawing
     again = resaudit("import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
     assert "no verdict and no table of it differs" in again.stdout, again.stdout + again.stderr
     idle = snakemake("--dry-run")

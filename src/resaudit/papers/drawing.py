@@ -2,7 +2,7 @@
 
 import importlib
 import textwrap
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from types import ModuleType, NoneType
@@ -69,15 +69,31 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
             temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
     apply_style()
     words = " ".join(text for text in (description(part.figure, setting), at_edges(found)) if text)
-    drawings = save_drawing(module.plot(read_csv(csv)), folder, "figure", part.figure.title, words, setting.note)
+    jobs = with_inputs(part.jobs.values())
+    imported = imported_among(jobs, results)
+    under = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
+    drawings = save_drawing(module.plot(read_csv(csv)), folder, "figure", part.figure.title, words, under)
     made = {
         "sha256": sha256_of(csv),
         "drawings": drawings,
         "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
         "machine classes": machine_classes(list(part.jobs.values()), results),
-        "imported": imported_among(with_inputs(part.jobs.values()), results),
+        "imported": imported,
     }
     write_json(folder / "figure.json", about(part, setting) | made | provenance())
+
+
+def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
+    """The line under a drawing that says which of its jobs' results are imported; empty if none are.
+
+    >>> imported_in_words([{"archive": "3f9a1c2b77", "by": "Ada Lovelace", "jobs": ["train/a"]}], 4)
+    'Imported: 1 of 4 results, run by Ada Lovelace (archive 3f9a1c2b).'
+    """
+    return " ".join(
+        f"Imported: {len(part['jobs'])} of {jobs} results, run by {part['by'] or 'somebody not named'} "
+        f"(archive {part['archive'][:8]})."
+        for part in imported
+    )
 
 
 def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
