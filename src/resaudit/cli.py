@@ -255,7 +255,7 @@ def compare(overrides: Overrides) -> None:
     if record := write_comparison(plan, failed):
         click.echo(f"{record}: for the page (snakemake --cores all makes it again)", err=True)
     if failed:
-        raise ResauditError(f"{len(failed)} of {len(plan.figures)} figures do not agree: {', '.join(failed)}")
+        raise ResauditError(f"{len(failed)} figures do not agree with their references: {', '.join(failed)}")
 
 
 @cli.command()

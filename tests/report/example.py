@@ -182,7 +182,7 @@ def _other_paper() -> Audit:
             for name, title in (
                 ("fig02", "A figure without claims"),
                 ("table1", "Success rates"),
-                ("fig01_of_another_data_set", "A name as long as real ones"),
+                ("fig01_of_another_data_set_yet", "A name as long as real ones"),
             )
         ],
         "printed": [

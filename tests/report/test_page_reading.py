@@ -81,7 +81,7 @@ def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened) -> Non
     assert [row.locator("a").get_attribute("href") for row in rows.all()] == [
         "#other_paper/fig02",
         "#other_paper/table1",
-        "#other_paper/fig01_of_another_data_set",
+        "#other_paper/fig01_of_another_data_set_yet",
     ]
     alone = opened(java_script_enabled=False)
     alone.locator(".thumb").nth(1).click()

@@ -238,7 +238,8 @@ def test_wrong_copies_are_refused_and_nothing_is_left(
         fetch(cifar(mine), tmp_path / "data")
     assert re.search(said, str(refusal.value)), refusal.value
     assert str(refusal.value).endswith(
-        "By hand: get https://here/it.tar.gz, put it into a folder (or name it) and add dataset.folder=FOLDER"
+        "By hand: get https://here/it.tar.gz, put it into a folder (or name it) and give "
+        "--config 'overrides=[dataset.folder=FOLDER]'"
     )
     assert "\n" not in str(refusal.value)
     assert not (tmp_path / "data").exists()

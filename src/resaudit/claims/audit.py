@@ -115,6 +115,8 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
     judgements = judgements_of(plan.config, paper, figures, reasons)
     about = _about_paper(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
+    if robustness and robustness.reference and plan.config.scale.name == "smoke":
+        robustness = None  # a test run's verdicts are no evidence that a variant could change
     claims = plan.config.claims_of(paper)
     verdicts = [judgement.verdict for judgement in judgements.values()]
     return {

@@ -185,7 +185,9 @@ def _sections(claim: Json) -> Iterator[tuple[str, str]]:
 
 
 def _points(points: Sequence[Json]) -> Iterator[str]:
-    """Each comparison; runs of equal ones in one line."""
+    """Each comparison, under a heading; runs of equal ones in one line."""
+    if points:
+        yield f"    {'effect':>10}  {'low':>10}  {'high':>10}"
     for (numbers, n, verdict), group in groupby(points, key=_shown):
         places = [point["where"] for point in group]
         where = places[0] if len(places) == 1 else f"{len(places)} comparisons: {places[0]} … {places[-1]}"

@@ -24,7 +24,7 @@ Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 # Names are used for files, folders and wildcards of the workflow.
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 FILES = ("train_images", "train_labels", "test_images", "test_labels")
-IN_THE_FOLDER = "put it into a folder (or name it) and add dataset.folder=FOLDER"
+IN_THE_FOLDER = "put it into a folder (or name it) and give --config 'overrides=[dataset.folder=FOLDER]'"
 
 
 class StoredFile(Model):
@@ -200,7 +200,7 @@ class IdxDataset(Dataset):
     def by_hand(self) -> str:
         """The names of the files."""
         names = ", ".join(file.name for file in self.files.values())
-        return f"put {names} (raw or .gz) into a folder and add dataset.folder=FOLDER"
+        return f"put {names} (raw or .gz) into a folder and give --config 'overrides=[dataset.folder=FOLDER]'"
 
 
 class CifarDataset(Dataset):

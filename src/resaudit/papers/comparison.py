@@ -11,6 +11,7 @@ from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
 from resaudit.papers.drawing import read_about, read_csv, write_csv
 from resaudit.papers.tables import Drawn, drawn, errors_naming
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.store.files import sha256_of, write_json
 from resaudit.training.snapshots import snapshot_epochs
@@ -22,13 +23,16 @@ MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "
 
 
 def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]:
-    """Compare each chosen figure's table with its reference and report one line each.
+    """Compare each chosen figure's table with its reference, if it is drawn, and report one line each.
 
     Returns:
         The figures that have a reference and could not be shown to agree with it.
     """
-    failed, kept = [], references(plan)
+    failed, kept, layout = [], references(plan), Layout(plan.config.paths)
     for name, part in plan.figures.items():
+        if not layout.figure(name, "csv").is_file():
+            say(f"{name}: not drawn in {layout.figures}")
+            continue
         reference, failures, notes = kept[name], list[str](), list[str]()
         try:
             if reference.is_file():

@@ -82,7 +82,7 @@ def _check_asked_for(csv: Path, about: dict[str, Any], plan: Plan, name: str) ->
         every = " ".join(f"{key}={value}" for key, value in asked.items())
         raise ResauditError(
             f"{csv} shows {shown}, asked for is {wanted}; add {shown} for what is there, or show what is asked for: "
-            f"snakemake --cores all -R show --config {every}"
+            f"snakemake --cores all -R show --config {every} 'figures=[{name}]'"
         )
     again = "give the overrides that it was drawn with, or run snakemake with those given now"
     for key, value in values.items():
