@@ -41,15 +41,22 @@ def import_own(paper: str, own: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name in (name, name.rpartition(".")[0]):
             return None
-        raise ResauditError(_cannot_be_imported(error, paper)) from error
+        raise ResauditError(in_own_code(error, paper, "cannot be imported")) from error
     except Exception as error:
-        raise ResauditError(_cannot_be_imported(error, paper)) from error
+        raise ResauditError(in_own_code(error, paper, "cannot be imported")) from error
 
 
-def _cannot_be_imported(error: Exception, paper: str) -> str:
+def in_own_code(error: Exception, paper: str, what: str) -> str:
+    """An error of a paper's own code in one line, with file and line.
+
+    Args:
+        error: any.
+        paper: whose code it is.
+        what: that the file cannot do, such as ``cannot be imported``.
+    """
     if isinstance(error, SyntaxError):
-        return f"{error.filename} cannot be imported: {error.msg} in line {error.lineno}"
+        return f"{error.filename} {what}: {error.msg} in line {error.lineno}"
     # The last line of the paper's own code; what it calls may fail far below.
     frames = traceback.extract_tb(error.__traceback__)
     own = [frame for frame in frames if paper in Path(frame.filename).parts] or frames[-1:]
-    return f"{own[-1].filename} cannot be imported: {type(error).__name__} in line {own[-1].lineno}: {error}"
+    return f"{own[-1].filename} {what}: {type(error).__name__} in line {own[-1].lineno}: {error}"

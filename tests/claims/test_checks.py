@@ -478,6 +478,13 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
         MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(pd.concat([table, table]), 2)
 
 
+def test_a_column_named_value_needs_no_error_but_does_not_count_where_its_error_is_too_large() -> None:
+    check = MeanOfRuns(column="value", per=["step"], at_least=0)
+    table = pd.DataFrame({"step": 1, "run": [0, 1], "value": [1.0, 3.0]})
+    assert [point.effect for point in check.measure(table, 2).points] == [2.0]
+    assert [point.effect for point in check.measure(table.assign(error=[0, 2], tolerance=1), 2).points] == [1.0]
+
+
 @pytest.mark.parametrize(
     "check",
     [

@@ -2,6 +2,7 @@
 
 import importlib
 import json
+import shlex
 import shutil
 import sys
 from collections.abc import Iterator
@@ -14,13 +15,15 @@ from resaudit.config.composition import config_folder, load
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
 from resaudit.outside import add_papers, take_papers_path
+from resaudit.papers.drawing import Setting, draw
+from resaudit.papers.tables import errors_naming
 from resaudit.plan.code import closure
 from resaudit.plan.files import computing_kinds, kind_named, plan_file, write_job
 from resaudit.plan.job import Execution
 from resaudit.plan.plan import make_plan
 from resaudit.skeleton import write_paper
 from resaudit.workflow import check_modules, overrides_from
-from tests.conftest import CHECKOUT, assert_refused
+from tests.conftest import CHECKOUT, assert_refused, run_planned
 
 CLAIMS = "config/paper/adam/claims.yaml"
 
@@ -151,6 +154,9 @@ def test_a_folder_that_is_no_folder_of_papers_is_refused(tmp_path: Path) -> None
         (CLAIMS, "  where: section 3", "where: section 3", "claims.yaml"),
         ("adam/jobs.py", "import numpy", "import numpi", "jobs.py cannot be imported: ModuleNotFoundError in line 6"),
         ("adam/jobs.py", "    result: ", "    result ", "jobs.py cannot be imported: invalid syntax in line"),
+        ("adam/experiments.py", "def jobs(", "def job(", "TypeError in line 9: Streams has no function jobs(self, "),
+        ("adam/experiments.py", "self.runs, seed)", "seed)", "experiments.py cannot list the jobs of adam/moments: "),
+        ("adam/experiments.py", "return {", "{", "experiments.py: jobs returns NoneType, not a dict; let it return"),
         ("adam/jobs.py", '"descend"', '"train"', "a kind of job 'train' exists; give yours another name"),
     ],
 )
@@ -162,7 +168,7 @@ def test_a_newcomers_slips_get_one_line_that_says_what_to_do(
     (folder / file).write_text(text.replace(old, new, 1), encoding="utf-8")
 
     def all_of_it() -> None:
-        composed(folder, bare)
+        make_plan(composed(folder, bare))
         computing_kinds()
 
     assert_refused(all_of_it, message=said)
@@ -173,6 +179,46 @@ def test_a_figure_without_a_module_is_refused_before_any_job(folder: Path, bare:
     plan = make_plan(composed(folder, bare))
     said = f"{folder}/config/paper/adam/regret.yaml has no module {folder}/adam/regret.py; write it"
     assert_refused(lambda: check_modules(plan), message=said)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ("    return figure", "", "fig01.py: plot returns NoneType, not a Figure of matplotlib; let it return one"),
+        ("    return pd.concat", "    pd.concat", "fig01.py: table returns NoneType, not a DataFrame of pandas; let"),
+        ('"heads").reset', '"head").reset', "fig01.py: table(results) gives no column heads, only bias, run, head;"),
+    ],
+)
+def test_a_module_that_gives_something_else_is_named_when_it_draws(
+    old: str, new: str, said: str, tmp_path: Path, bare: Path
+) -> None:
+    papers, results = tmp_path / "papers", tmp_path / "results"
+    module = write_paper("coins", papers)[-2]
+    text = module.read_text(encoding="utf-8")
+    assert old in text
+    module.write_text(text.replace(old, new), encoding="utf-8")
+    part = make_plan(composed(papers, bare)).figures["coins/fig01"]
+    for job in part.jobs.values():
+        run_planned(job, results)
+    assert_refused(lambda: draw(part, Setting("laptop", (), ()), results, tmp_path), message=said)
+    assert not (tmp_path / "figure.json").exists()
+
+
+def test_errors_about_a_table_name_the_module_that_makes_it() -> None:
+    with pytest.raises(ResauditError) as error, errors_naming("table of fig07", "demystifying_resnet/fig07"):
+        raise ResauditError("column error is missing")
+    module = "resaudit.papers.demystifying_resnet.fig07"
+    assert str(error.value) == (
+        f"table of fig07: column error is missing; table(results) in {module} makes it: correct that, "
+        "then draw the figure again"
+    )
+
+
+@pytest.mark.parametrize("name", ["x y", "it's"])
+def test_the_first_line_of_a_skeletons_figure_is_a_command_in_any_folder(name: str, tmp_path: Path) -> None:
+    (figure,) = (file for file in write_paper("coins", tmp_path / name) if file.name == "fig01.yaml")
+    command = figure.read_text(encoding="utf-8").splitlines()[0]
+    assert f"papers_path={tmp_path / name}" in shlex.split(command.removeprefix("# "))
 
 
 def test_a_skeleton_is_a_paper_and_is_never_written_over(tmp_path: Path, bare: Path) -> None:

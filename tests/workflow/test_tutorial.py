@@ -1,6 +1,10 @@
-"""Oracle: docs/tutorial.md, run command by command. Sees a tutorial that does not work, or ends with another paper."""
+"""Oracle: docs/tutorial.md, run command by command, and the verdicts that examples/README.md states.
+
+Sees a tutorial or an example that does not work, ends with another paper, or gives other verdicts than it says.
+"""
 
 import doctest
+import json
 import os
 import subprocess
 import sys
@@ -10,7 +14,7 @@ import pytest
 from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser
 
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, run_snakemake
 
 TUTORIAL, EXAMPLES = CHECKOUT / "docs" / "tutorial.md", CHECKOUT / "examples"
 COMPARED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -66,4 +70,19 @@ def test_the_files_of_the_tutorial_are_those_of_the_example(tmp_path: Path) -> N
 
 def test_the_example_is_short() -> None:
     lines = [line.strip() for text in files(EXAMPLES).values() for line in text.splitlines()]
-    assert len([line for line in lines if line and not line.startswith("#")]) < 150
+    counted = len([line for line in lines if line and not line.startswith("#")])
+    assert counted < 150
+    for page in (TUTORIAL, EXAMPLES / "README.md"):
+        said = "lines of YAML and Python, not counting blank lines and comments"
+        assert f"{counted} {said}" in " ".join(page.read_text(encoding="utf-8").split())
+
+
+def test_the_example_has_the_verdicts_that_its_readme_says(tmp_path: Path) -> None:
+    run = run_snakemake("--config", f"papers_path={EXAMPLES}", "figures=[adam]", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr[-3000:]
+    audit = json.loads((tmp_path / "figures" / "audit.json").read_text(encoding="utf-8"))
+    (paper,) = (paper for paper in audit["papers"] if paper["id"] == "adam")
+    assert {claim["id"]: claim["verdict"] for claim in paper["claims"]} == {
+        "adam/unbiased-second-moment": "supported", "adam/scale-free-steps": "supported",
+        "adam/adagrad-limit": "supported", "adam/vanishing-regret": "contradicted",
+    }  # fmt: skip

@@ -76,7 +76,7 @@ def judgements_of(
 
 
 def _judge_by(claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
-    with errors_naming(f"table of {claim.evidence}"):
+    with errors_naming(f"table of {claim.evidence}", figure):
         return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 

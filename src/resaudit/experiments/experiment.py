@@ -75,10 +75,16 @@ class Experiment(Model):
     """Whether the full protocol takes days without a GPU: such figures are drawn if named, or if there is a GPU."""
 
     def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
-        """Set the experiment's name; a shared base class has none."""
+        """Set the experiment's name; a shared base class has none.
+
+        Raises:
+            TypeError: an experiment with a name has no ``jobs``.
+        """
         super().__init_subclass__(**options)
         if name is not None:
             cls.name = name
+            if cls.jobs is Experiment.jobs:
+                raise TypeError(f"{cls.__name__} has no function jobs(self, data, seed); write it, or correct its name")
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The jobs whose results the figure's table is made from.

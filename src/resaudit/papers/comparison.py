@@ -55,7 +55,7 @@ def _compared(fresh: Drawn, reference: Path, figure: Figure) -> tuple[list[str],
         for key in reference_of
         if key not in MAY_BE_REDUCED and drawn_of.get(key) != reference_of[key]
     ]
-    with errors_naming(f"table of {fresh.name}, compared with its reference"):
+    with errors_naming(f"table of {fresh.name}, compared with its reference", fresh.name):
         tables = fresh.table, read_csv(reference)
         return others or list(disagreements(*tables, figure)), other_choices(*tables)
 

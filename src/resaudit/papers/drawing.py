@@ -59,11 +59,11 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
     """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
 
     Raises:
-        ResauditError: a result is missing, or the figure has no module.
+        ResauditError: a result is missing, or the figure has no module or one that gives something else.
     """
     module, csv = figure_module(part.figure.name), folder / "figure.csv"
     found = part.figure.protocol.read(part.jobs, results)
-    write_csv(csv, module.table(found))
+    write_csv(csv, _table(module, found, part.figure))
     if hasattr(module, "latex"):
         with written_whole(csv.with_suffix(".tex")) as temporary:
             temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
@@ -72,7 +72,8 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
     under = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
-    drawings = save_drawing(module.plot(read_csv(csv)), folder, "figure", part.figure.title, words, under)
+    drawing = _made_by(module, "plot", read_csv(csv), Drawing)
+    drawings = save_drawing(drawing, folder, "figure", part.figure.title, words, under)
     made = {
         "sha256": sha256_of(csv),
         "drawings": drawings,
@@ -94,6 +95,29 @@ def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
         f"(archive {part['archive'][:8]})."
         for part in imported
     )
+
+
+def _table(module: ModuleType, found: Any, figure: Figure) -> pd.DataFrame:
+    """The table of a figure's module, with the columns that the figure names."""
+    table: pd.DataFrame = _made_by(module, "table", found, pd.DataFrame)
+    lacking = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
+    if lacking:
+        raise ResauditError(
+            f"{module.__file__}: table(results) gives no column {', '.join(lacking)}, only "
+            f"{', '.join(map(str, table))}; add it there, or take it out of keys and tolerances of {figure.name}"
+        )
+    return table
+
+
+def _made_by(module: ModuleType, function: str, given: Any, kind: type) -> Any:
+    """What a function of a figure's module makes, which must be of this kind."""
+    made = getattr(module, function)(given)
+    if not isinstance(made, kind):
+        wanted = f"a {kind.__name__} of {kind.__module__.split('.')[0]}"
+        raise ResauditError(
+            f"{module.__file__}: {function} returns {type(made).__name__}, not {wanted}; let it return one"
+        )
+    return made
 
 
 def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
@@ -143,14 +167,19 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
     return {suffix: sha256_of(figures / f"{name}.{suffix}") for suffix in FORMATS}
 
 
+def module_name(name: str) -> str:
+    """The name of the module of ``paper/figure``."""
+    paper, _, figure = name.partition("/")
+    return f"{package_of(paper)}.{figure}"
+
+
 def figure_module(name: str) -> ModuleType:
     """The module of ``paper/figure``, which has ``table`` and ``plot``.
 
     Raises:
         ResauditError: there is none.
     """
-    paper, _, figure = name.partition("/")
-    module = f"{package_of(paper)}.{figure}"
+    module = module_name(name)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

@@ -27,7 +27,7 @@ def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> 
         beside = getattr(figure_module(name), "beside_the_paper", None) if name.startswith(f"{paper}/") else None
         if beside is not None:
             table = figures[name].table if name in figures else None
-            with errors_naming(f"table of {name}"):
+            with errors_naming(f"table of {name}", name):
                 found.append({"figure": name, **beside(figure, table)})
     return found
 

@@ -11,7 +11,7 @@ import pandas as pd
 
 from resaudit.config.composition import config_folder, datasets
 from resaudit.errors import ResauditError
-from resaudit.papers.drawing import EXPECTED, ODD_CONTENT, read_about, read_csv
+from resaudit.papers.drawing import EXPECTED, ODD_CONTENT, module_name, read_about, read_csv
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
@@ -105,18 +105,23 @@ def _by_name(shared: dict[str, str]) -> dict[str, str]:
 
 
 @contextmanager
-def errors_naming(table: str) -> Iterator[None]:
-    """Name the table in errors about its content.
+def errors_naming(table: str, name: str) -> Iterator[None]:
+    """Name a table, and the module that makes it, in errors about its content.
+
+    Args:
+        table: in words.
+        name: ``paper/figure``.
 
     Raises:
         ResauditError: the table lacks expected columns, types or values.
     """
+    remedy = f"table(results) in {module_name(name)} makes it: correct that, then draw the figure again"
     try:
         yield
     except ResauditError as error:
-        raise ResauditError(f"{table}: {error}; draw the figure again") from error
+        raise ResauditError(f"{table}: {error}; {remedy}") from error
     except ODD_CONTENT as error:
         reason = f"{type(error).__name__}: {error}"
         raise ResauditError(
-            f"{table}: the table does not have the expected columns or types ({reason}); redraw the figure"
+            f"{table}: the table does not have the expected columns or types ({reason}); {remedy}"
         ) from error

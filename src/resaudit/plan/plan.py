@@ -1,5 +1,6 @@
 """The plan: from a configuration to the jobs of every figure. Imports neither torch nor pandas."""
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,6 +14,7 @@ from resaudit.experiments.experiment import Coordinates, Data, NoData, in_words
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Execution, Job
+from resaudit.registry import in_own_code
 from resaudit.runtime.devices import settled
 
 
@@ -75,11 +77,27 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
     Args:
         figure: its configuration.
         data: folder of all data sets' raw files.
+
+    Raises:
+        ResauditError: the experiment needs other data, or its ``jobs`` fails.
     """
     try:
-        return FigurePlan(figure, figure.protocol.jobs(_data_of(figure, data), figure.seed))
+        return FigurePlan(figure, _jobs(figure, data))
     except NoData as error:
         raise ResauditError(f"{figure.name}: experiment {figure.experiment} needs {error}") from None
+    except ResauditError:
+        raise
+    except Exception as error:
+        paper = figure.name.partition("/")[0]
+        raise ResauditError(in_own_code(error, paper, f"cannot list the jobs of {figure.name}")) from error
+
+
+def _jobs(figure: Figure, data: str) -> dict[Coordinates, Job]:
+    jobs = figure.protocol.jobs(_data_of(figure, data), figure.seed)
+    if not isinstance(jobs, dict):
+        file = inspect.getfile(type(figure.protocol))
+        raise ResauditError(f"{file}: jobs returns {type(jobs).__name__}, not a dict; let it return one")
+    return jobs
 
 
 def _data_of(figure: Figure, data: str) -> Data:

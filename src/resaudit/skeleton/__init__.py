@@ -1,5 +1,6 @@
 """The skeleton of a paper outside this repository, which runs as it is: ``resaudit new paper NAME``."""
 
+import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -30,7 +31,7 @@ def write_paper(name: str, folder: Path) -> list[Path]:
         with TemporaryDirectory(dir=folder, prefix=".new-") as staging:
             for kind, part in parts.items():
                 (Path(staging) / kind).mkdir()
-                _render(kind, Path(staging) / kind, {"name": name, "folder": str(folder)})
+                _render(kind, Path(staging) / kind, {"name": name, "folder": shlex.quote(str(folder))})
                 part.parent.mkdir(parents=True, exist_ok=True)
             for kind, part in parts.items():
                 (Path(staging) / kind).rename(part)

@@ -68,8 +68,8 @@ def _refuse(table: pd.DataFrame, bad: pd.Series, what: str) -> None:
 
 
 def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
-    """A column as numbers, NaN where unresolved."""
-    if column == "value":
+    """A column as numbers, NaN where unresolved: a ``value`` whose ``error``, if known, exceeds its ``tolerance``."""
+    if column == "value" and {"error", "tolerance"} <= set(rows):
         take(rows, "error", "tolerance")
         return rows[column].where(rows["error"] <= rows["tolerance"])
     if column in ONLY_IF_RESOLVED:
