@@ -328,6 +328,32 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Record
     return records
 
 
+@pytest.mark.parametrize(("side", "fits"), [(8, True), (64, False)])
+def test_larger_images_need_more_memory_than_a_small_machine_has(
+    side: int, fits: bool, run: Callable[..., Records], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = [np.zeros((len(part), 3, side, side), np.uint8) for part in (IMAGES.train_images, IMAGES.test_images)]
+    images = replace(IMAGES, train_images=large[0], test_images=large[1])
+    monkeypatch.setattr(Fetch, "image_set", lambda _: images, raising=False)
+    # It would hold images of 32 x 32 pixels, which are planned.
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 1000, "SC_PHYS_PAGES": 1_300_000}.get)
+    recipe, network = replace(RECIPE, length=1, milestones=(), batch=44), PreActivation(38)
+    assert job(recipe=recipe, network=network).cost(Execution()).megabytes < 1300
+    if fits:
+        assert run(recipe=recipe, network=network, runs=(0,)).step.tolist() == [0, 2]
+        return
+    said = r"^a run needs \d+ MB of memory, and this machine has 1300 MB; take fewer layers, a smaller batch or another"
+    with pytest.raises(ResauditError, match=said):
+        run(recipe=recipe, network=network)
+
+
+def test_what_a_gpu_must_hold_grows_with_the_images() -> None:
+    one = job(runs=(0,))
+    small, large = (one.needs(Schedule(RECIPE, 88), 129, shape) for shape in ((3, 32, 32), (3, 64, 64)))
+    assert large.gpu_each > 3.5 * small.gpu_each
+    assert one.needs(Schedule(RECIPE, 88), 129, (3, 16, 64)) == small
+
+
 def same(a: Records, b: Records) -> bool:
     return all(getattr(a, f.name).tobytes() == getattr(b, f.name).tobytes() for f in fields(Records))
 
