@@ -409,27 +409,29 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
 
 
 # Long enough to be killed many times; batch norm, order, augmentation, momentum and sums are all in its state.
-LONG = replace(RECIPE, length=30, evaluations=5)
+# The other's batches run on across epochs: of 88 images, each epoch has five and a half.
+LONG = [replace(RECIPE, length=30, evaluations=5), replace(STEPS, length=180, milestones=(120,), evaluations=5)]
 
 
-def long_training(folder: Path, images: ImageSet) -> None:
+def long_training(folder: Path, images: ImageSet, recipe: Recipe) -> None:
     """In a process of its own."""
     torch.set_num_threads(1)
     folder.mkdir(exist_ok=True)
     (folder / "started").touch()
     Fetch.image_set = lambda _: images  # type: ignore[method-assign, assignment]
-    made = job(recipe=LONG).run(work(folder, Execution(checkpoint_seconds=0.02)))
+    made = job(recipe=recipe).run(work(folder, Execution(checkpoint_seconds=0.02)))
     save_arrays(folder / "records.npz", made["records.npz"])
 
 
 @pytest.mark.parametrize("wanted", [5, pytest.param(30, marks=pytest.mark.slow)])
-def test_killed_again_and_again_it_ends_with_the_same_bytes(wanted: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", LONG, ids=["epochs", "steps"])
+def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, wanted: int, tmp_path: Path) -> None:
     processes, chance = forked.forks(), random.Random(1)
     kills = resumed = 0
 
     def started(folder: Path) -> multiprocessing.process.BaseProcess:
         (folder / "started").unlink(missing_ok=True)
-        process = processes.Process(target=long_training, args=(folder, IMAGES))
+        process = processes.Process(target=long_training, args=(folder, IMAGES, recipe))
         process.start()
         while not (folder / "started").exists():  # imports take longer than the training on a busy machine
             time.sleep(0.002)
