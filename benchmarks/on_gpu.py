@@ -1,40 +1,40 @@
 """All that only a GPU can show, in one command of at most 25 minutes.
 
-python -m benchmarks.on_gpu prepare ARCHIVE                       where Hydra is: writes the plan of Figure 2
-python -m benchmarks.on_gpu run [--part PART ...] [--minutes N]   on the machine with the GPU, without a network
-
-The same on a CPU in small, in a minute:
-
-python -m benchmarks.on_gpu prepare ARCHIVE "fig02.depths=[8]" --scale smoke
-python -m benchmarks.on_gpu run --rehearse
+python -m benchmarks.on_gpu run ARCHIVE [--part PART ...] [--minutes N]   on the machine with the GPU, without a network
+python -m benchmarks.on_gpu run ARCHIVE --rehearse                        the same on a CPU in small, in a minute
+python -m benchmarks.on_gpu prepare ARCHIVE                               where Hydra is, for a machine without it
 
 Parts, in this order: ``tests`` (bytes of graphs and eager steps, alone and in packs, after a resume; kernels against
 their twins), ``steps`` (microseconds a layer and step, memory against the plan), ``peer`` (the usual loop),
 ``arithmetic`` (the all-convolutional network in TFLOP/s), ``kernels`` (Figure 8's, torch and Triton), ``figure``
-(Figure 2 of Demystifying ResNet at scale gpu_hour; what is not done when the time is over stays as checkpoints).
+(Figure 2 of Demystifying ResNet at scale gpu_hour; what is not done when the time is over stays as checkpoints). The
+exit status is 1 if a part failed.
 
-Where the package is not installed, PYTHONPATH=src. To take along: the checkout, ``results/plan``,
-``results/on_gpu/jobs.txt`` and ARCHIVE, which has to lie inside the checkout: class folders of images as of the data
-set cifar10_jpeg. Needed there: torch, triton, torchvision, NumPy, SciPy, pandas, matplotlib, click, pytest, pydantic,
-grimp and filelock >= 4.2. Those that are not there can be taken along: ``pip download --only-binary :all:
+ARCHIVE, inside the checkout: class folders of images as of the data set cifar10_jpeg. Where the package is not
+installed, PYTHONPATH=src. To a machine without Hydra take the checkout along, ARCHIVE in it, ``results/plan`` and
+``results/on_gpu/jobs.txt``. Needed there: torch, triton, torchvision, NumPy, SciPy, pandas, matplotlib, click, pytest,
+pydantic, grimp and filelock >= 4.2. Those that are not there can be taken along: ``pip download --only-binary :all:
 --python-version 3.12 --dest wheels pydantic grimp filelock``, and there ``pip install --no-index --find-links wheels
 pydantic grimp filelock``. The report is printed and written to results/on_gpu/report.md after each part, the whole
-output of tests and kernels beside it.
+output of tests, kernels and jobs beside it.
 """
 
 import argparse
 import os
-import signal
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from itertools import chain, product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 
+from resaudit.datasets.containers import first_line
 from resaudit.datasets.images import ImageSet
 from resaudit.errors import ResauditError
 from resaudit.images import costs
@@ -47,13 +47,13 @@ from resaudit.images.trainee import Trainee, deterministic
 
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
-TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_cuda_kernel"]
+TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_image_costs", "test_cuda_kernel"]
 DEPTHS, PACKS = (38, 110, 434, 1202), (1, 2, 4, 8)
 BATCH = 128
 # Of each saved number, in the least traffic of a step: written and read forward, read backward, and its gradient
 # written and read.
 PASSES = 5
-SECONDS_OF_STEPS = 4.0
+SECONDS_OF_STEPS, LEAST_SECONDS = 4.0, 30
 LINES = 40
 """Of another process's output that the report shows."""
 COPIED = 2**29
@@ -71,6 +71,9 @@ class Trial:
         seconds: of a measurement.
         blocks: of each stage of the all-convolutional network.
         images: of the training set.
+        archive: of the figure's images; None: the figure is planned.
+        scale: of the figure.
+        overrides: of its configuration.
     """
 
     device: torch.device
@@ -79,9 +82,12 @@ class Trial:
     seconds: float = SECONDS_OF_STEPS
     blocks: int = 9
     images: int = 49_920  # whole batches: each other size would be captured within the time that is measured
+    archive: Path | None = None
+    scale: str = "gpu_hour"
+    overrides: tuple[str, ...] = ()
 
 
-REHEARSAL = Trial(torch.device("cpu"), (8, 14), (1, 2), 0.5, 1, 1280)
+REHEARSAL = Trial(torch.device("cpu"), (8, 14), (1, 2), 0.5, 1, 1280, None, "smoke", ("fig02.depths=[8]",))
 
 
 def main() -> None:
@@ -93,6 +99,7 @@ def main() -> None:
     preparing.add_argument("--scale", default="gpu_hour")
     preparing.add_argument("overrides", nargs="*", help="of the configuration")
     running = commands.add_parser("run")
+    running.add_argument("archive", type=Path, nargs="?", help="default: that of prepare")
     running.add_argument("--part", choices=list(PARTS), action="append", help="default: all")
     running.add_argument("--minutes", type=float, default=25.0)
     running.add_argument("--rehearse", action="store_true")
@@ -103,27 +110,32 @@ def main() -> None:
     if not options.rehearse and not torch.cuda.is_available():
         sys.exit("torch sees no CUDA device; --rehearse runs the same on the CPU, in small")
     trial = REHEARSAL if options.rehearse else Trial(torch.device("cuda"))
-    run(trial, options.part or list(PARTS), time.monotonic() + 60 * options.minutes)
+    trial = replace(trial, archive=options.archive)
+    sys.exit(run(trial, options.part or list(PARTS), time.monotonic() + 60 * options.minutes))
 
 
-def run(trial: Trial, parts: list[str], until: float) -> None:
-    """Run parts, one after the other; a part that fails is said, and the next one begins."""
-    report = RESULTS / "on_gpu" / "report.md"
+def run(trial: Trial, parts: list[str], until: float) -> int:
+    """Run parts, one after the other; a part that fails is said, and the next one begins. 1 if one failed, else 0."""
+    failed, report = 0, RESULTS / "on_gpu" / "report.md"
     report.parent.mkdir(parents=True, exist_ok=True)
     say(report, f"# On a GPU\n\n{machine(trial.device)}\n")
     for part in parts:
-        say(report, f"\n## {part}\n")
         start = time.monotonic()
         try:
-            for line in PARTS[part](trial, until):
+            for line in chain([f"\n## {part}\n"], PARTS[part](trial, until)):
                 say(report, line)
+                if time.monotonic() > until:
+                    say(report, "\nno time left")
+                    break
         # A part must not take the others along: the machine may be lent for this hour only.
         except Exception as error:
-            say(report, f"failed: {type(error).__name__}: {error}")
+            failed = 1
+            say(report, f"\nfailed: {type(error).__name__}: {error}")
         # The next part may be other processes, which need the memory that this one keeps.
         if trial.device.type == "cuda":
             torch.cuda.empty_cache()
         say(report, f"\n{time.monotonic() - start:.0f} s")
+    return failed
 
 
 def say(report: Path, line: str) -> None:
@@ -139,12 +151,30 @@ def machine(device: torch.device) -> str:
     return f"{name}; torch {torch.__version__}, CUDA {torch.version.cuda}, cuDNN {torch.backends.cudnn.version()}"
 
 
-def said_by(part: str, command: list[str], until: float, environment: dict[str, str] | None = None) -> list[str]:
-    """The last lines of what a command says; all of it is kept beside the report."""
-    said, left = RESULTS / "on_gpu" / f"{part}.txt", max(60, until - time.monotonic())
-    with said.open("w", encoding="utf-8") as file:
-        subprocess.run(command, stdout=file, stderr=subprocess.STDOUT, check=False, env=environment, timeout=left)
-    return said.read_text(encoding="utf-8").strip().splitlines()[-LINES:]
+def ended(name: str, command: list[str], until: float, environment: dict[str, str] | None = None) -> int | None:
+    """Exit status of a command, None if it was ended as the time was over; what it says is kept beside the report."""
+    with (
+        said(name).open("w", encoding="utf-8") as file,
+        subprocess.Popen(command, stdout=file, stderr=subprocess.STDOUT, env=environment) as process,
+    ):
+        try:
+            return process.wait(max(LEAST_SECONDS, until - time.monotonic()))
+        except subprocess.TimeoutExpired:
+            process.terminate()
+    return None
+
+
+def said(name: str) -> Path:
+    """The file of what a command says."""
+    return RESULTS / "on_gpu" / f"{name.replace('/', '-')}.txt"
+
+
+def said_by(part: str, command: list[str], until: float, environment: dict[str, str] | None = None) -> Iterator[str]:
+    """The last lines of what a command says; raises ResauditError if it fails by itself."""
+    status = ended(part, command, until, environment)
+    yield "\n".join(["```", *said(part).read_text(encoding="utf-8").strip().splitlines()[-LINES:], "```"])
+    if status:
+        raise ResauditError(f"exit status {status}")
 
 
 def tests(trial: Trial, until: float) -> Iterator[str]:
@@ -154,34 +184,27 @@ def tests(trial: Trial, until: float) -> Iterator[str]:
     command += ["-p", "benchmarks.made_fixtures", "-m", "not slow"]
     # Plugins may need what is not there.
     alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
-    yield "```"
     yield from said_by("tests", [*command, *files], until, alone)
-    yield "```"
 
 
 def steps(trial: Trial, _until: float) -> Iterator[str]:
     """Time and memory of a step, by depth and pack."""
     bandwidth = copied_a_second(trial.device)
     yield f"A copy in the device's memory: {bandwidth / 1e9:.0f} GB/s.\n"
-    yield "| depth | runs at once | us a layer and step of one run | images/s, all runs | bandwidth floor, share |"
-    yield "|---|---|---|---|---|"
-    peaks = []
-    for depth in trial.depths:
+    titles = ["depth", "runs at once", "us a layer and step of one run", "images/s, all runs", "bandwidth floor, share"]
+    yield f"| {' | '.join(titles)} | planned MB | measured MB |\n|---|---|---|---|---|---|---|"
+    for depth, pack in product(trial.depths, trial.packs):
         network = PreActivation(depth)
-        counts, planned = costs.counts(network), costs.run_megabytes(network, recipe())
-        for pack in trial.packs:
-            try:
-                measured = timed(trial, network, recipe(), pack)
-            except ResauditError as error:
-                yield f"| {depth} | {pack} | {error} | | |"
-                continue
-            each = measured.seconds / pack
-            floor = PASSES * 4 * BATCH * counts.saved / bandwidth
-            yield (f"| {depth} | {pack} | {1e6 * each / counts.layers:.1f} | {BATCH / each:.0f} | {floor / each:.0%} |")
-            # One run more, as a job plans: before its smaller last batch is captured, it takes steps without a graph.
-            peaks.append(f"| {depth} | {pack} | {(pack + 1) * planned:.0f} | {measured.megabytes:.0f} |")
-    yield "\n| depth | runs at once | planned MB | measured MB |\n|---|---|---|---|"
-    yield from peaks
+        counts, planned = costs.counts(network), pack * costs.run_megabytes(network, recipe())
+        try:
+            measured = timed(trial, network, recipe(), pack)
+        except (ResauditError, torch.OutOfMemoryError) as error:
+            yield f"| {depth} | {pack} | {first_line(error)} | | | {planned:.0f} | |"
+            continue
+        each = measured.seconds / pack
+        speed = f"{1e6 * each / counts.layers:.1f} | {BATCH / each:.0f}"
+        floor = PASSES * 4 * BATCH * counts.saved / bandwidth
+        yield f"| {depth} | {pack} | {speed} | {floor / each:.0%} | {planned:.0f} | {measured.megabytes:.0f} |"
 
 
 def peer(trial: Trial, _until: float) -> Iterator[str]:
@@ -214,28 +237,33 @@ def kernels(trial: Trial, until: float) -> Iterator[str]:
         yield "not rehearsed: Triton needs a GPU"
         return
     command = [sys.executable, "-m", "benchmarks.relu_gradient_cuda", "--no-compile"]
-    yield from (f"- {line}" for line in said_by("kernels", command, until))
+    yield from said_by("kernels", command, until)
 
 
-def figure(_trial: Trial, until: float) -> Iterator[str]:
-    """Figure 2 from the plan that ``prepare`` wrote; a run that is not done in time keeps its checkpoint."""
+def figure(trial: Trial, until: float) -> Iterator[str]:
+    """Figure 2, planned here if Hydra is; a run that is not done in time keeps its checkpoint."""
     listed = RESULTS / "on_gpu" / "jobs.txt"
+    if trial.archive and find_spec("hydra"):
+        prepare(trial.archive, trial.scale, trial.overrides)
     if not listed.is_file():
-        raise ResauditError("nothing is planned; first, where Hydra is: python -m benchmarks.on_gpu prepare ARCHIVE")
-    for key in listed.read_text(encoding="utf-8").split():
-        left = until - time.monotonic()
-        if left < 30:
-            yield f"- {key}: no time left"
-            continue
-        command = [sys.executable, "-m", "resaudit", "run", key, "--results", str(RESULTS)]
+        raise ResauditError("nothing is planned; give ARCHIVE where Hydra is, or take along what prepare writes there")
+    keys, statuses = listed.read_text(encoding="utf-8").split(), []
+    for key in keys:
         start = time.monotonic()
-        with subprocess.Popen(command) as job:
-            try:
-                status = job.wait(left)
-            except subprocess.TimeoutExpired:
-                job.send_signal(signal.SIGTERM)
-                status = job.wait()
-        yield f"- {key}: exit status {status}, {time.monotonic() - start:.0f} s"
+        statuses.append(ended(key, [sys.executable, "-m", "resaudit", "run", key, "--results", str(RESULTS)], until))
+        yield f"- {key}: exit status {statuses[-1]}, {time.monotonic() - start:.0f} s"
+    if any(statuses):
+        raise ResauditError(f"a job failed; {said('KIND/ID')} has what it said")
+    yield from drawn(RESULTS / keys[-1] / "figure.csv")
+
+
+def drawn(table: Path) -> Iterator[str]:
+    """What Figure 2 says of each depth at the end, mean over runs."""
+    rows = pd.read_csv(table)
+    last = rows[rows["epoch"] == rows["epoch"].max()].groupby("depth")[["mean_frobenius_norm", "test_error"]].mean()
+    yield "\n| depth | mean Frobenius norm | test error, % |\n|---|---|---|"
+    for depth, (norm, error) in zip(last.index, last.to_numpy(), strict=True):
+        yield f"| {depth} | {norm:.3f} | {error:.2f} |"
 
 
 PARTS: dict[str, Callable[[Trial, float], Iterator[str]]] = {
@@ -261,9 +289,10 @@ def prepare(archive: Path, scale: str, overrides: Sequence[str]) -> None:
     chosen = [
         f"figure.{FIGURE.replace('/', '.')}.{part}" for part in (f"dataset={DATASET}", f"dataset.folder={archive}")
     ]
-    config, of_paper = compose([*asked, *chosen, *overrides]), compose(["scale=paper"], only=[FIGURE])
-    drawing = draw_job(config.figure[FIGURE], of_paper.figure[FIGURE], config)
-    jobs = [*make_plan(config).jobs.values(), drawing]
+    of_figure = compose([*asked, *chosen, *overrides], only=[FIGURE])
+    of_paper = compose(["scale=paper"], only=[FIGURE])
+    drawing = draw_job(of_figure.figure[FIGURE], of_paper.figure[FIGURE], of_figure)
+    jobs = [*make_plan(of_figure).jobs.values(), drawing]
     for job in jobs:
         write_job(job, Execution(device=device), RESULTS)
     listed = RESULTS / "on_gpu" / "jobs.txt"
@@ -298,7 +327,7 @@ def timed(trial: Trial, network: Network, of: Recipe, pack: int) -> Measured:
         check_memory(0.0, costs.run_megabytes(network, of), torch.cuda.mem_get_info()[0] / 1e6, pack)
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_reserved()
-    with deterministic(trial.device), computing(of.precision):
+    with deterministic(trial.device.type), computing(of.precision):
         runs = [Trainee(build(network, 3, 10, run), data, schedule, 1, run, captured=True) for run in range(pack)]
         seconds = paced(trial, lambda: [one.advance() for one in runs])
     # Reserved: between replays the memory of a graph belongs to it, though nothing in it is allocated.

@@ -80,10 +80,25 @@ def test_costs_grow_with_what_is_asked_for() -> None:
     assert one.seconds > 5 * fewer.seconds
     assert one.gpu_seconds > 5 * fewer.gpu_seconds > 0
     packs = [cost(Execution(pack=pack)).gpu_megabytes for pack in (1, 2, 4, 8)]
-    each = run_megabytes(PreActivation(110), PAPER) + costs.test_megabytes(PreActivation(110))
+    each = run_megabytes(PreActivation(110), PAPER) + costs.test_megabytes(PreActivation(110), 3, 32)
     # Eight at once are six, if there are six.
     np.testing.assert_allclose(np.diff(packs), [each, 2 * each, 2 * each])
     assert cost(Execution(pack=8)).megabytes == cost().megabytes
+
+
+def test_a_smaller_last_batch_takes_its_share_of_one_run_more() -> None:
+    each = run_megabytes(PreActivation(110), PAPER)
+    steps = replace(PAPER, unit="steps", milestones=(), length=1000)
+    whole = cost(samples=49_920).gpu_megabytes
+    assert cost().gpu_megabytes - whole == pytest.approx(each * 80 / 128)
+    assert job(recipe=steps, network=PreActivation(110), runs=tuple(range(6))).cost(Execution()).gpu_megabytes == whole
+
+
+def test_1202_layers_fit_an_h100_as_many_at_once_as_a_job_has_runs() -> None:
+    """Figure 6 of stable_scaling, in the 78 GiB of an H100."""
+    of = job(recipe=PAPER, network=PostActivation(1202, True, 0.5), runs=tuple(range(5))).cost(Execution())
+    assert Execution().pack == 5
+    assert 1.15 * of.gpu_megabytes < 78 * 1024**3 / 1e6
 
 
 def test_time_is_bound_by_arithmetic_or_by_latency() -> None:
@@ -142,5 +157,5 @@ def test_a_gpu_holds_what_is_planned(network: Network) -> None:
         for _ in range(3):
             trainee.advance()
         torch.cuda.synchronize()
-    planned = run_megabytes(network, PAPER) + costs.test_megabytes(network)
+    planned = run_megabytes(network, PAPER) + costs.test_megabytes(network, 3, 32)
     assert (torch.cuda.max_memory_reserved() - before) / 1e6 == pytest.approx(planned, rel=0.15)

@@ -328,6 +328,32 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Record
     return records
 
 
+@pytest.mark.parametrize(("side", "fits"), [(8, True), (64, False)])
+def test_larger_images_need_more_memory_than_a_small_machine_has(
+    side: int, fits: bool, run: Callable[..., Records], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    large = [np.zeros((len(part), 3, side, side), np.uint8) for part in (IMAGES.train_images, IMAGES.test_images)]
+    images = replace(IMAGES, train_images=large[0], test_images=large[1])
+    monkeypatch.setattr(Fetch, "image_set", lambda _: images, raising=False)
+    # It would hold images of 32 x 32 pixels, which are planned.
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 1000, "SC_PHYS_PAGES": 1_300_000}.get)
+    recipe, network = replace(RECIPE, length=1, milestones=(), batch=44), PreActivation(38)
+    assert job(recipe=recipe, network=network).cost(Execution()).megabytes < 1300
+    if fits:
+        assert run(recipe=recipe, network=network, runs=(0,)).step.tolist() == [0, 2]
+        return
+    said = r"^a run needs \d+ MB of memory, and this machine has 1300 MB; take fewer layers, a smaller batch or another"
+    with pytest.raises(ResauditError, match=said):
+        run(recipe=recipe, network=network)
+
+
+def test_what_a_gpu_must_hold_grows_with_the_images() -> None:
+    one = job(runs=(0,))
+    small, large = (one.needs(Schedule(RECIPE, 88), 129, shape) for shape in ((3, 32, 32), (3, 64, 64)))
+    assert large.gpu_each > 3.5 * small.gpu_each
+    assert one.needs(Schedule(RECIPE, 88), 129, (3, 16, 64)) == small
+
+
 def same(a: Records, b: Records) -> bool:
     return all(getattr(a, f.name).tobytes() == getattr(b, f.name).tobytes() for f in fields(Records))
 
@@ -383,27 +409,29 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
 
 
 # Long enough to be killed many times; batch norm, order, augmentation, momentum and sums are all in its state.
-LONG = replace(RECIPE, length=30, evaluations=5)
+# The other's batches run on across epochs: of 88 images, each epoch has five and a half.
+LONG = [replace(RECIPE, length=30, evaluations=5), replace(STEPS, length=180, milestones=(120,), evaluations=5)]
 
 
-def long_training(folder: Path, images: ImageSet) -> None:
+def long_training(folder: Path, images: ImageSet, recipe: Recipe) -> None:
     """In a process of its own."""
     torch.set_num_threads(1)
     folder.mkdir(exist_ok=True)
     (folder / "started").touch()
     Fetch.image_set = lambda _: images  # type: ignore[method-assign, assignment]
-    made = job(recipe=LONG).run(work(folder, Execution(checkpoint_seconds=0.02)))
+    made = job(recipe=recipe).run(work(folder, Execution(checkpoint_seconds=0.02)))
     save_arrays(folder / "records.npz", made["records.npz"])
 
 
 @pytest.mark.parametrize("wanted", [5, pytest.param(30, marks=pytest.mark.slow)])
-def test_killed_again_and_again_it_ends_with_the_same_bytes(wanted: int, tmp_path: Path) -> None:
+@pytest.mark.parametrize("recipe", LONG, ids=["epochs", "steps"])
+def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, wanted: int, tmp_path: Path) -> None:
     processes, chance = forked.forks(), random.Random(1)
     kills = resumed = 0
 
     def started(folder: Path) -> multiprocessing.process.BaseProcess:
         (folder / "started").unlink(missing_ok=True)
-        process = processes.Process(target=long_training, args=(folder, IMAGES))
+        process = processes.Process(target=long_training, args=(folder, IMAGES, recipe))
         process.start()
         while not (folder / "started").exists():  # imports take longer than the training on a busy machine
             time.sleep(0.002)

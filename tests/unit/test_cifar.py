@@ -108,9 +108,18 @@ def put_binary_archive(folder: Path) -> None:
 
 def put_swapped(folder: Path) -> None:
     put_records(folder)
-    (folder / "data_batch_1.bin").rename(folder / "other")
-    (folder / "test_batch.bin").rename(folder / "data_batch_1.bin")
-    (folder / "other").rename(folder / "test_batch.bin")
+    swap(folder, "data_batch_1.bin", "test_batch.bin")
+
+
+def put_swapped_pickles(folder: Path) -> None:
+    put_pickles(folder)
+    swap(folder, "data_batch_1", "test_batch")
+
+
+def swap(folder: Path, one: str, other: str) -> None:
+    (folder / one).rename(folder / "between")
+    (folder / other).rename(folder / one)
+    (folder / "between").rename(folder / other)
 
 
 def put_good_beside_bad(folder: Path) -> None:
@@ -119,7 +128,7 @@ def put_good_beside_bad(folder: Path) -> None:
 
 
 PUT = [put_pickles, put_pickles_below, put_records, put_python_archive, put_binary_archive, put_swapped,
-       put_good_beside_bad]  # fmt: skip
+       put_swapped_pickles, put_good_beside_bad]  # fmt: skip
 
 
 @pytest.fixture

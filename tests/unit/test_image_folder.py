@@ -99,6 +99,13 @@ def test_an_archive_is_the_same_data_set(top: str, inside: bool, mine: Path, tmp
     np.testing.assert_array_equal(job.training_set()[0], fetched(dataset, tmp_path / "other").image_set().train_images)
 
 
+def test_images_for_validation_are_the_tests_where_there_is_no_test(mine: Path) -> None:
+    files = dataset_of(mine).files
+    (mine / "test").rename(mine / "val")
+    draw(mine / "preview.png", 1, (9, 9))  # not of the data
+    assert dataset_of(mine).files == files
+
+
 def spoil_size(folder: Path) -> None:
     draw(folder / "test" / "Bee" / "odd.png", 1, (6, 4))
 
@@ -133,6 +140,26 @@ def spoil_order(folder: Path) -> None:
     (folder / "train" / "ant" / "10.png").rename(folder / "train" / "ant" / "95.png")
 
 
+def spoil_nested(folder: Path) -> None:
+    draw(folder / "train" / "cat" / "sub" / "1.png", 1)
+
+
+def spoil_nested_deep_below_another(folder: Path) -> None:
+    draw(folder / "top" / "test" / "cat" / "sub" / "more" / "1.png", 1)
+
+
+def spoil_without_class(folder: Path) -> None:
+    draw(folder / "train" / "1.png", 1)
+
+
+def spoil_doubled(folder: Path) -> None:
+    draw(folder / "copy" / "train" / "cat" / "10.png", 1)
+
+
+def spoil_validation(folder: Path) -> None:
+    draw(folder / "val" / "cat" / "1.png", 1)
+
+
 def spoil_all(folder: Path) -> None:
     shutil.rmtree(folder / "train")
     shutil.rmtree(folder / "test")
@@ -145,6 +172,11 @@ SPOILT = [
     (spoil_cut, r"train/Bee/9.jpg cannot be decoded \(", True),
     (spoil_no_image, "train/Bee/9.jpg is no image of a known format", True),
     (spoil_all, r"mine holds no images train/CLASS/NAME and test/CLASS/NAME \(.bmp, ", True),
+    (spoil_nested, "train/cat/sub/1.png would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME", True),
+    (spoil_nested_deep_below_another, "top/test/cat/sub/more/1.png would be left out; allowed", True),
+    (spoil_without_class, "train/1.png would be left out; allowed", True),
+    (spoil_doubled, "copy/train/cat/10.png comes twice: .*mine has two images train/cat/10.png; allowed: one", True),
+    (spoil_validation, "val/cat/1.png would be left out, since there is test; allowed: train with test or val", True),
     (spoil_class, r"mine has 4 classes \(Bee, ant, cat, …\); own has 3", False),
     (spoil_pixel, "train-images.idx is not the right file: SHA-256 expected", False),
     (spoil_order, "train-images.idx is not the right file: SHA-256 expected", False),

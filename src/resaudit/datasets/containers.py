@@ -12,7 +12,7 @@ LARGEST_MEMBER = 2**28
 """Bytes of a file that is read at once; five times a file of CIFAR."""
 LARGEST_ARCHIVE = 2**31
 """Bytes of an archive that is looked into if a folder is searched."""
-LEVELS = 4
+LEVELS = 6
 """Of a folder that are looked into."""
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 """Those that torchvision's ImageFolder reads."""

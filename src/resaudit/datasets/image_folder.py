@@ -19,7 +19,11 @@ from resaudit.datasets.containers import (
 from resaudit.datasets.dataset import LARGEST_CLASSES, LARGEST_FILE, ImageFolderDataset
 from resaudit.datasets.idx import to_idx
 
-SPLITS = ("train", "test")
+SPLITS, VALIDATION = ("train", "test"), "val"
+"""Of images; those for validation are the test's if there is no ``test``."""
+
+Place = tuple[str, str, str]
+"""Split, class and name of an image."""
 
 
 def read_image_folder(place: Path, dataset: ImageFolderDataset) -> dict[str, bytes]:
@@ -43,19 +47,25 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
     in every wheel of Pillow, gives the same on all processors.
 
     Args:
-        place: ``train/CLASS/…`` and ``test/CLASS/…``, in a folder or a tar archive, or a folder that holds one archive.
+        place: ``train/CLASS/NAME`` and ``test/CLASS/NAME``, in a folder or a tar archive, or a folder that holds one
+            archive; ``val`` in place of ``test`` if there is no ``test``.
 
     Raises:
-        Refused: an image cannot be read or has another size than the first, or a class lacks images.
+        Refused: an image cannot be read, has another size than the first, lies elsewhere below these folders or has
+            the place of another one, or a class lacks images.
     """
-    images: dict[tuple[str, str, str], np.ndarray] = {}
+    images: dict[Place, np.ndarray] = {}
     place, total = _with_images(place), 0
     size: tuple[int, ...] | None = None
-    for name, content in files_in(place, _is_in_class):
-        image = images[_place_of(name)] = _pixels(name, content, size)
+    for name, content in files_in(place, _is_of_a_split):
+        key = _place_of(name)
+        if key in images:
+            raise Refused(f"{name} comes twice: {place} has two images {'/'.join(key)}; allowed: one")
+        image = images[key] = _pixels(name, content, size)
         size, total = image.shape, total + image.nbytes
         if total > LARGEST_FILE:
             raise Refused(f"{place} has more than {LARGEST_FILE} bytes of pixels; all are kept in memory")
+    images = _with_test(images)
     classes = sorted({label for _, label, _ in images})
     _check_classes(place, images.keys(), classes)
     contents = {}
@@ -76,13 +86,29 @@ def _has_images(place: Path) -> bool:
     return any(map(_is_in_class, names_in(place)))
 
 
+def _is_of_a_split(name: Name) -> bool:
+    return is_image(name) and not {*SPLITS, VALIDATION}.isdisjoint(name.parts[:-1])
+
+
 def _is_in_class(name: Name) -> bool:
-    return is_image(name) and len(name.parts) > 2 and name.parts[-3] in SPLITS
+    return is_image(name) and len(name.parts) > 2 and name.parts[-3] in (*SPLITS, VALIDATION)
 
 
-def _place_of(name: Name) -> tuple[str, str, str]:
+def _place_of(name: Name) -> Place:
+    if not _is_in_class(name):
+        raise Refused(f"{name} would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME")
     split, label, file = name.parts[-3:]
     return split, label, file
+
+
+def _with_test(images: dict[Place, np.ndarray]) -> dict[Place, np.ndarray]:
+    """The same with images for validation as the test's."""
+    left_out = next((key for key in images if key[0] == VALIDATION), None)
+    if left_out is None:
+        return images
+    if any(split == "test" for split, _, _ in images):
+        raise Refused(f"{'/'.join(left_out)} would be left out, since there is test; allowed: train with test or val")
+    return {("test" if key[0] == VALIDATION else key[0], *key[1:]): image for key, image in images.items()}
 
 
 def _pixels(name: Name, content: bytes, shape: tuple[int, ...] | None) -> np.ndarray:
@@ -101,7 +127,7 @@ def _pixels(name: Name, content: bytes, shape: tuple[int, ...] | None) -> np.nda
         raise Refused(f"{name} cannot be decoded ({first_line(error)})") from error
 
 
-def _check_classes(place: Path, found: Iterable[tuple[str, str, str]], classes: list[str]) -> None:
+def _check_classes(place: Path, found: Iterable[Place], classes: list[str]) -> None:
     if not classes:
         raise Refused(f"{place} holds no images train/CLASS/NAME and test/CLASS/NAME ({', '.join(IMAGE_SUFFIXES)})")
     if len(classes) > LARGEST_CLASSES:

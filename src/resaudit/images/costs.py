@@ -77,15 +77,15 @@ def counts(network: Network, channels: int = 3, side: int = 32) -> Counts:
     )
 
 
-def run_megabytes(network: Network, recipe: Recipe) -> float:
-    """Memory of one run on images of 32 x 32 with three channels, without the data set and the test."""
-    of = counts(network)
+def run_megabytes(network: Network, recipe: Recipe, channels: int = 3, side: int = 32) -> float:
+    """Memory of one run, without the data set and the test."""
+    of = counts(network, channels, side)
     return FLOAT * (recipe.batch * (of.saved + PASSING * of.largest) + COPIES * of.weights) / 1e6
 
 
-def test_megabytes(network: Network) -> float:
+def test_megabytes(network: Network, channels: int, side: int) -> float:
     """Memory of a batch of test images; a CPU takes it from that of the run, a GPU's graphs keep theirs."""
-    return FLOAT * TEST_BATCH * TESTING * counts(network).largest / 1e6
+    return FLOAT * TEST_BATCH * TESTING * counts(network, channels, side).largest / 1e6
 
 
 def cpu_seconds(network: Network, images: int, tests: int) -> float:

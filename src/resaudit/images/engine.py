@@ -86,3 +86,18 @@ def check_memory(needed: float, each: float, free: float, pack: int) -> None:
     what = f"{pack} runs at once need {needed + pack * each:.0f} MB of the GPU's memory"
     remedy = f"set pack={fits}" if fits >= 1 else "take another GPU, or device=cpu"
     raise ResauditError(f"{what}, of which {free:.0f} MB are free; {remedy}")
+
+
+def check_host_memory(needed: float, there: float) -> None:
+    """Refuse a run that a machine without a GPU cannot hold.
+
+    Args:
+        needed: MB for the run.
+        there: MB of the machine's memory.
+
+    Raises:
+        ResauditError: it does not fit; says what would.
+    """
+    if needed > there:
+        what = f"a run needs {needed:.0f} MB of memory, and this machine has {there:.0f} MB"
+        raise ResauditError(f"{what}; take fewer layers, a smaller batch or another machine")

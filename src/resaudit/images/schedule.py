@@ -25,6 +25,16 @@ class Schedule:
         return -(-self.images // self.recipe.batch)
 
     @property
+    def smaller_batch(self) -> int:
+        """Images of the last batch of an epoch where it is smaller than the others, else 0.
+
+        >>> recipe = Recipe(2, "epochs", 0.1, (), 128, "pad_last")
+        >>> Schedule(recipe, 50_000).smaller_batch, Schedule(recipe, 49_920).smaller_batch
+        (80, 0)
+        """
+        return self.images % self.recipe.batch if self.recipe.unit == "epochs" else 0
+
+    @property
     def steps(self) -> int:
         """Of the whole training."""
         return self.recipe.length * (self.steps_an_epoch if self.recipe.unit == "epochs" else 1)

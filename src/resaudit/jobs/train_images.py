@@ -1,7 +1,9 @@
 """Training one network on images: several runs, each with its own weights, order and augmentation."""
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import isqrt
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from resaudit.store.checkpoints import Checkpoint
 
 # CIFAR's, for estimates: the plan does not read the data.
-TRAIN_IMAGES, TEST_IMAGES, NUMBERS_AN_IMAGE = 50_000, 10_000, 3072
+TRAIN_IMAGES, TEST_IMAGES, IMAGE_SHAPE = 50_000, 10_000, (3, 32, 32)
 # Measured on a CPU: what does not grow with the batch, and the process's memory for each byte that is in use.
 MEGABYTES_HELD, FRAGMENTS = 100.0, 1.2
 # CUDA with its libraries.
@@ -70,21 +72,34 @@ class TrainImages(Job):
         return {"runs": len(self.runs)}
 
     def cost(self, execution: Execution) -> Cost:
-        """The cost with as many images as CIFAR has, if no run diverges."""
+        """The cost with images as many and as large as CIFAR's, if no run diverges."""
         schedule = Schedule(self.recipe, self.samples or TRAIN_IMAGES)
         images = len(self.runs) * schedule.samples(schedule.steps - 1)[1]
         tests = len(self.runs) * len(schedule.evaluated) * TEST_IMAGES
-        of_images = (TRAIN_IMAGES + TEST_IMAGES) * NUMBERS_AN_IMAGE / 1e6
-        of_run, of_test = costs.run_megabytes(self.network, self.recipe), costs.test_megabytes(self.network)
-        at_once = min(execution.pack, len(self.runs))
+        needs = self.needs(schedule, TRAIN_IMAGES + TEST_IMAGES, IMAGE_SHAPE)
         return Cost(
             SECONDS_TO_START + costs.cpu_seconds(self.network, images, tests),
-            # The images twice: as they are read, and colours last.
-            MEGABYTES_TO_START + MEGABYTES_HELD + 2 * of_images + FRAGMENTS * max(of_run, of_test),
+            needs.megabytes,
             wants_gpu=True,
             gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, self.recipe, images, tests),
-            # One run more: before the smaller last batch of an epoch is captured, one run takes steps without a graph.
-            gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + of_run + at_once * (of_run + of_test),
+            gpu_megabytes=needs.gpu_held + min(execution.pack, len(self.runs)) * needs.gpu_each,
+        )
+
+    def needs(self, schedule: Schedule, images: int, shape: tuple[int, ...]) -> "Needs":
+        """The memory that it needs with so many images in all, of a shape (channels, height, width)."""
+        channels, height, width = shape
+        # A square of as many pixels.
+        size = channels, isqrt(height * width - 1) + 1
+        of_images = images * channels * height * width / 1e6
+        of_run = costs.run_megabytes(self.network, self.recipe, *size)
+        of_test = costs.test_megabytes(self.network, *size)
+        # Before an epoch's smaller last batch is captured, one run takes steps on it without a graph.
+        of_smaller = of_run * schedule.smaller_batch / self.recipe.batch
+        return Needs(
+            # The images twice: as they are read, and colours last.
+            MEGABYTES_TO_START + MEGABYTES_HELD + 2 * of_images + FRAGMENTS * max(of_run, of_test),
+            GPU_MEGABYTES_TO_START + of_images + of_smaller,
+            of_run + of_test,
         )
 
     def run(self, work: Work) -> dict[str, Any]:
@@ -92,7 +107,7 @@ class TrainImages(Job):
 
         Raises:
             ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the GPU's memory is
-                too small for ``pack`` runs.
+                too small for ``pack`` runs, or without a GPU the machine's for one.
         """
         import torch
 
@@ -106,7 +121,7 @@ class TrainImages(Job):
         keep_memory()
         images = self.images()
         with delayed_signals() as signalled, deterministic(work.device), computing(self.recipe.precision):
-            self.check_memory(work)
+            self.check_memory(work, images)
             published = self.data.dataset.name in NORMALISED_AS_PUBLISHED
             data = load(images, self.recipe.augmentation, published, torch.device(work.device))
             schedule = Schedule(self.recipe, len(data.train))
@@ -165,22 +180,38 @@ class TrainImages(Job):
         own = {"threads": torch.get_num_threads(), "cuDNN version": cudnn}
         return Checkpoint(folder, RunState, made_by(self, work, own), seconds)
 
-    def check_memory(self, work: Work) -> None:
-        """Refuse what does not fit into the GPU; raises ResauditError."""
-        if work.device != "cuda":
-            return
+    def check_memory(self, work: Work, images: "ImageSet") -> None:
+        """Refuse what does not fit into the GPU, or without one into the machine; raises ResauditError."""
         import torch
 
-        from resaudit.images.engine import check_memory
+        from resaudit.images.engine import check_host_memory, check_memory
 
-        each = costs.run_megabytes(self.network, self.recipe) + costs.test_megabytes(self.network)
-        at_once = min(work.execution.pack, len(self.runs))
-        needed = self.cost(work.execution).gpu_megabytes - at_once * each
-        check_memory(needed, each, torch.cuda.mem_get_info()[0] / 1e6, at_once)
+        train, tests = images.train_images, images.test_images
+        needs = self.needs(Schedule(self.recipe, len(train)), len(train) + len(tests), train.shape[1:])
+        if work.device == "cuda":
+            at_once = min(work.execution.pack, len(self.runs))
+            check_memory(needs.gpu_held, needs.gpu_each, torch.cuda.mem_get_info()[0] / 1e6, at_once)
+        else:
+            check_host_memory(needs.megabytes, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6)
 
     def read(self, results: Path) -> Records:
         """The records; raises ResauditError as :func:`resaudit.store.results.read_result`."""
         return read_result(self, results, "records.npz", Records)
+
+
+@dataclass(frozen=True)
+class Needs:
+    """Memory in MB.
+
+    Attributes:
+        megabytes: of the machine, for one run on a CPU.
+        gpu_held: of a GPU, for the images and the program.
+        gpu_each: of a GPU, for each run at once.
+    """
+
+    megabytes: float
+    gpu_held: float
+    gpu_each: float
 
 
 @dataclass(frozen=True)

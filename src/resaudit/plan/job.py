@@ -90,7 +90,7 @@ class Execution:
     device: str = "cpu"
     kernel: str = "auto"
     checkpoint_seconds: float = 60.0
-    pack: int = 4
+    pack: int = 5
 
 
 @dataclass
