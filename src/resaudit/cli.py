@@ -328,4 +328,6 @@ def spot_check(minutes: float | None, wanted: str | None, seed: str | None, over
     if minutes is None and wanted is None:
         minutes = MINUTES
     if not check(plan, click.echo, minutes, wanted, seed):
-        raise ResauditError("results were not reproduced, or none could be compared; see above")
+        raise ResauditError(
+            "results were not reproduced, have other bytes than expected, or none could be compared; see above"
+        )

@@ -70,6 +70,8 @@ def statement_in_words(check: SpotCheck, together: Sequence[SpotCheck], results:
         yield from _chances(check, together)
     if check.covered:
         yield f"All that {_these(check.covered)} rest on was recomputed and agrees: {_named(check.covered)}."
+    for key in check.keys("warned"):
+        yield f"Not equal in every byte: {key}: {check.jobs[key].difference}; recomputed in {results / RECOMPUTED / key}."
     yield from _not_covered(check)
 
 
