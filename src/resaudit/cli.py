@@ -3,6 +3,7 @@
 Each subcommand imports the heavy modules that it needs, so that the others start at once.
 """
 
+import math
 import os
 import shlex
 import signal
@@ -317,6 +318,8 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
 @_with_overrides
 def spot_check(minutes: float | None, wanted: str | None, seed: str | None, overrides: Overrides) -> None:
     """Recompute some of an imported run, drawn by what verdicts rest on, and compare."""
+    if minutes is not None and not math.isfinite(minutes):
+        raise click.BadParameter(f"{minutes} is no number of minutes; give one, such as 10", param_hint="--minutes")
     config = _config(overrides)
     from resaudit.plan.plan import make_plan
     from resaudit.travel.spot_check import MINUTES
@@ -328,4 +331,6 @@ def spot_check(minutes: float | None, wanted: str | None, seed: str | None, over
     if minutes is None and wanted is None:
         minutes = MINUTES
     if not check(plan, click.echo, minutes, wanted, seed):
-        raise ResauditError("results were not reproduced, or none could be compared; see above")
+        raise ResauditError(
+            "results were not reproduced, have other bytes than expected, or none could be compared; see above"
+        )

@@ -1,6 +1,7 @@
 """Real archives of a smoke run, and forged ones: any file changed, with the digests in the metadata redone or not."""
 
 import hashlib
+import io
 import json
 import shutil
 import zipfile
@@ -8,6 +9,8 @@ from collections.abc import Callable, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from resaudit.config.composition import load
 from resaudit.config.models import Config
@@ -34,25 +37,27 @@ def _config(*overrides: str) -> Config:
 
 def config_in(folder: Path, *overrides: str) -> Config:
     """The configuration of one figure, with its folders below one; there are no data in it."""
-    return _with_paths(_config(*overrides), folder)
+    return with_paths(_config(*overrides), folder)
 
 
-def _with_paths(config: Config, folder: Path) -> Config:
+def with_paths(config: Config, folder: Path) -> Config:
+    """The same with its folders below one."""
     paths = {key: str(folder / key) for key in ("results", "figures", "data")}
     return config.model_copy(update={"paths": config.paths.model_copy(update=paths)})
 
 
-def pack(run: Path, folder: Path) -> Path:
+def pack(run: Path, folder: Path, figure: str = FIGURE) -> Path:
     """The archive of one figure of a finished smoke run, judged alone."""
     shutil.copytree(run / "results", folder / "results")
-    config = _with_paths(load(OVERRIDES), folder)
+    overrides = ("scale=smoke", f"figures=[{figure}]")
+    config = with_paths(load(overrides), folder)
     plan, layout = make_plan(config), Layout(config.paths)
-    drawing = draw_job(config.figure[FIGURE], load(["scale=paper"], only=[FIGURE]).figure[FIGURE], config)
+    drawing = draw_job(config.figure[figure], load(["scale=paper"], only=[figure]).figure[figure], config)
     for suffix in SUFFIXES:
-        shown = layout.figure(FIGURE, suffix)
+        shown = layout.figure(figure, suffix)
         shown.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(drawing.folder(layout.results) / f"figure.{suffix}", shown)
-    Report(config, OVERRIDES).run(Work(layout.results, Execution(), "cpu", folder))
+    Report(config, overrides).run(Work(layout.results, Execution(), "cpu", folder))
     write_crate(plan, folder / "run.zip", BY)
     return folder / "run.zip"
 
@@ -82,6 +87,20 @@ def with_json(archive: Path, to: Path, changes: Mapping[str, Change]) -> Path:
             change(content)
             files[name] = json.dumps(content).encode()
     return forged(archive, to, files)
+
+
+def with_array(archive: Path, to: Path, name: str, array: str, change: Change) -> Path:
+    """A copy of an archive in which an array that no other job reads was changed in place, all digests redone."""
+    with zipfile.ZipFile(archive) as real:
+        with np.load(io.BytesIO(real.read(name))) as file:
+            arrays = dict(file)
+        change(arrays[array])
+        made = io.BytesIO()
+        np.savez(made, **arrays)
+        provenance = f"{name.rpartition('/')[0]}/provenance.json"
+        ran = json.loads(real.read(provenance))
+    ran["sha256"][name.rpartition("/")[2]] = hashlib.sha256(made.getvalue()).hexdigest()
+    return forged(archive, to, {name: made.getvalue(), provenance: json.dumps(ran).encode()})
 
 
 def a_job(archive: Path) -> str:

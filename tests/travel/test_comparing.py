@@ -3,6 +3,7 @@
 Sees tolerances that forgive too many runs, that a forger can widen, or that forget inf, NaN, shape or type.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -97,6 +98,38 @@ def test_the_class_of_machine_decides_whether_bytes_or_tolerances_count(tmp_path
     assert compare(FILES, *near, False, TABLE).outcome == "within tolerance"
     assert compare(FILES, *near, False, None).outcome == "not confirmed"
     assert compare(FILES, *near, True, None).outcome == "failed"
+
+
+def lowered(losses: np.ndarray, runs: int) -> np.ndarray:
+    """A thousandfold in some runs, after the first epochs."""
+    found = losses.copy()
+    found[3:, :runs] /= 1000
+    return found
+
+
+ERRORS = {"value": np.full(20, 5e-15), "tolerance": np.full(20, 1e-14)}
+SEARCHES = {"norm": np.ones(2), "method": np.array(["proof", "search"])}
+FORGED = {
+    "train, with activations": ({"excess_loss": LOSSES[:, :6]}, {"excess_loss": lowered(LOSSES[:, :6], 4)}),
+    "train": ({"excess_loss": LOSSES}, {"excess_loss": lowered(LOSSES, 1)}),
+    "theorem": (ERRORS, {"value": np.array([1e6] + [5e-15] * 19)}),
+    "train_images": ({"test_error": np.full(20, 0.1)}, {"test_error": np.full(20, 0.05)}),
+    "factorize": (SEARCHES, {"norm": np.array([1, 1.04])}),
+}
+
+
+@pytest.mark.parametrize("kind", FORGED)
+def test_what_chaos_may_do_elsewhere_is_a_forgery_on_the_same_class_of_machine(kind: str, tmp_path: Path) -> None:
+    ours, changed = FORGED[kind]
+
+    def found(theirs: Mapping[str, np.ndarray], same_class: bool) -> str:
+        for name, arrays in (("ours", ours), ("theirs", {**ours, **theirs})):
+            (tmp_path / name).mkdir(exist_ok=True)
+            np.savez(tmp_path / name / FILES[0], **arrays)  # type: ignore[arg-type]
+        return compare(FILES, tmp_path / "ours", tmp_path / "theirs", same_class, TOLERANCES[kind]).outcome
+
+    assert found(changed, same_class=False) == "within tolerance"
+    assert found(changed, same_class=True) == "failed"
 
 
 @pytest.mark.parametrize("same_class", [True, False])

@@ -11,18 +11,23 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import pytest
 
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
+from resaudit.plan.plan import make_plan
 from resaudit.store.files import read_json, sha256_of, write_json
 from resaudit.travel import importing
+from resaudit.travel.checking import check_jobs
 from resaudit.travel.differences import differences
 from resaudit.travel.forgetting import forget_import
 from resaudit.travel.importing import import_run
+from resaudit.travel.packed import Packed
 from resaudit.travel.records import Import
 from tests.conftest import Completed, run_command, run_snakemake
 from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
@@ -131,13 +136,14 @@ def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
     table, spectra = f"figures/{FIGURE}.csv", f"results/{a_job(archive)}/spectra.npz"
     bad = tmp_path / "bad.zip"
     refused(forged(archive, bad, {table: b"a,b\n1,2\n"}, listed=False), config, "is not the file that is listed")
+    refused(forged(archive, bad, {table: b"a,b\n1,2\n"}), config, f"{table} is not the table that its audit judged")
     refused(forged(archive, bad, {spectra: b"1"}), config, "is not what its provenance says was computed")
     refused(forged(archive, bad, {spectra: None}, listed=False), config, "is missing; get the archive again")
     refused(forged(archive, bad, {"figures/more.csv": b"1"}), config, "'figures/more.csv' is not listed")
     refused(forged(archive, bad, {"evil/sitecustomize.py": b"1"}), config, "has no place in a run")
 
 
-def test_a_forged_array_with_all_digests_redone_is_refused_by_its_header(
+def test_a_forged_array_with_all_digests_redone_is_refused_before_it_is_read(
     archive: Path, config: Config, tmp_path: Path
 ) -> None:
     folder, bad = f"results/{a_job(archive)}", b"not an array"
@@ -145,14 +151,27 @@ def test_a_forged_array_with_all_digests_redone_is_refused_by_its_header(
         ran = json.loads(real.read(f"{folder}/provenance.json"))
     ran["sha256"]["spectra.npz"] = hashlib.sha256(bad).hexdigest()
     files = {f"{folder}/spectra.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
-    # What reads it states its digest too, so a forger changes that as well; this job alone is enough here.
-    with pytest.raises(ResauditError):
-        imported(forged(archive, tmp_path / "bad.zip", files), config)
-    assert left(Path(config.paths.results)) == []
+    refused(forged(archive, tmp_path / "bad.zip", files), config, "spectra.npz has 12 bytes; allowed: a zip")
 
 
 def test_a_run_of_another_seed_is_refused_with_its_overrides(archive: Path, tmp_path: Path) -> None:
     refused(archive, config_in(tmp_path, "seed=7"), f"its run had the overrides {' '.join(OVERRIDES)}: give the same")
+
+
+def another_paper(audit: Any) -> None:
+    figure = next(figure for paper in audit["papers"] for figure in paper["figures"])
+    figure["id"] = "beta/fig01"
+
+
+def test_a_run_of_a_paper_outside_is_refused_with_papers_path(archive: Path, config: Config, tmp_path: Path) -> None:
+    """Its figure, or the kind of its jobs, is known by nobody here; of a run of another seed both are."""
+    outside = with_json(archive, tmp_path / "beta.zip", {"figures/audit.json": another_paper})
+    refused(outside, config_in(tmp_path, "seed=7"), "give the same, with papers_path=FOLDER if it is of a paper")
+    packed = Packed(archive, mock.Mock(), {}, {}, {}, {"overrides": ["figures=[beta]"]})
+    for jobs, said in (({"descend/beta": set[str]()}, True), ({"hessians/another": set[str]()}, False)):
+        with pytest.raises(ResauditError, match=r"its run had the overrides figures=\[beta\]: give the same") as error:
+            check_jobs(replace(packed, jobs=jobs), make_plan(config), other_code=False)
+        assert ("papers_path=FOLDER" in str(error.value)) == said
 
 
 @pytest.mark.usefixtures("untouched")

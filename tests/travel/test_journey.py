@@ -1,19 +1,30 @@
 """A run's whole journey by the commands that a user types. Oracles: the run's own files, and Snakemake's list of jobs.
 
 Sees commands that work alone and not one after the other: what import keeps, the workflow draws, a spot-check adds and
-forgetting removes.
+forgetting removes; and a forged archive that passes all checks of digests and then the recomputation.
 """
 
 import json
 import re
 import shutil
+from functools import cache
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from resaudit.config.composition import load
+from resaudit.config.models import Config
+from resaudit.jobs.theorem import Theorem
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.store.files import read_json
-from tests.conftest import CHECKOUT, Completed, run_command, smoke_command
-from tests.travel.archives import BY
+from resaudit.travel import importing
+from resaudit.travel.recomputing import folder_of
+from resaudit.travel.spot_check import spot_check
+from resaudit.travel.statement import as_statement, statements
+from resaudit.travel.words import spot_checks
+from tests.conftest import CHECKOUT, Completed, first_of, run_command, smoke_command
+from tests.travel.archives import BY, pack, with_array, with_paths
 
 pytest.importorskip("rocrate", reason="the extra crate is not installed")
 
@@ -69,3 +80,43 @@ def test_a_run_is_packed_imported_drawn_judged_checked_and_forgotten(smoked: Pat
     succeeded("resaudit", "import", "--forget", str(tmp_path / "run.zip"), *OVERRIDES, cwd=here)
     assert not [key for key in origin["jobs"] if (here / "results" / key).exists()]
     assert not list(here.glob("results/imports/*"))
+
+
+@pytest.fixture(scope="module")
+def packed(smoked: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return pack(smoked, tmp_path_factory.mktemp("packed"), FIGURE)
+
+
+@cache
+def configured() -> Config:
+    """With all claims, whose composition takes seconds."""
+    return load(["scale=smoke", f"figures=[{FIGURE}]"])
+
+
+@pytest.fixture
+def plan(tmp_path: Path) -> Plan:
+    return make_plan(with_paths(configured(), tmp_path))
+
+
+@pytest.mark.parametrize(("value", "outcome", "result"), [(1e6, "failed", "FAILED"), (5.5e-15, "warned", "WARNED")])
+def test_a_forged_archive_never_agrees_on_the_same_class_of_machine(
+    value: float, outcome: str, result: str, packed: Path, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One of 80 entries, with all digests redone; a tenth of them may differ on another class."""
+    monkeypatch.setattr(importing, "touch", lambda *_: None)
+    job, results = first_of(plan, Theorem), tmp_path / "results"
+    name = f"results/{job.key}/{job.files[0]}"
+    forgery = with_array(packed, tmp_path / "forged.zip", name, "value", lambda values: np.put(values, 0, value))
+    importing.import_run(forgery, plan.config, [], False, lambda _: None)
+    said: list[str] = []
+    assert not spot_check(plan, said.append, minutes=None, wanted="theorem-1-construction")
+    (check,) = statements(results)
+    assert check.jobs[job.key].outcome == outcome
+    assert as_statement(check)["predicate"]["result"] == result
+    assert not check.covered
+    (in_audit,) = spot_checks(results)
+    assert (in_audit["checked"], in_audit["equal"], in_audit["covered"]) == (2, 1, [])
+    kept = job.folder(folder_of(results, job)) / job.files[0]
+    assert kept.is_file()
+    assert any(str(folder_of(results, job)) in line for line in said)
+    assert "agrees" not in "".join(said)

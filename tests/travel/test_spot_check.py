@@ -29,7 +29,7 @@ from resaudit.travel.population import population
 from resaudit.travel.records import imported_among
 from resaudit.travel.spot_check import spot_check
 from resaudit.travel.statement import TEST_RESULT, as_statement, statements
-from resaudit.travel.words import spot_checks
+from resaudit.travel.words import spot_checks, statement_in_words
 from tests.conftest import CHECKOUT, made_once, of_kind, run_planned
 from tests.travel.imported import ARCHIVE, mark_imported
 
@@ -148,6 +148,9 @@ def test_an_interrupted_check_says_what_it_found_and_the_same_seed_goes_on(
     assert (second.reach, set(second.covered)) == (np.inf, set(second.claims))
     (in_audit,) = spot_checks(results)
     assert InAudit.model_validate(in_audit).equal == 3
+    assert "always recomputed" not in "".join(said), "none is so short"
+    alone = second.model_copy(update={"claims": dict([next(iter(second.claims.items()))])})
+    assert "All that this verdict rests on was recomputed" in "".join(statement_in_words(alone, [alone], results))
 
 
 def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[Plan, list[Train], Path]) -> None:

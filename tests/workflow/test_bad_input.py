@@ -74,6 +74,7 @@ def test_resaudit_refuses_bad_overrides(override: str, said: str, tmp_path: Path
         (["trian"], 2, "No such command 'trian'"),
         (["run", "train/x", "--threads", "0"], 2, "0 is not in the range x>=1"),
         (["run"], 2, "Missing argument 'KIND/ID' (see resaudit run --help)"),
+        (["spot-check", "--minutes", "nan"], 2, "nan is no number of minutes; give one, such as 10"),
         (["new", "paper"], 2, "Missing argument 'NAME' (see resaudit new paper --help)"),
         (
             ["explain", "demystifying_resnet/fig04", "variant=nothing"],

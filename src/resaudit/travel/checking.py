@@ -11,28 +11,36 @@ from typing import Any
 
 from resaudit.errors import ResauditError
 from resaudit.jobs.fetch import Fetch
-from resaudit.plan.files import code_of_kind, planned
+from resaudit.outside import KEY
+from resaudit.plan.files import code_of_kind, computing_kinds, planned
 from resaudit.plan.job import RECORDS, Job
+from resaudit.plan.plan import Plan
+from resaudit.report.schema import check_audit
 from resaudit.schema import shown, validated
 from resaudit.travel.packed import Packed, Provenance
 
 
-def check_jobs(packed: Packed, jobs: Mapping[str, Job], other_code: bool) -> dict[str, Provenance]:
+def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, Provenance]:
     """Check every job of an archive; its provenance, by ``kind/id``.
 
     Args:
         packed: the archive.
-        jobs: of this checkout and configuration, by ``kind/id``.
+        plan: of this checkout and configuration, with every figure.
         other_code: whether results of other code are accepted.
 
     Raises:
-        ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests.
+        ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests; or a
+            table is not the one that the archive's audit judged.
     """
+    jobs, tables = plan.jobs, _tables(packed)
     if not packed.jobs:
         raise ResauditError(f"{packed.path} has no results; allowed: an archive of resaudit crate")
     unknown = sorted(packed.jobs.keys() - jobs.keys())
     if unknown:
-        raise ResauditError(f"{packed.path}: {_several(unknown)} not planned here; {_had(packed)}")
+        of_ours = tables.keys() <= plan.config.figure.keys() and {_kind(key) for key in unknown} <= {*computing_kinds()}
+        papers = "" if of_ours else f", with {KEY}=FOLDER if it is of a paper from outside this repository"
+        raise ResauditError(f"{packed.path}: {_several(unknown)} not planned here; {_had(packed)}{papers}")
+    _check_tables(packed, tables)
     for key in packed.jobs:
         _check_plan(packed, jobs[key])
     found = {key: _provenance(packed, jobs[key]) for key in packed.jobs}
@@ -45,6 +53,26 @@ def check_jobs(packed: Packed, jobs: Mapping[str, Job], other_code: bool) -> dic
             f"{_commit(packed)}, or accept them with --other-code"
         )
     return found
+
+
+def _tables(packed: Packed) -> dict[str, str]:
+    """The SHA-256 of the tables that an archive's audit judged, by figure; none if its audit has another format."""
+    try:
+        check_audit(packed.audit)
+    except ResauditError:
+        return {}
+    return {figure["id"]: figure["sha256"] for paper in packed.audit["papers"] for figure in paper["figures"]}
+
+
+def _check_tables(packed: Packed, tables: Mapping[str, str]) -> None:
+    for figure, digest in tables.items():
+        name = f"figures/{figure}.csv"
+        if packed.digests.get(name) != digest:
+            raise ResauditError(f"{packed.path}: {name} is not the table that its audit judged; get the archive again")
+
+
+def _kind(key: str) -> str:
+    return key.split("/")[0]
 
 
 def _several(keys: list[str]) -> str:

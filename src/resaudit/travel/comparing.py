@@ -12,9 +12,9 @@ from resaudit.store.files import read_json, sha256_of
 from resaudit.travel.tolerances import Tolerance
 
 Outcome = Literal["equal", "within tolerance", "warned", "failed", "not confirmed"]
-"""``warned``: within tolerance where equal bytes were expected."""
+"""``warned``: apart by rounding alone where equal bytes were expected; that is no agreement."""
 COMPARED: tuple[Outcome, ...] = ("equal", "within tolerance", "warned", "failed")
-AGREED: tuple[Outcome, ...] = ("equal", "within tolerance", "warned")
+AGREED: tuple[Outcome, ...] = ("equal", "within tolerance")
 _EXACT = Tolerance()
 
 
@@ -44,7 +44,7 @@ def compare(
         files: names of its result files.
         ours: recomputed here.
         theirs: imported.
-        same_class: whether both are of one class of machine, so that equal bytes are expected.
+        same_class: whether both are of one class of machine, so that equal bytes are expected, and no run may part.
         tolerances: by array; None if only equal bytes count.
     """
     other = [name for name in files if sha256_of(ours / name) != sha256_of(theirs / name)]
@@ -52,11 +52,13 @@ def compare(
         return Compared("equal")
     if tolerances is None and not same_class:
         return Compared("not confirmed", "made on another class of machine, and this kind of job has no tolerances")
+    if tolerances is not None and same_class:
+        tolerances = {name: tolerance.of_rounding() for name, tolerance in tolerances.items()}
     beyond = [f"{name}: {line}" for name in other for line in _differences(ours / name, theirs / name, tolerances)]
     if beyond:
         return Compared("failed", "; ".join(beyond))
     if same_class:
-        return Compared("warned", f"{', '.join(other)}: other bytes, within tolerance")
+        return Compared("warned", f"{', '.join(other)}: other bytes, apart by rounding alone")
     return Compared("within tolerance")
 
 

@@ -49,7 +49,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     hold_lock(results)
     with opened(archive, partial(check_entry, archive)) as found:
         packed = unpacked(archive, found)
-        ran = check_jobs(packed, plan.jobs, other_code)
+        ran = check_jobs(packed, plan, other_code)
         digest = sha256_of(archive)
         known = _known(results, digest)
         moved, kept = _filled(packed, ran, plan.jobs, results, digest)

@@ -102,7 +102,7 @@ class SpotCheck(Closed):
 
 
 def wholly_checked(claims: Mapping[str, Iterable[str]], agreed: set[str]) -> list[str]:
-    """The claims all of whose imported results were reproduced."""
+    """The claims all of whose imported results agree."""
     return [claim for claim, keys in claims.items() if agreed.issuperset(keys)]
 
 
@@ -128,7 +128,7 @@ def as_statement(check: SpotCheck) -> dict[str, Any]:
     A check that compared nothing does not pass. Beside the predicate's own fields, ``spotCheck`` holds all of
     :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
     """
-    failed, passed = check.keys("failed"), check.keys("equal", "within tolerance")
+    failed, passed = check.keys("failed"), check.keys(*AGREED)
     warned = check.keys("warned", "not confirmed")
     return {
         "_type": STATEMENT,

@@ -31,7 +31,9 @@ def announcement(found: Population, done: set[str], seconds: float | None, cores
     always = math.fsum(costs[key] for key in found.always if key not in done)
     if done:
         yield f"{len(done)} of them were compared before with this seed, and count"
-    yield f"always recomputed: {_count(len(found.always), 'short job')}, {in_minutes(always / cores)} on {cores} cores"
+    if found.always:
+        short = _count(len(found.always), "short job")
+        yield f"always recomputed: {short}, {in_minutes(always / cores)} on {cores} cores"
     whole = math.fsum(left.values())
     if seconds is None:
         yield f"then all of the other {len(found.drawn)}: {in_minutes(whole / cores)}"
@@ -69,7 +71,10 @@ def statement_in_words(check: SpotCheck, together: Sequence[SpotCheck], results:
     else:
         yield from _chances(check, together)
     if check.covered:
-        yield f"All that {_these(check.covered)} rest on was recomputed and agrees: {_named(check.covered)}."
+        yield f"All that {_these(check.covered)} on was recomputed and agrees: {_named(check.covered)}."
+    for key in check.keys("warned"):
+        kept = results / RECOMPUTED / key
+        yield f"Not equal in every byte: {key}: {check.jobs[key].difference}; recomputed in {kept}."
     yield from _not_covered(check)
 
 
@@ -163,7 +168,7 @@ def _would_miss(reach: float) -> str:
 
 
 def _these(claims: Sequence[str]) -> str:
-    return "this verdict" if len(claims) == 1 else f"these {len(claims)} verdicts"
+    return "this verdict rests" if len(claims) == 1 else f"these {len(claims)} verdicts rest"
 
 
 def _named(claims: Sequence[str]) -> str:
