@@ -4,6 +4,7 @@ Every check comes before the first change of ``results/``; then whole job folder
 leaves whole jobs, and the next import goes on. The record of the import is written last.
 """
 
+import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -11,8 +12,10 @@ from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 
+from resaudit.config.composition import config_folder
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
+from resaudit.outside import as_words
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
@@ -25,7 +28,7 @@ from resaudit.travel.opening import opened
 from resaudit.travel.packed import Packed, Provenance, check_entry, unpacked
 from resaudit.travel.records import IMPORTED, Import, Origin, imports, origin_of, staging_of
 from resaudit.travel.touching import touch
-from resaudit.workflow import hold_lock
+from resaudit.workflow import check_installed_from, hold_lock
 
 DISK_LEFT = 2**30
 """Bytes that an import leaves free, for tables and drawings."""
@@ -45,6 +48,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     Raises:
         ResauditError: the archive does not fit this checkout, or ``results/`` cannot be written.
     """
+    check_installed_from(config_folder().parent)
     plan, results = make_plan(config.with_every_figure()), Path(config.paths.results)
     hold_lock(results)
     with opened(archive, partial(check_entry, archive)) as found:
@@ -71,7 +75,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         differences=differences(packed.audit, audit) if compared else [],
     )
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
-    _tell(record, kept, compared, say)
+    _tell(record, kept, compared, overrides, say)
     return record
 
 
@@ -182,7 +186,7 @@ def _by(packed: Packed) -> str | None:
     return named.pop() if len(named) == 1 else None
 
 
-def _tell(record: Import, kept: Mapping[str, bool], compared: bool, say: Say) -> None:
+def _tell(record: Import, kept: Mapping[str, bool], compared: bool, overrides: Sequence[str], say: Say) -> None:
     by = f", run by {record.by} as it says" if record.by else ""
     say(f"{record.name} (SHA-256 {record.archive[:12]}…{by}): {len(record.jobs)} results are imported")
     if kept:
@@ -195,6 +199,8 @@ def _tell(record: Import, kept: Mapping[str, bool], compared: bool, say: Say) ->
     for line in record.differences:
         say(f"  {line}")
     if not compared:
-        say("next: snakemake --cores all draws and judges; then this import once more compares their verdicts")
+        given = ",".join([*as_words(), *overrides])
+        config = f" --config {shlex.quote(f'overrides=[{given}]')}" if given else ""
+        say(f"next: snakemake --cores all{config} draws and judges; then this import once more compares their verdicts")
     elif not record.differences:
         say("no verdict and no table of it differs from those in figures/, as far as both have them")
