@@ -127,7 +127,7 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
     axes.set_xlabel(r"$a$ of $\tau=L^{-a}$")
     axes.set_ylabel(r"exponent of $\log(\|h_{L-1}\|^2/\|h_0\|^2)$ in $L$")
     axes.set_ylim(-1.4, 1.0)
-    axes.legend(loc="upper right")
+    axes.legend(loc="lower left")
 
 
 def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
