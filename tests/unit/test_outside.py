@@ -6,6 +6,7 @@ import shlex
 import shutil
 import sys
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from resaudit.errors import ResauditError
 from resaudit.outside import add_papers, take_papers_path
 from resaudit.papers.drawing import Setting, draw
 from resaudit.papers.tables import errors_naming
+from resaudit.plan import code
 from resaudit.plan.code import closure
 from resaudit.plan.files import computing_kinds, kind_named, plan_file, write_job
 from resaudit.plan.job import Execution
@@ -40,6 +42,7 @@ def forget_papers() -> None:
 def no_papers_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Each test has a process without papers outside."""
     monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(code, "_graph", cache(code._graph.__wrapped__))
     yield
     forget_papers()
 
@@ -84,11 +87,8 @@ def test_nothing_planned_names_the_folder(folder: Path, bare: Path, tmp_path: Pa
         assert str(folder) not in plan_file(tmp_path, job.key).read_text(encoding="utf-8")
 
 
-def test_the_hash_of_the_code_covers_the_package(folder: Path, bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from resaudit.plan import code
-
+def test_the_hash_of_the_code_covers_the_package(folder: Path, bare: Path) -> None:
     composed(folder, bare)
-    monkeypatch.setattr(code, "_graph", code._graph.__wrapped__)
     assert {"adam", "adam.jobs", "adam.experiments", "resaudit.plan.simulation"} <= closure("adam.experiments")
     assert "adam.moments" not in closure("adam.experiments")
 

@@ -26,8 +26,8 @@ REACH = (
 )
 
 
-def without_network(*command: str, cwd: Path) -> Completed:
-    return run_command(*OFFLINE, *command, cwd=cwd, timeout=900)
+def without_network(*command: str, cwd: Path, timeout: float = 900) -> Completed:
+    return run_command(*OFFLINE, *command, cwd=cwd, timeout=timeout)
 
 
 @pytest.fixture(autouse=True)
@@ -78,16 +78,32 @@ def bare_path(folder: Path) -> str:
     return str(folder)
 
 
+LACKING = {
+    "no chromium here: apt-get install chromium",
+    f"no Slurm here (missing: {', '.join(PROGRAMS)}); apt-get install slurm-wlm munge",
+}
+
+
+def on_a_bare_machine(folder: Path, *arguments: str, timeout: float) -> tuple[str, set[str]]:
+    """What pytest says, and the reasons for which it skips tests, without network, browser and Slurm."""
+    tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments)
+    path = bare_path(folder / "programs")
+    run = without_network("env", f"PATH={path}", sys.executable, *tests, cwd=CHECKOUT, timeout=timeout)
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said[-3000:]
+    return said, {line.split(": ", 1)[1] for line in said.splitlines() if line.startswith("SKIPPED")}
+
+
 def test_what_the_tests_lack_on_a_bare_machine_is_skipped_by_name(mnist_config: Config, tmp_path: Path) -> None:
     """Everything is collected, and what cannot run says why."""
     assert mnist_config
-    tests = ("-m", "pytest", "-n", "0", "-q", "-p", "no:cacheprovider", "-m", "", "-k", " or ".join(PROBES))
-    probe = without_network("env", f"PATH={bare_path(tmp_path / 'programs')}", sys.executable, *tests, cwd=CHECKOUT)
-    said = probe.stdout + probe.stderr
-    assert probe.returncode == 0, said[-3000:]
-    skipped = {line.split(": ", 1)[1] for line in said.splitlines() if line.startswith("SKIPPED")}
-    assert skipped == {
-        "no chromium here: apt-get install chromium",
-        f"no Slurm here (missing: {', '.join(PROGRAMS)}); apt-get install slurm-wlm munge",
-    }
+    said, skipped = on_a_bare_machine(tmp_path, "-n", "0", "-m", "", "-k", " or ".join(PROBES), timeout=900)
+    assert skipped == LACKING
     assert f"{len(PROBES) - 2} passed, 2 skipped" in said
+
+
+@pytest.mark.slow
+def test_all_tests_pass_on_a_bare_machine(mnist_config: Config, tmp_path: Path) -> None:
+    assert mnist_config
+    _, skipped = on_a_bare_machine(tmp_path, timeout=3600)
+    assert skipped >= LACKING
