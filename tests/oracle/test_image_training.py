@@ -423,7 +423,7 @@ def long_training(folder: Path, images: ImageSet, recipe: Recipe) -> None:
     save_arrays(folder / "records.npz", made["records.npz"])
 
 
-@pytest.mark.parametrize("wanted", [5, pytest.param(30, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("wanted", [3, pytest.param(30, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("recipe", LONG, ids=["epochs", "steps"])
 def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, wanted: int, tmp_path: Path) -> None:
     processes, chance = forked.forks(), random.Random(1)

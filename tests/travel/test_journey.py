@@ -98,7 +98,10 @@ def plan(tmp_path: Path) -> Plan:
     return make_plan(with_paths(configured(), tmp_path))
 
 
-@pytest.mark.parametrize(("value", "outcome", "result"), [(1e6, "failed", "FAILED"), (5.5e-15, "warned", "WARNED")])
+@pytest.mark.parametrize(
+    ("value", "outcome", "result"),
+    [(1e6, "failed", "FAILED"), pytest.param(5.5e-15, "warned", "WARNED", marks=pytest.mark.slow)],
+)
 def test_a_forged_archive_never_agrees_on_the_same_class_of_machine(
     value: float, outcome: str, result: str, packed: Path, plan: Plan, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -19,6 +19,7 @@ def test_every_oracle_that_a_machine_without_a_gpu_skips_is_run() -> None:
     assert {file.stem for file in files if wants_one.search(file.read_text(encoding="utf-8"))} <= set(TESTS)
 
 
+@pytest.mark.slow
 def test_one_command_plans_figure_2_trains_and_reports_it(tmp_path: Path) -> None:
     make_checkout(tmp_path)
     command = [sys.executable, "-m", "benchmarks.on_gpu", "run", "--rehearse", "--part", "figure"]
