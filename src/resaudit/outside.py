@@ -94,6 +94,12 @@ def package_of(paper: str) -> str:
     return paper if paper in _folders else f"resaudit.papers.{paper}"
 
 
+def module_of(figure: str) -> str:
+    """The name of the module of ``paper/figure``."""
+    paper, _, name = figure.partition("/")
+    return f"{package_of(paper)}.{name}"
+
+
 def as_words() -> list[str]:
     """The words of a command line that add the same papers to another process."""
     return [f"{KEY}={folder}" for folder in dict.fromkeys(_folders.values())]

@@ -22,7 +22,7 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
-from resaudit.outside import outside_papers, package_of, take_papers_path
+from resaudit.outside import module_of, outside_papers, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import computing_kinds, read_job, write_job
 from resaudit.plan.job import Cost, Job
@@ -249,7 +249,7 @@ def check_modules(plan: Plan) -> None:
         if figure in taken:
             raise ResauditError(f"figure {name} has the name of a rule or a kind of job; rename its files")
         try:
-            found = find_spec(f"{package_of(paper)}.{figure}")
+            found = find_spec(module_of(name))
         except ModuleNotFoundError:
             found = None
         if found is None:

@@ -186,6 +186,7 @@ def test_a_figure_without_a_module_is_refused_before_any_job(folder: Path, bare:
     [
         ("    return figure", "", "fig01.py: plot returns NoneType, not a Figure of matplotlib; let it return one"),
         ("    return pd.concat", "    pd.concat", "fig01.py: table returns NoneType, not a DataFrame of pandas; let"),
+        ("def plot(", "def plots(", "fig01.py has no function plot; write one that returns a Figure of matplotlib"),
         ('"heads").reset', '"head").reset', "fig01.py: table(results) gives no column heads, only bias, run, head;"),
     ],
 )

@@ -8,7 +8,7 @@ from pathlib import Path
 # it would take a twentieth of the start.
 gc.set_threshold(50_000)
 
-from resaudit.outside import as_words, package_of
+from resaudit.outside import as_words, module_of
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
@@ -139,8 +139,7 @@ def code_of(kind):
 
 def code_of_figure(wildcards):
     figure = job("draw", wildcards).figure
-    paper, _, name = figure.name.partition("/")
-    return code("resaudit.jobs.draw", f"{package_of(paper)}.{name}", type(figure.protocol).__module__)
+    return code("resaudit.jobs.draw", module_of(figure.name), type(figure.protocol).__module__)
 
 
 def figure_files(name):

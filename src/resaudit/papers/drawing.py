@@ -15,7 +15,7 @@ from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
 from resaudit.experiments.networks import Key
 from resaudit.experiments.results import TrainingResults
-from resaudit.outside import package_of
+from resaudit.outside import module_of
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import SMALLEST_POINTS, apply_style
 from resaudit.plan.plan import FigurePlan, with_inputs
@@ -111,9 +111,11 @@ def _table(module: ModuleType, found: Any, figure: Figure) -> pd.DataFrame:
 
 def _made_by(module: ModuleType, function: str, given: Any, kind: type) -> Any:
     """What a function of a figure's module makes, which must be of this kind."""
-    made = getattr(module, function)(given)
+    wanted, make = f"a {kind.__name__} of {kind.__module__.split('.')[0]}", getattr(module, function, None)
+    if make is None:
+        raise ResauditError(f"{module.__file__} has no function {function}; write one that returns {wanted}")
+    made = make(given)
     if not isinstance(made, kind):
-        wanted = f"a {kind.__name__} of {kind.__module__.split('.')[0]}"
         raise ResauditError(
             f"{module.__file__}: {function} returns {type(made).__name__}, not {wanted}; let it return one"
         )
@@ -167,19 +169,13 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
     return {suffix: sha256_of(figures / f"{name}.{suffix}") for suffix in FORMATS}
 
 
-def module_name(name: str) -> str:
-    """The name of the module of ``paper/figure``."""
-    paper, _, figure = name.partition("/")
-    return f"{package_of(paper)}.{figure}"
-
-
 def figure_module(name: str) -> ModuleType:
     """The module of ``paper/figure``, which has ``table`` and ``plot``.
 
     Raises:
         ResauditError: there is none.
     """
-    module = module_name(name)
+    module = module_of(name)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:

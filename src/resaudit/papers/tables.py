@@ -11,7 +11,8 @@ import pandas as pd
 
 from resaudit.config.composition import config_folder, datasets
 from resaudit.errors import ResauditError
-from resaudit.papers.drawing import EXPECTED, ODD_CONTENT, module_name, read_about, read_csv
+from resaudit.outside import module_of
+from resaudit.papers.drawing import EXPECTED, ODD_CONTENT, read_about, read_csv
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
@@ -115,7 +116,7 @@ def errors_naming(table: str, name: str) -> Iterator[None]:
     Raises:
         ResauditError: the table lacks expected columns, types or values.
     """
-    remedy = f"table(results) in {module_name(name)} makes it: correct that, then draw the figure again"
+    remedy = f"table(results) in {module_of(name)} makes it: correct that, then draw the figure again"
     try:
         yield
     except ResauditError as error:
