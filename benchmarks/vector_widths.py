@@ -3,7 +3,7 @@
 python benchmarks/vector_widths.py FOLDER [figures=[fig07] scale=smoke …]
 
 Runs the workflow into FOLDER with every library told to do without AVX-512 (resaudit's own kernels, torch, MKL, oneDNN,
-NumPy, OpenBLAS), then ``resaudit compare`` and ``resaudit audit``. Exit status 0 if all tables agree.
+NumPy, OpenBLAS), then ``resaudit compare``, which must agree, and ``resaudit audit``.
 """
 
 import os

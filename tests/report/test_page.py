@@ -47,6 +47,12 @@ def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
     assert "nothing on this page is evidence" not in render(example.audit(folder), folder)
 
 
+def test_a_best_rate_at_the_edge_of_the_grid_is_said(folder: Path) -> None:
+    assert "A best learning rate may lie beyond the grid's edge for xavier at depth 96." in render(
+        example.audit(folder), folder
+    )
+
+
 def test_a_matrix_of_the_reference_run_is_said_to_be_one(folder: Path) -> None:
     audit = example.audit(folder)
     assert "reference run" not in render(audit, folder).lower()

@@ -14,7 +14,7 @@ import pytest
 from resaudit.claims.checks.check import Check
 from resaudit.claims.verdicts import judge
 from resaudit.config.composition import load
-from resaudit.papers.drawing import figure_module
+from resaudit.papers.drawing import at_edges, figure_module
 from resaudit.papers.stable_scaling.checks import CommonRate, StepsToLoss
 from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
 from resaudit.plan.plan import make_plan
@@ -96,6 +96,15 @@ def test_a_rate_that_still_falls_at_the_edge_of_the_grid_decides_nothing() -> No
     check = CommonRate(network="resnet-0.5", at_most=1.25)
     assert verdict(check, edge) == "inconclusive"
     assert "edge of the grid" in " ".join(result(check, edge).measured.left_out)
+
+
+def test_a_figure_says_whose_best_rate_may_lie_beyond_the_grid() -> None:
+    protocol = smoke_figure(f"{PAPER}/training").protocol
+    assert at_edges(protocol.best_rates(steady("resnet-0.5"))) == ""
+    edge = made("feedforward", lambda depth: RATES[-1] if depth == 1000 else 3.0)
+    assert at_edges(protocol.best_rates(pd.concat([steady("resnet-0.5"), edge]))) == (
+        "A best rate may lie beyond the grid's edge for feedforward at depth 1000."
+    )
 
 
 def test_steps_to_the_target_are_those_of_the_made_curve() -> None:

@@ -119,8 +119,9 @@ def _of_share(found: int, runs: int, level: float, method: str) -> tuple[float, 
 def covered(runs: int, level: float, logarithmic: bool) -> float:
     """The share of intervals that cover the arithmetic mean of skewed runs, simulated with a fixed seed.
 
-    Runs are log-normal with a standard deviation of the logarithm of 1, the distribution in docs/intervals.md with the
-    lowest coverage. More than :data:`MANY` runs count as :data:`MANY`; their coverage is higher.
+    Runs are log-normal with a standard deviation of the logarithm of 1: of the laws in docs/intervals.md the one with
+    the lowest coverage, but for a larger deviation. More than :data:`MANY` runs count as :data:`MANY`; their coverage
+    is higher.
 
     Args:
         runs: number of runs, at least 2.

@@ -38,6 +38,7 @@ class Robustness(Closed):
         paper: its id.
         reference: whether it was committed as a reference.
         commit: of the code that made it.
+        constraints_sha256: of constraints.txt then.
         finished: when the matrix was made.
         ledger: SHA-256 of what its verdicts are computed from in the claims, as of :func:`judgement_sha256`.
         tables: SHA-256 of each configured figure's table.
@@ -50,6 +51,7 @@ class Robustness(Closed):
     paper: str
     reference: bool = False
     commit: Commit | None = None
+    constraints_sha256: str | None = None
     finished: str
     ledger: str
     tables: dict[str, str]
@@ -236,6 +238,7 @@ def _record(
     return Robustness(
         paper=paper,
         commit=ran["commit"],
+        constraints_sha256=ran["constraints_sha256"],
         finished=ran["finished"],
         ledger=judgement_sha256(plans.base.config, paper, verdicts),
         tables={name: sha256_of(csv) for (variant, name), csv in tables.items() if variant == CONFIGURED},

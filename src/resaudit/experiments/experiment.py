@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from resaudit import experiments
 from resaudit.jobs.fetch import Fetch
@@ -11,6 +11,9 @@ from resaudit.outside import package_of
 from resaudit.plan.job import Job
 from resaudit.registry import import_modules
 from resaudit.schema import Model
+
+if TYPE_CHECKING:
+    from resaudit.training.rates import BestRate
 
 Data = Whiten | Fetch | None
 """A figure's data: whitened, as they are (``whitening: null``), or none (``dataset: null``)."""
@@ -102,6 +105,14 @@ class Experiment(Model):
             ResauditError: a result is missing, damaged or of other settings.
         """
         return {where: job.read(results) for where, job in jobs.items()}
+
+    def best_rates(self, found: Any) -> Mapping[tuple[str, int], "BestRate"]:  # noqa: ARG002
+        """The best learning rate of each network and depth; none if no rates are swept.
+
+        Args:
+            found: what :meth:`read` returned.
+        """
+        return {}
 
     def check_width(self, width: int) -> None:
         """Check settings that depend on the data.

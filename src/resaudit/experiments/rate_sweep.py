@@ -15,6 +15,7 @@ from resaudit.schema import Model, different, in_words
 
 if TYPE_CHECKING:
     from resaudit.experiments.results import TrainingResults
+    from resaudit.training.rates import BestRate
 
 RateChoice = Literal["best", "tenth_of_best"]
 """The learning rate at which a network is shown: the best by mean final loss, or the one nearest to a tenth of it,
@@ -94,6 +95,10 @@ class RateSweep(Networks, name="rate_sweep"):
         from resaudit.experiments.results import read_training
 
         return read_training(jobs, results, FOLLOWED[self.rate])
+
+    def best_rates(self, found: "TrainingResults") -> Mapping[Key, "BestRate"]:
+        """By excess losses."""
+        return found.best
 
     def in_words(self) -> dict[str, str | None]:
         """Settings of single networks; runs, with the depths that have fewer."""

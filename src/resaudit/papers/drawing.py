@@ -13,8 +13,6 @@ from matplotlib.figure import Figure as Drawing
 
 from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
-from resaudit.experiments.networks import Key
-from resaudit.experiments.results import TrainingResults
 from resaudit.outside import module_of
 from resaudit.papers.formats import FORMATS
 from resaudit.papers.style import SMALLEST_POINTS, apply_style
@@ -68,7 +66,8 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
         with written_whole(csv.with_suffix(".tex")) as temporary:
             temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
     apply_style()
-    words = " ".join(text for text in (description(part.figure, setting), at_edges(found)) if text)
+    best = part.figure.protocol.best_rates(found)
+    words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
     under = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
@@ -77,7 +76,7 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
     made = {
         "sha256": sha256_of(csv),
         "drawings": drawings,
-        "best rates": {f"{network} {depth}": asdict(best) for (network, depth), best in best_rates_of(found).items()},
+        "best rates": {f"{network} {depth}": asdict(rate) for (network, depth), rate in best.items()},
         "machine classes": machine_classes(list(part.jobs.values()), results),
         "imported": imported,
     }
@@ -228,12 +227,7 @@ def description(figure: Figure, setting: Setting) -> str:
     return f"{figure.full_caption} {scale}{assumed}"
 
 
-def best_rates_of(found: Any) -> Mapping[Key, BestRate]:
-    """The best learning rates, if the figure shows trainings."""
-    return found.best if isinstance(found, TrainingResults) else {}
-
-
-def at_edges(found: Any) -> str:
+def at_edges(best: Mapping[tuple[str, int], BestRate]) -> str:
     """A sentence that names the networks whose best rate may lie outside the grid; empty without any."""
-    edges = [f"{network} at depth {depth}" for (network, depth), best in best_rates_of(found).items() if best.at_edge]
+    edges = [f"{network} at depth {depth}" for (network, depth), rate in best.items() if rate.at_edge]
     return f"A best rate may lie beyond the grid's edge for {', '.join(edges)}." if edges else ""

@@ -42,6 +42,7 @@ class CommonRate(Check, name="common_rate"):
         for depth, part in _by_depth(at_the_end(rows)) if common else ():
             where = f"{self.network}, depth {depth}"
             found = Sweep(where, *sweep(part, "loss"), np.sort(part["run"].unique()))
+            # The least mean over the rates, which is the same whichever of two equal rates has it.
             least = found.losses[:, int(np.argmin(found.losses.mean(axis=0)))]
             above = [pd.Series(found.losses[:, found.rates == rate][:, 0], index=found.runs) for rate in common]
             further: list[Effect] = []

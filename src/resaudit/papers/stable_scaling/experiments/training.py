@@ -9,10 +9,12 @@ import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
-from resaudit.experiments.networks import LARGEST_DEPTH, Runs, SomeRates
+from resaudit.experiments.networks import LARGEST_DEPTH, Key, Runs, SomeRates
 from resaudit.jobs.train_scaled import TrainScaled
+from resaudit.papers.sweeps import at_the_end, best_rates
 from resaudit.plan.job import Job
 from resaudit.schema import Model, different, in_words
+from resaudit.training.rates import BestRate
 
 PLAIN = "feedforward"
 LARGEST_WIDTH = 10_000
@@ -96,6 +98,10 @@ class ScaledTraining(Experiment, name="scaled_training"):
         """
         each = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
         return pd.concat(each, ignore_index=True).assign(target_loss=self.target_loss)
+
+    def best_rates(self, found: pd.DataFrame) -> Mapping[Key, BestRate]:
+        """By losses at the last step."""
+        return best_rates(at_the_end(found), "loss")
 
     def _table(self, where: Mapping[str, Any], losses: Any) -> pd.DataFrame:
         # In double precision: a sum of large losses must not overflow.
