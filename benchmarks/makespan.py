@@ -13,7 +13,6 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from resaudit.config.models import CONTROL
 from resaudit.jobs.draw import draw_job
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
@@ -51,10 +50,9 @@ def jobs_of(plans: Iterable[Plan], execution: Execution) -> dict[str, Step]:
                 cost, waits = job.cost(execution), [needed.key for needed in job.inputs.values()]
                 waits = [name for name in waits if name in steps]
                 steps[job.key] = Step(cost.seconds, waits, isinstance(job, Train) and cost.wants_gpu)
-        for name, part in plan.figures.items():
-            drawing = draw_job(part.figure, part.figure, config).cost(execution)
-            waits = [job.key for job in part.jobs.values()]
-            steps[f"draw {config.variant or ''} {name}"] = Step(drawing.seconds, waits)
+        for part in plan.figures.values():
+            drawing = draw_job(part.figure, part.figure, config)
+            steps[drawing.key] = Step(drawing.cost(execution).seconds, [job.key for job in part.jobs.values()])
     judging = Report(config, ()).cost(execution)
     steps["report"] = Step(judging.seconds, [name for name in steps if name.startswith("draw")])
     return steps
@@ -161,12 +159,10 @@ def main(arguments: list[str]) -> None:
 
 
 def _varied(plans: Plans) -> Iterator[Plan]:
-    """Each variant's plan, reduced to the figures that differ from those of the plans before it."""
-    for variant in (CONTROL, *plans.variants()):
-        plan = plans.under(variant)
-        names = {n for paper in plan.config.claims for n in evidence_figures(plans.base, paper)}
-        own = {n: f for n, f in plan.figures.items() if n in names and plans.home(variant, n) is plan}
-        yield Plan(plan.config, own)
+    """Each variant's plan, reduced to the figures that claims are held against."""
+    names = {n for paper in plans.base.config.claims for n in evidence_figures(plans.base, paper)}
+    for plan in plans.all():
+        yield Plan(plan.config, {n: f for n, f in plan.figures.items() if n in names})
 
 
 if __name__ == "__main__":
