@@ -145,6 +145,18 @@ def test_no_data_source_in_reach_is_said_with_what_to_do(resaudit: Command, tmp_
     assert not (tmp_path / "data").exists()
 
 
+def test_data_of_a_variant_that_no_source_has_are_known_before_other_work(
+    mnist_config: Config, snakemake: Command, tmp_path: Path
+) -> None:
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "mnist").symlink_to(Path(mnist_config.paths.data) / "mnist")
+    config = ("scale=smoke", "figures=[fig04]", "overrides=[dataset.sources=[folder]]")
+    run = snakemake("--cores", "1", "--config", *config, "--", "robustness")
+    assert run.returncode != 0
+    assert "no source has Fashion-MNIST" in run.stderr
+    assert re.findall(r"^Finished jobid: .*", run.stderr, re.MULTILINE) == []
+
+
 @pytest.mark.parametrize(
     "override",
     [pytest.param("paths.results=blocked/results", marks=pytest.mark.slow), "paths.figures=blocked/figures"],

@@ -84,6 +84,13 @@ LACKING = {
 }
 
 
+# Of other skips, what each says: the card, the user and the namespace of these tests, and extras.
+FURTHER = (
+    "no CUDA device", "root may write anywhere", "no unshare", "cannot be asked", "not permitted", "of the extra dev",
+    "the extra docs", "no C compiler", "torch can use a GPU",
+)  # fmt: skip
+
+
 def on_a_bare_machine(folder: Path, *arguments: str, timeout: float) -> tuple[str, set[str]]:
     """What pytest says, and the reasons for which it skips tests, without network, browser and Slurm."""
     tests = ("-m", "pytest", "-q", "-p", "no:cacheprovider", *arguments)
@@ -107,3 +114,4 @@ def test_all_tests_pass_on_a_bare_machine(mnist_config: Config, tmp_path: Path) 
     assert mnist_config
     _, skipped = on_a_bare_machine(tmp_path, timeout=3600)
     assert skipped >= LACKING
+    assert not {reason for reason in skipped - LACKING if not any(known in reason for known in FURTHER)}

@@ -12,6 +12,8 @@ for dataset, fetch in DATASETS.items():
             LOGS / "fetch" / f"{dataset}.log",
         benchmark:
             BENCHMARKS / "fetch" / f"{dataset}.tsv"
+        # First: that no source can be reached should be known before hours of other work.
+        priority: 1
         # Local, since a cluster's nodes may have no network.
         localrule: True
         threads: 1
