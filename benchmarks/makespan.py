@@ -162,7 +162,8 @@ def _varied(plans: Plans) -> Iterator[Plan]:
     """Each variant's plan, reduced to the figures that claims are held against."""
     names = {n for paper in plans.base.config.claims for n in evidence_figures(plans.base, paper)}
     for plan in plans.all():
-        yield Plan(plan.config, {n: f for n, f in plan.figures.items() if n in names})
+        if plan is not plans.base:
+            yield Plan(plan.config, {n: f for n, f in plan.figures.items() if n in names})
 
 
 if __name__ == "__main__":

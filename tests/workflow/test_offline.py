@@ -92,6 +92,7 @@ FURTHER = (
 
 
 def unless_further(skipped: set[str]) -> set[str]:
+    """The reasons but for these."""
     return {reason for reason in skipped if not any(known in reason for known in FURTHER)}
 
 
@@ -110,7 +111,7 @@ def test_what_the_tests_lack_on_a_bare_machine_is_skipped_by_name(mnist_config: 
     assert mnist_config
     said, skipped = on_a_bare_machine(tmp_path, "-n", "0", "-m", "", "-k", " or ".join(PROBES), timeout=900)
     assert unless_further(skipped) == LACKING
-    assert f"{len(PROBES) - 2} passed" in said
+    assert any(line.startswith(f"{len(PROBES) - 2} passed, ") for line in said.splitlines())
 
 
 @pytest.mark.slow
