@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from resaudit.claims.intervals import half_width, replicate_means
+from resaudit.claims.intervals import LeftOut, half_width, replicate_means
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "intervals.md"
 START, END = "<!-- from here on: benchmarks/coverage.py -->\n", "<!-- up to here -->\n"
@@ -114,8 +114,59 @@ def same(mean: np.ndarray) -> np.ndarray:
 def by_t(case: Case, values: Values, level: float) -> float:
     """The share of simulations whose interval, as it is made for a verdict, covers the truth."""
     effects = case.of(*map(replicate_means, values))
-    half = half_width((effects[1:] - effects[0]).T, len(values[0]), level)
+    half = half_width([LeftOut((effects[1:] - effects[0]).T, len(values[0]))], level)
     return float(np.mean(np.abs(effects[0] - case.truth) <= half))
+
+
+def independent_cases() -> Iterator[Case]:
+    """Ratios of two networks, whose runs are independent."""
+    both, scales = "ratio of means", {"normal": 0.1, "log-normal": 1.0, "log-normal, σ = 2": 2.0}
+    for name, scale in scales.items():
+        law = partial(_lifted if name == "normal" else _log_normal, scale)
+        yield Case(both, name, partial(_apart, law, law), log_ratio, 0.0)
+    yield Case(both, "heavy", partial(_apart, _size, _size), log_ratio, 0.0)
+    tight, wide = partial(_scaled, 0.1), partial(_scaled, 3.0)
+    yield Case("ratio of geometric means", "log-normal", partial(_apart, normal, normal), np.subtract, 0.0)
+    yield Case("ratio of geometric means", "log-normal, σ = 0.1 and 3", partial(_apart, tight, wide), np.subtract, 0.0)
+    yield Case("ratio of geometric means", "heavy", partial(_apart, heavy, heavy), np.subtract, 0.0)
+
+
+def _apart(one: Law, other: Law, rng: np.random.Generator, shape: tuple[int, int]) -> Values:
+    return one(rng, shape), other(rng, shape)
+
+
+def _lifted(scale: float, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return 1 + scale * normal(rng, shape)
+
+
+def _scaled(scale: float, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return scale * normal(rng, shape)
+
+
+def _log_normal(scale: float, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return np.exp(scale * normal(rng, shape))
+
+
+def _size(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return np.abs(heavy(rng, shape))
+
+
+def by_welch(case: Case, values: Values, level: float) -> float:
+    """The share of simulations whose interval for two independent groups, as a verdict's, covers the truth."""
+    means = [replicate_means(x) for x in values]
+    effect = case.of(*(every[0] for every in means))
+    without = (case.of(means[0][1:], means[1][0]), case.of(means[0][0], means[1][1:]))
+    groups = [LeftOut((each - effect).T, len(x)) for each, x in zip(without, values, strict=True)]
+    return float(np.mean(np.abs(effect - case.truth) <= half_width(groups, level)))
+
+
+def independent(simulations: int = SIMULATIONS) -> list[tuple[Case, Shares]]:
+    """What Welch's interval covers of each case."""
+    every = []
+    for case in independent_cases():
+        drawn = [case.draw(np.random.default_rng([SEED, n]), (n, simulations)) for n in RUNS]
+        every.append((case, {("t", name): [by_welch(case, x, p) for x in drawn] for name, p in LEVELS.items()}))
+    return every
 
 
 def by_cox(case: Case, values: Values, level: float) -> float:
@@ -209,7 +260,12 @@ def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -
     tables = {f"Level {level}, n = 3, 5, 10, 30": markdown(every, level, METHODS) for level in LEVELS}
     positive = [case for case in cases() if case.of is np.log]
     many = [(case, shares_of(case, MANY_RUNS, max(simulations // 20, 200), 0)) for case in positive]
-    return tables | {"Level 95 %, n = 100, 1000": markdown(many, "95 %", ("t", "Cox"))}
+    apart = independent(simulations)
+    return (
+        tables
+        | {"Level 95 %, n = 100, 1000": markdown(many, "95 %", ("t", "Cox"))}
+        | {f"Two networks, level {level}, n = 3, 5, 10, 30": markdown(apart, level, ("t",)) for level in LEVELS}
+    )
 
 
 def markdown(every: list[tuple[Case, Shares]], level: str, methods: tuple[str, ...]) -> str:

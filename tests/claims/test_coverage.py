@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from benchmarks.coverage import LEVELS, METHODS, PAGE, RUNS, Case, cases, shares_of
+from benchmarks.coverage import LEVELS, METHODS, PAGE, RUNS, Case, cases, independent, shares_of
 
 from resaudit.claims.intervals import covered
 from resaudit.claims.verdicts import SHORT
@@ -39,6 +39,18 @@ def test_the_tables_are_what_the_script_makes(case: Case) -> None:
             # Five standard errors, of both; a rare event may be absent from the fewer simulations.
             error = 5 * np.sqrt(max(one * (1 - one), 0.005) / simulated) + 5e-4
             assert other == pytest.approx(one, abs=error), (method, level)
+
+
+def test_the_tables_of_two_networks_are_what_the_script_makes() -> None:
+    page, every = PAGE.read_text("utf-8"), independent(T)
+    for level, value in LEVELS.items():
+        (table,) = re.findall(rf"\*\*Two networks, level {level}, n = 3, 5, 10, 30\*\*\n\n((?:\|.+\n)+)", page)
+        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+        assert [row[:2] for row in rows] == [[case.effect, case.law] for case, _ in every]
+        for (_, law, told), (_, shares) in zip(rows, every, strict=True):
+            found = shares["t", level]
+            assert [float(x) / 100 for x in told.split()] == pytest.approx(found, abs=5 * np.sqrt(0.05 * 0.95 / T))
+            assert min(found) > value - SHORT - 0.01 or "σ = 2" in law
 
 
 def test_every_number_of_the_tables_is_held() -> None:

@@ -1,7 +1,7 @@
-"""Oracles: scipy's paired t-interval, numpy's means, simulated coverage, tracemalloc.
+"""Oracles: scipy's t-intervals, paired and Welch's, numpy's means, simulated coverage, tracemalloc.
 
-Sees runs that are paired wrongly or not at all, infinities or gaps that turn a mean into nonsense or vanish, intervals
-that are too short, memory that grows with the square of the runs.
+Sees runs of different networks that are paired by their numbers, runs of one that are not, infinities or gaps that turn
+a mean into nonsense or vanish, intervals that are too short, memory that grows with the square of the runs.
 """
 
 import tracemalloc
@@ -16,8 +16,9 @@ from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.measured import effect_of
 from resaudit.claims.checks.rates import FinalExcess, FinalLossAcrossDepths, FinalLossRatio
-from resaudit.claims.intervals import covered, interval, replicate_means
+from resaudit.claims.intervals import LeftOut, covered, interval, replicate_means
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
 from tests.claims.made import along_training, by_depth, claim, result, sweep, verdict, with_excess
@@ -67,28 +68,44 @@ def test_a_ratio_of_geometric_means_has_the_paired_t_interval(runs: int, level: 
     means = replicate_means(logs)
     ratios = np.exp(means[:, 0] - means[:, 1])
     expected = stats.ttest_rel(logs[:, 0], logs[:, 1]).confidence_interval(level)
-    found = interval(ratios[0], ratios[1:], runs, level, logarithmic=True)
+    found = interval(ratios[0], [LeftOut(ratios[1:], runs)], level, logarithmic=True)
     assert found == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
     differences = means[:, 0] - means[:, 1]
-    linear = interval(differences[0], differences[1:], runs, level, logarithmic=False)
+    linear = interval(differences[0], [LeftOut(differences[1:], runs)], level, logarithmic=False)
     assert linear == pytest.approx((expected.low, expected.high))
 
 
-def test_a_table_of_paired_runs_has_the_paired_t_interval_whatever_the_order_of_its_rows() -> None:
-    noise = {depth: RNG.standard_normal(8) for depth in (2, 4, 8, 16)}
+@pytest.mark.parametrize("sizes", [(2, 9), (5, 5), (30, 3)])
+@pytest.mark.parametrize("level", [0.95, 0.99875])
+def test_means_of_different_networks_have_welchs_interval(sizes: tuple[int, int], level: float) -> None:
+    one, other = (RNG.standard_normal(n) * scale for n, scale in zip(sizes, (1, 7), strict=True))
+    expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(level)
+    found = effect_of(np.subtract, one, other)
+    assert interval(found.value, found.left_out, level, logarithmic=False) == pytest.approx(
+        (expected.low, expected.high)
+    )
+    assert found.runs == min(sizes)
+
+
+def test_a_table_has_welchs_interval_whatever_the_order_of_its_rows() -> None:
+    noise = {depth: RNG.standard_normal(n) for depth, n in ((2, 8), (4, 5), (8, 8), (16, 11))}
     rows = [("a", d, run, np.exp(x), True) for d, part in noise.items() for run, x in enumerate(part)]
     table = pd.DataFrame(rows, columns=["network", "depth", "run", C, "resolved"])
     ends = RatioAcrossDepths(networks=["a"], column=C, depths=[2, 16], at_least=1)
     overall = GrowthExponent(networks=["a"], column=C, span="overall", at_least=0)
-    depths = np.log(list(noise))
-    slopes = np.polyfit(depths, np.array(list(noise.values())), 1)[0]
+    logs = np.log(list(noise))
+    weights = (logs - logs.mean()) / np.sum((logs - logs.mean()) ** 2)
+    parts = np.array([w**2 * x.var(ddof=1) / len(x) for w, x in zip(weights, noise.values(), strict=True)])
+    freedom = parts.sum() ** 2 / np.sum(parts**2 / [len(x) - 1 for x in noise.values()])
+    middle = np.sum([w * x.mean() for w, x in zip(weights, noise.values(), strict=True)])
     for rows_ in (table, table.sample(frac=1, random_state=2)):
         point = result(ends, rows_).points[0]
-        expected = stats.ttest_rel(noise[16], noise[2]).confidence_interval(0.95)
+        expected = stats.ttest_ind(noise[16], noise[2], equal_var=False).confidence_interval(0.95)
         assert (point.low, point.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
         point = result(overall, rows_).points[0]
-        expected = stats.ttest_1samp(slopes, 0).confidence_interval(0.95)
-        assert (point.low, point.high) == pytest.approx((expected.low, expected.high))
+        low, high = stats.t.interval(0.95, freedom, loc=middle, scale=np.sqrt(parts.sum()))
+        assert (point.low, point.high) == pytest.approx((low, high))
+        assert point.runs == 5
 
 
 CHECKS = [
@@ -126,28 +143,25 @@ def paired_table(check: Check, by: str, shuffled: bool) -> pd.DataFrame:
     return table.assign(**{name: table[name] * factor for name in (C, "index", "excess_loss") if name in table})
 
 
-@pytest.mark.parametrize(("check", "by"), CHECKS)
-def test_runs_are_paired_by_their_number(check: Check, by: str) -> None:
-    def width(shuffled: bool) -> float:
-        points = result(check, paired_table(check, by, shuffled)).points
-        return min(point.high - point.low for point in points)
-
-    assert 0 < 5 * width(False) < width(True)
+def ends_of(check: Check, table: pd.DataFrame) -> list[tuple[float, float, float]]:
+    return [(p.effect, p.low, p.high) for p in result(check, table).points]
 
 
 @pytest.mark.parametrize(("check", "by"), CHECKS)
-def test_a_run_that_is_in_one_part_only_does_not_count(check: Check, by: str) -> None:
+def test_no_interval_depends_on_how_the_runs_of_a_network_are_numbered(check: Check, by: str) -> None:
+    as_made, renumbered = (ends_of(check, paired_table(check, by, shuffled)) for shuffled in (False, True))
+    assert all(low < high for _, low, high in as_made)
+    assert [pytest.approx(point, rel=1e-9) for point in as_made] == renumbered
+
+
+@pytest.mark.parametrize(("check", "by"), CHECKS)
+def test_a_run_counts_whether_or_not_another_network_has_its_number(check: Check, by: str) -> None:
     table = paired_table(check, by, shuffled=True)
     of_one = table[by] == table[by].min()
-    one_sided = table[of_one & (table["run"] < 6) | ~of_one & (table["run"] >= 2)]
-    alone = table[table["run"].between(2, 5)]
-    if isinstance(check, AtTheEnd):
-        assert result(check, one_sided).points == [], "there the end is open"
-        return
-    found, expected = result(check, one_sided).points, result(check, alone).points
-    assert [p.runs for p in found] == [4] * len(expected)
-    for one, other in zip(found, expected, strict=True):
-        assert (one.effect, one.low, one.high) == pytest.approx((other.effect, other.low, other.high))
+    apart = table[of_one & (table["run"] < 6) | ~of_one & (table["run"] >= 2)]
+    same = apart.assign(run=apart["run"].where(of_one, apart["run"] - 2))
+    assert ends_of(check, apart) == [pytest.approx(point, rel=1e-9) for point in ends_of(check, same)]
+    assert {p.runs for p in result(check, apart).points} == {6}
 
 
 def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
@@ -155,7 +169,7 @@ def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
     table = paired_table(check, "network", shuffled=True).assign(resolved=True)
     unknown = (table["network"] == "a") & (table["run"] >= 5)
     found = result(check, table.assign(resolved=~unknown)).points
-    expected = result(check, table[table["run"] < 5]).points
+    expected = result(check, table[~unknown]).points
     assert [p.runs for p in found] == [5, 5]
     assert [(p.effect, p.low, p.high) for p in found] == [pytest.approx((p.effect, p.low, p.high)) for p in expected]
 
@@ -165,7 +179,7 @@ def test_infinite_effects_have_the_range_of_their_replicates(logarithmic: bool) 
     inf, everything = np.inf, (0.0 if logarithmic else -np.inf, np.inf)
 
     def of(effect: float, *replicates: float) -> tuple[float, float]:
-        return interval(effect, np.array(replicates), len(replicates), 0.95, logarithmic)
+        return interval(effect, [LeftOut(np.array(replicates), len(replicates))], 0.95, logarithmic)
 
     assert of(inf, 2.0, inf, inf) == (2, inf), "one run diverged"
     assert of(inf, inf, inf, inf) == (inf, inf), "two or more did"
@@ -199,7 +213,7 @@ def test_memory_is_linear_in_the_runs() -> None:
     tracemalloc.start()
     means = replicate_means(values)
     effects = np.exp(means - means[:, :1])
-    found = interval(effects[0, 3], effects[1:, 3], 5000, 0.99, logarithmic=True)
+    found = interval(effects[0, 3], [LeftOut(effects[1:, 3], 5000)], 0.99, logarithmic=True)
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert found[0] < effects[0, 3] < found[1]
@@ -222,7 +236,7 @@ def test_the_coverage_told_is_that_of_log_normal_runs(runs: int, logarithmic: bo
     rng = np.random.default_rng(5)
     samples = np.exp(rng.standard_normal((1000, runs)))
     means = replicate_means(samples.T)
-    ends = [interval(one[0], one[1:], runs, 0.95, logarithmic) for one in means.T]
+    ends = [interval(one[0], [LeftOut(one[1:], runs)], 0.95, logarithmic) for one in means.T]
     share = np.mean([low <= np.exp(0.5) <= high for low, high in ends])
     assert covered(runs, 0.95, logarithmic) == pytest.approx(share, abs=0.04)
 

@@ -232,7 +232,7 @@ def _result(result: CheckResult) -> Json:
         "high": high,
         "worst": _point(result.worst) if result.worst else None,
         "points": [_point(point) for point in result.points],
-        "left_out": result.measured.left_out,
+        "left_out": [*result.measured.missing, *result.measured.left_out],
     }
 
 

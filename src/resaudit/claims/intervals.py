@@ -6,7 +6,9 @@ Student's t (Tukey 1958). For the mean of a quantity of each run (a logarithm, a
 is exactly the paired t-interval.
 """
 
+from collections.abc import Sequence
 from functools import cache
+from typing import NamedTuple
 
 import numpy as np
 
@@ -40,45 +42,64 @@ def replicate_means(values: np.ndarray) -> np.ndarray:
         return np.asarray(least + sums / np.concatenate([known.sum(axis=0, keepdims=True), counts]))
 
 
-def half_width(moved: np.ndarray, runs: int, level: float) -> np.ndarray:
+class LeftOut(NamedTuple):
+    """An effect without each run in turn, for a group of runs that is independent of all others.
+
+    Attributes:
+        effects: shape (..., runs).
+        runs: number of runs of the smallest mean: the degrees of freedom and 1.
+    """
+
+    effects: np.ndarray
+    runs: int
+
+
+def half_width(moved: Sequence[LeftOut], level: float) -> np.ndarray:
     """Half the width of an interval: Student's t times the jackknife's standard error.
 
+    Variances of independent groups add up, with the degrees of freedom of Welch (1947) and Satterthwaite (1946). For
+    one group these are its runs minus 1.
+
     Args:
-        moved: effects with each run left out minus the effect, shape (..., runs left out).
-        runs: one more than the degrees of freedom.
+        moved: for each group, of at least 2 runs, effects with each run left out minus the effect.
         level: of the interval.
     """
     from scipy.special import stdtrit
 
-    left_out = moved.shape[-1]
-    error = np.sqrt((left_out - 1) / left_out * np.sum(moved**2, axis=-1))
-    return np.asarray(stdtrit(runs - 1, (1 + level) / 2) * error)
+    counts = [group.effects.shape[-1] for group in moved]
+    squares = [np.sum(group.effects**2, axis=-1) for group in moved]
+    variances = np.stack([(n - 1) / n * each for n, each in zip(counts, squares, strict=True)])
+    total = variances.sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = variances / total
+        freedom = 1 / sum(share**2 / (group.runs - 1) for group, share in zip(moved, shares, strict=True))
+        return np.where(total > 0, stdtrit(freedom, (1 + level) / 2) * np.sqrt(total), 0.0)
 
 
-def interval(effect: float, replicates: np.ndarray, runs: int, level: float, logarithmic: bool) -> tuple[float, float]:
+def interval(effect: float, replicates: Sequence[LeftOut], level: float, logarithmic: bool) -> tuple[float, float]:
     """A confidence interval for an effect.
 
     If the effect is infinite (a run diverged; on a log scale also zero) there is no standard error: the interval then
-    spans the effect and its replicates. If a finite effect is not finite without one of the runs, or there is only one
-    run, the interval is unbounded.
+    spans the effect and its replicates. If a finite effect is not finite without one of the runs, or a group has only
+    one run, the interval is unbounded.
 
     Args:
         effect: over all runs.
-        replicates: the effect with each run left out, shape (at least ``runs``,).
-        runs: number of runs; of several means, the smallest number.
+        replicates: for each independent group of runs.
         level: of the interval.
         logarithmic: whether the effect is positive and its standard error is that of its logarithm.
     """
     everything = (0.0 if logarithmic else -np.inf, np.inf)
     scale = np.log if logarithmic else np.asarray
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-        middle, moved = scale(effect), scale(replicates) - scale(effect)
+        middle = scale(effect)
+        moved = [LeftOut(scale(group.effects) - middle, group.runs) for group in replicates]
         if not np.isfinite(middle):
-            every = np.append(replicates, effect)
+            every = np.append(np.concatenate([group.effects for group in replicates]), effect)
             return everything if np.isnan(every).any() else (float(every.min()), float(every.max()))
-        if runs < 2 or not np.isfinite(moved).all():
+        if not all(group.runs > 1 and np.isfinite(group.effects).all() for group in moved):
             return everything
-        half = float(half_width(moved, runs, level))
+        half = float(half_width(moved, level))
         if logarithmic:
             return float(effect * np.exp(-half)), float(effect * np.exp(half))
         return float(effect - half), float(effect + half)
@@ -132,5 +153,5 @@ def covered(runs: int, level: float, logarithmic: bool) -> float:
     runs = min(runs, MANY)
     means = replicate_means(np.exp(rng.standard_normal((runs, TRIALS))))
     effects, truth = (np.log(means), 0.5) if logarithmic else (means, np.exp(0.5))
-    half = half_width((effects[1:] - effects[0]).T, runs, level)
+    half = half_width([LeftOut((effects[1:] - effects[0]).T, runs)], level)
     return float(np.mean(np.abs(effects[0] - truth) <= half))

@@ -155,7 +155,7 @@ def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckR
     limit = claim.limits.get(name)
     if limit and not all(limit.allows(point.effect) for point in points):
         limit = None  # another reading measures what the theory is not about
-    return CheckResult(name, check, _of_points(check, points), measured, level, points, limit)
+    return CheckResult(name, check, _of_points(check, points, measured), measured, level, points, limit)
 
 
 def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:
@@ -180,11 +180,12 @@ def _interval(point: Point, level: float, logarithmic: bool) -> tuple[float, flo
         return share_interval(point.counted, level)
     if point.replicates is None:
         return point.effect, point.effect
-    return interval(point.effect, point.replicates, point.runs, level, logarithmic)
+    return interval(point.effect, point.replicates, level, logarithmic)
 
 
-def _of_points(check: Check, points: list[Judged]) -> Verdict:
-    unknown = [Verdict.inconclusive] if unmeasured(check, points) or not points else []
+def _of_points(check: Check, points: list[Judged], measured: Measured) -> Verdict:
+    lacking = unmeasured(check, points) or measured.missing or not points
+    unknown = [Verdict.inconclusive] if lacking else []
     return _combined([point.verdict for point in points] + unknown)
 
 

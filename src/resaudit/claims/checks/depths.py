@@ -1,6 +1,8 @@
 """Checks of how a quantity changes with depth."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
 from itertools import pairwise
 from typing import Literal
 
@@ -8,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.checks.check import Check, Depth, Names, Share
-from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
     at_tied_rates,
@@ -21,7 +23,6 @@ from resaudit.claims.checks.rows import (
     take,
     words,
 )
-from resaudit.claims.intervals import replicate_means
 from resaudit.fits import slope
 
 Logs = Mapping[float, pd.Series]
@@ -60,7 +61,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
                 logs = _tied_logs(rows, epoch, self.column, network, least_runs, measured)
                 depths = sorted(logs)
                 if len(depths) < 2:
-                    measured.left_out.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
+                    measured.missing.append(f"{place}: {len(depths)} of the two depths that a ratio needs")
                 for before, depth in pairwise(depths):
                     reference = depths[0] if self.reference == "first" else before
                     where = f"{place}, depth {depth:g} over {reference:g}"
@@ -107,16 +108,21 @@ class GrowthExponent(Check, name="growth_exponent"):
             logs = _logs(rows, self.column, self.by, name, least_runs, measured)
             if len(logs) < 2:
                 where = f"{name}, {words(self.by)}".lstrip(", ")
-                measured.left_out.append(f"{where}: {len(logs)} of the two that a growth needs")
+                measured.missing.append(f"{where}: {len(logs)} of the two that a growth needs")
             for span in _spans(sorted(logs), self.span):
                 where = f"{name}, {words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
-                every = _of_common_runs([logs[place] for place in span], where, least_runs, measured)
-                if every is not None:
-                    found = _slope(span, every)
-                    # A single draw of a construction is exact; a single run has an unknown spread.
-                    known = len(every) == 1 and "run" not in rows
-                    measured.add(where, found[0], None if known else found[1:], len(every))
+                paired = "run" not in rows or self.by != "depth"
+                found = self._growth(span, [logs[place] for place in span], paired)
+                # A single draw of a construction is exact; a single run has an unknown spread.
+                known = found.runs == 1 and "run" not in rows
+                measured.add_tied(where, [replace(found, left_out=()) if known else found])
         return measured
+
+    def _growth(self, span: list[float], logs: list[pd.Series], paired: bool) -> Effect:
+        """The exponent over a span: runs of other depths are other networks, a draw or a run's layers are the same."""
+        if not paired:
+            return effect_of(partial(_slope, span), *(each.to_numpy() for each in logs))
+        return effect_of(partial(slope, np.log(span)), pd.concat(logs, axis=1, join="inner").to_numpy())
 
     def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
         """Groups of rows to measure separately, by name: each network, or each combination of values."""
@@ -154,16 +160,14 @@ class GrowthDifference(Check, name="growth_difference"):
         }
         common = sorted(set(logs[self.network]) & set(logs[self.other]))
         if len(common) < 2:
-            measured.left_out.append(f"{len(common)} depths at which both are known, 2 are needed")
+            measured.missing.append(f"{len(common)} depths at which both are known, 2 are needed")
             return measured
-        where = f"depth {common[0]:g} to {common[-1]:g}"
-        every = _of_common_runs(
-            [part[depth] for part in logs.values() for depth in common], where, least_runs, measured
-        )
-        if every is not None:
-            with np.errstate(invalid="ignore"):
-                difference = _slope(common, every[:, : len(common)]) - _slope(common, every[:, len(common) :])
-            measured.add(where, difference[0], difference[1:], len(every))
+        every = [part[depth].to_numpy() for part in logs.values() for depth in common]
+
+        def difference(*means: np.ndarray) -> np.ndarray:
+            return np.asarray(_slope(common, *means[: len(common)]) - _slope(common, *means[len(common) :]))
+
+        measured.add_tied(f"depth {common[0]:g} to {common[-1]:g}", [effect_of(difference, *every)])
         return measured
 
 
@@ -188,21 +192,12 @@ def _logs(
                 f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision"
             )
         elif len(values) < least_runs:
-            measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
+            measured.missing.append(f"{where}: {len(values)} runs, {least_runs} are needed")
         else:
             logs[depth] = logarithms(values, column)
     return logs
 
 
-def _of_common_runs(parts: list[pd.Series], where: str, least_runs: int, measured: Measured) -> np.ndarray | None:
-    """Values of the common runs, shape (runs, parts); None, recorded as left out, if they are too few."""
-    common = pd.concat(parts, axis=1, join="inner").to_numpy()
-    if len(common) < least_runs:
-        measured.left_out.append(f"{where}: {len(common)} runs are in all of them, {least_runs} are needed")
-        return None
-    return common
-
-
-def _slope(depths: list[float], logs: np.ndarray) -> np.ndarray:
-    """Least-squares slope of mean logarithms (runs, depths) against log depth, with its replicates; (1 + runs,)."""
-    return slope(np.log(depths), replicate_means(logs))
+def _slope(depths: list[float], *logs: np.ndarray) -> np.ndarray:
+    """Least-squares slope of mean logarithms, an array for each depth, against log depth."""
+    return slope(np.log(depths), np.array(np.stack(np.broadcast_arrays(*logs), axis=-1)))

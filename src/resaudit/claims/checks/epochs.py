@@ -8,10 +8,9 @@ import pandas as pd
 from pydantic import Field
 
 from resaudit.claims.checks.check import Check, Share
-from resaudit.claims.checks.measured import Measured
+from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take, words
-from resaudit.claims.intervals import replicate_means
 from resaudit.papers.by_loss import descending, interpolate
 
 
@@ -39,7 +38,7 @@ class EarlyFall(Check, name="early_fall"):
         for rows in _of_network(table, self.network, self.column):
             curves = _curves(rows, self.column)
             if epoch not in curves.index:
-                measured.left_out.append(f"epoch {epoch}: {self.network} has no row there")
+                measured.missing.append(f"epoch {epoch}: {self.network} has no row there")
                 return measured
             start = curves.iloc[0]
             fall = start - curves.loc[epoch]
@@ -196,6 +195,6 @@ def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], lea
     """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it."""
     known = [each[np.isfinite(each)] for each in values]
     if len(known[0]) < least_runs:
-        measured.left_out.append(f"{where}: {len(known[0])} runs have a value, {least_runs} are needed")
+        measured.missing.append(f"{where}: {len(known[0])} runs have a value, {least_runs} are needed")
         return
-    measured.add_tied(where, [(replicate_means(each), len(each)) for each in known])
+    measured.add_tied(where, [effect_of(np.asarray, each) if len(each) else Effect(np.nan) for each in known])

@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import Field
 
 from resaudit.claims.checks.check import Check, Names
-from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
     at_tied_rates,
@@ -22,7 +22,6 @@ from resaudit.claims.checks.rows import (
     values_of,
     words,
 )
-from resaudit.claims.intervals import replicate_means
 from resaudit.errors import ResauditError
 from resaudit.papers.by_loss import descending, interpolate
 
@@ -60,16 +59,23 @@ class AtEveryLoss(Check, name="at_every_loss"):
         )
         grid = _common_losses(self.network, self.others, table, least_runs, self.losses, measured)
         for other in self.others if len(grid) else []:
-            pairs = _pairs(table, self.network, other, self.column, grid)
-            effects = [_effects_at(here, there, self.column, self.compare == "ratio") for here, there in pairs]
+            pairs = list(_pairs(table, self.network, other, self.column, grid))
             for position, loss in enumerate(grid):
-                at_loss = [every[position] for every in effects]
-                where, runs = f"{other}, loss {loss:.3g}", at_loss[0][1]
+                effects = [self._effect(here[:, position], there[:, position]) for here, there in pairs]
+                where, runs = f"{other}, loss {loss:.3g}", effects[0].runs
                 if runs < least_runs:
+                    # Enough runs pass through the loss: those without a value are under the noise floor.
                     measured.left_out.append(f"{where}: {runs} runs have a value, {least_runs} are needed")
                 else:
-                    measured.add_tied(where, at_loss)
+                    measured.add_tied(where, effects)
         return measured
+
+    def _effect(self, here: np.ndarray, there: np.ndarray) -> Effect:
+        """The effect at one loss, from the values of both networks' runs, NaN where unknown."""
+        if self.compare == "difference":
+            return effect_of(np.subtract, here, there)
+        logs = logarithm(here, self.column), logarithm(there, self.column)
+        return effect_of(lambda one, other: np.exp(one - other), *logs)
 
 
 class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
@@ -89,7 +95,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """The ratio of geometric means at the largest common loss over that at the smallest.
 
-        At each end, the runs that both networks have there count.
+        At each end, the runs that have a value there count.
         """
         what = words(self.column)
         measured = Measured(
@@ -101,22 +107,18 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
         grid = _common_losses(self.network, self.others, table, least_runs, 2, measured)
         for other in self.others if len(grid) else []:
             pairs = _pairs(table, self.network, other, self.column, grid)
-            effects = [_change(here, there, self.column) for here, there in pairs]
-            runs = effects[0][1]
+            effects = [_change(logarithm(here, self.column), logarithm(there, self.column)) for here, there in pairs]
+            runs = effects[0].runs
             if runs < least_runs:
-                measured.left_out.append(f"{other}: {runs} runs have a value at both ends, {least_runs} are needed")
+                measured.missing.append(f"{other}: {runs} runs have a value at both ends, {least_runs} are needed")
             else:
                 measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
         return measured
 
 
-def _change(here: np.ndarray, there: np.ndarray, column: str) -> Effect:
-    """The ratio of two networks at the first of two losses over that at the second."""
-    counts = ~np.isnan(here)
-    logs = _log_ratio(here, there, column)
-    with np.errstate(invalid="ignore", over="ignore"):
-        change = np.exp(logs[:, 0] - logs[:, 1])
-    return change[np.append(True, counts.any(axis=1))], int(counts.sum(axis=0).min())
+def _change(here: np.ndarray, there: np.ndarray) -> Effect:
+    """The ratio of two networks at the first of two losses over that at the second, from logarithms (runs, 2)."""
+    return effect_of(lambda one, other: np.exp(one[:, 0] - one[:, 1] - other[:, 0] + other[:, 1]), here, there)
 
 
 class AtTheEnd(Check, name="at_the_end"):
@@ -142,25 +144,21 @@ class AtTheEnd(Check, name="at_the_end"):
         take(table, "network", "run", "epoch", self.column)
         last = epoch_at(table, 1.0)
         parts = [
-            [by_run(part[part["epoch"] == last], self.column, name) for part in at_tied_rates(of_network(table, name))]
+            [self._last(part, last) for part in at_tied_rates(of_network(table, name))]
             for name in (self.network, self.other)
         ]
-        shown = pd.concat([part[0] for part in parts], axis=1, join="inner").to_numpy(dtype=float)
-        known = int(np.isfinite(shown).all(axis=1).sum())
-        if known < least_runs or known < max(len(part[0]) for part in parts):
-            measured.left_out.append(f"last epoch: {known} runs of each have a value, all and {least_runs} are needed")
+        known = [int(np.isfinite(part[0].to_numpy(float)).sum()) for part in parts]
+        if min(known) < least_runs or known != [len(part[0]) for part in parts]:
+            which = " and ".join(map(str, known))
+            measured.missing.append(f"last epoch: {which} runs have a value, all and {least_runs} are needed")
             return measured
         logs, other_logs = ([logarithms(values, self.column) for values in part] for part in parts)
         add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
         return measured
 
-
-def _effects_at(here: np.ndarray, there: np.ndarray, column: str, ratio: bool) -> list[Effect]:
-    """Effects of two networks at every loss, from values of shape (runs, losses)."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        effects = np.exp(_log_ratio(here, there, column)) if ratio else replicate_means(here) - replicate_means(there)
-    counts = ~np.isnan(here)
-    return [(effects[np.append(True, counts[:, k]), k], int(counts[:, k].sum())) for k in range(here.shape[1])]
+    def _last(self, rows: pd.DataFrame, epoch: int) -> pd.Series:
+        """Values at an epoch by run; NaN for a run that has no row there."""
+        return by_run(rows[rows["epoch"] == epoch], self.column, "last epoch").reindex(sorted(rows["run"].unique()))
 
 
 def _common_losses(
@@ -180,14 +178,14 @@ def _common_losses(
             curves = [descending(run, "loss")[0] for _, run in part.groupby("run")]
             passed = [losses for losses in curves if len(losses)]
             if len(passed) < least_runs and part is shown:
-                measured.left_out.append(f"{name}: {len(passed)} runs have a loss, {least_runs} are needed")
+                measured.missing.append(f"{name}: {len(passed)} runs have a loss, {least_runs} are needed")
                 return np.empty(0)
             if passed:
                 enough = min(least_runs, len(passed))
                 starts.append(sorted((losses[0] for losses in passed), reverse=True)[enough - 1])
                 ends.append(sorted(losses[-1] for losses in passed)[enough - 1])
     if not max(ends) < min(starts):
-        measured.left_out.append(f"no loss that {least_runs} runs of every network pass through")
+        measured.missing.append(f"no loss that {least_runs} runs of every network pass through")
         return np.empty(0)
     grid = np.geomspace(min(starts), max(ends), count)
     # Rounding must not move the ends outside the range.
@@ -198,29 +196,19 @@ def _common_losses(
 def _pairs(
     table: pd.DataFrame, network: str, other: str, column: str, grid: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """A column of two networks at the losses of the grid, for their common runs, each of shape (runs, losses).
+    """A column of two networks at the losses of the grid, each of shape (runs, losses); NaN where unknown.
 
-    NaN in both where one is unknown. First at the learning rates shown, then at every other pair of tied ones.
+    First at the learning rates shown, then at every other pair of tied ones.
     """
     take(table, column)
     curves = [
         [_curves(part, column, grid) for part in at_tied_rates(of_network(table, name))] for name in (network, other)
     ]
-    for one, another in product(*curves):
-        runs = sorted(one.keys() & another.keys())
-        here, there = (np.array([part[run] for run in runs]).reshape(len(runs), len(grid)) for part in (one, another))
-        unknown = np.isnan(here) | np.isnan(there)
-        yield np.where(unknown, np.nan, here), np.where(unknown, np.nan, there)
+    yield from product(*curves)
 
 
-def _curves(rows: pd.DataFrame, column: str, grid: np.ndarray) -> dict[int, np.ndarray]:
-    """The column at the losses of the grid, by run; NaN where unknown."""
+def _curves(rows: pd.DataFrame, column: str, grid: np.ndarray) -> np.ndarray:
+    """The column at the losses of the grid, shape (runs, losses); NaN where unknown."""
     rows = rows.assign(**{column: values_of(rows, column)})
-    return {int(str(run)): interpolate(grid, *descending(part, column)) for run, part in rows.groupby("run")}
-
-
-def _log_ratio(network: np.ndarray, other: np.ndarray, column: str) -> np.ndarray:
-    """Logarithm of the ratio of geometric means, with its replicates; shape (1 + runs, …)."""
-    here, there = (replicate_means(logarithm(values, column)) for values in (network, other))
-    with np.errstate(invalid="ignore"):
-        return np.asarray(here - there)
+    curves = [interpolate(grid, *descending(part, column)) for _, part in rows.groupby("run")]
+    return np.array(curves).reshape(len(curves), len(grid))

@@ -30,7 +30,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
         for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
             values = by_run(not_negative(rows, self.column), self.column, where)
             if len(values) < least_runs:
-                measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
+                measured.missing.append(f"{where}: {len(values)} runs, {least_runs} are needed")
                 continue
             means = replicate_means(values.to_numpy(dtype=float))
             measured.add(where, means[0], means[1:], len(values))
@@ -75,9 +75,9 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
             values = used.pivot_table(self.column, "run", [self.against, self.by])
             places = _levels(values)
             if len(values) < least_runs:
-                measured.left_out.append(f"{where}: {len(values)} runs, {least_runs} are needed")
+                measured.missing.append(f"{where}: {len(values)} runs, {least_runs} are needed")
             elif min(map(len, places)) < 2:
-                measured.left_out.append(f"{where}: two {words(self.by)}s and two {words(self.against)}s are needed")
+                measured.missing.append(f"{where}: two {words(self.by)}s and two {words(self.against)}s are needed")
             else:
                 zeros = _zeros(_exponents(values), places[0])
                 measured.add(where, zeros[0], zeros[1:], len(values))

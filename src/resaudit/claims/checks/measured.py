@@ -1,14 +1,50 @@
 """The result of a check's measurement."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
 
+from resaudit.claims.intervals import LeftOut, replicate_means
+
 Counted = tuple[int, int]
 """How many of how many runs."""
-Effect = tuple[np.ndarray, int]
-"""An effect with its replicates, shape (1 + runs,), or exact, shape (1,); and its number of runs."""
+
+
+@dataclass(frozen=True)
+class Effect:
+    """An effect, and the same with each run left out in turn.
+
+    Attributes:
+        value: in the unit of the check.
+        left_out: for each independent group of runs; empty if the effect is exact.
+        runs: number of runs; of several means, the smallest number.
+    """
+
+    value: float
+    left_out: tuple[LeftOut, ...] = ()
+    runs: int = 0
+
+
+def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray) -> Effect:
+    """A function of the means over runs, with its replicates.
+
+    Args:
+        function: of one array of means a group, which broadcasts over the first axis.
+        groups: values of shape (runs,) or (runs, k), NaN where a run has none. Those of a row are of the same run,
+            paired; those of different groups are independent.
+    """
+    known = [~np.isnan(values.reshape(len(values), -1)) for values in groups]
+    groups = tuple(values[counts.any(axis=1)] for values, counts in zip(groups, known, strict=True))
+    runs = [int(counts.sum(axis=0).min()) for counts in known]
+    if not min(runs):
+        return Effect(np.nan)
+    means = [replicate_means(values) for values in groups]
+    whole = [every[:1] for every in means]
+    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+        value = float(function(*whole)[0])
+        without = [function(*whole[:i], every[1:], *whole[i + 1 :]) for i, every in enumerate(means)]
+    return Effect(value, tuple(map(LeftOut, without, runs)), min(runs))
 
 
 @dataclass(frozen=True)
@@ -18,7 +54,7 @@ class Point:
     Attributes:
         where: such as ``depth 96`` or ``loss 0.5, xavier``.
         effect: in the unit of the check.
-        replicates: the effect with each run left out in turn; None if exact.
+        replicates: the effect with each run left out, for each independent group of runs; None if exact.
         runs: number of runs, or of random draws of a construction; of several means, the smallest number.
         others: the same effect at the other tied learning rates.
         counted: for a share of runs its count, for the first share minus the second both; then without replicates.
@@ -26,7 +62,7 @@ class Point:
 
     where: str
     effect: float
-    replicates: np.ndarray | None
+    replicates: tuple[LeftOut, ...] | None
     runs: int
     others: tuple["Point", ...] = ()
     counted: tuple[Counted, ...] = ()
@@ -40,7 +76,8 @@ class Measured:
         meaning: what the effect is, in words.
         unit: of the effect.
         points: at every place with enough evidence.
-        left_out: the other places, with reasons.
+        left_out: places that cannot decide, with reasons, such as eigenvalues beyond double precision.
+        missing: places without enough runs, with reasons. A check with one is not supported.
         logarithmic: whether effects are positive (ratios, losses); intervals and drawings then use a logarithmic scale.
         arithmetic: whether effects are of arithmetic means, whose intervals cover less than their level if runs are
             skewed. Geometric means and exponents are means of logarithms and do not.
@@ -51,16 +88,14 @@ class Measured:
     unit: str
     points: list[Point] = field(default_factory=list)
     left_out: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
     logarithmic: bool = False
     arithmetic: bool = False
     spread: str = ""
 
     def add(self, where: str, effect: float, replicates: np.ndarray | None, runs: int) -> None:
-        """Add a point; leave it out if it is not a number."""
-        if np.isnan(effect):
-            self.left_out.append(f"{where}: no finite value to compare")
-        else:
-            self.points.append(Point(where, float(effect), replicates, runs))
+        """Add a point with replicates over one group of runs, or exact; it is missing if it is not a number."""
+        self.add_tied(where, [Effect(float(effect), () if replicates is None else (LeftOut(replicates, runs),), runs)])
 
     def add_share(self, where: str, *counted: Counted) -> None:
         """Add a share of runs, or the first share minus the second."""
@@ -70,8 +105,8 @@ class Measured:
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
-        points = [Point(where, float(e[0]), e[1:] if len(e) > 1 else None, runs) for e, runs in effects]
+        points = [Point(where, e.value, e.left_out or None, e.runs) for e in effects]
         if np.isnan(points[0].effect):
-            self.left_out.append(f"{where}: no finite value to compare")
+            self.missing.append(f"{where}: no finite value to compare")
         else:
             self.points.append(replace(points[0], others=tuple(points[1:])))

@@ -13,10 +13,9 @@ import pandas as pd
 from pydantic import Field
 
 from resaudit.claims.checks.check import Check, Depth, Names
-from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.claims.intervals import replicate_means
 from resaudit.papers.sweeps import sweep
 from resaudit.training.rates import LEVEL, BestRate, choose_rate
 
@@ -25,7 +24,7 @@ Depths = Literal["all", "last"]
 COLUMNS = ("network", "depth", "learning_rate", "run")
 ERROR_RATE = 1 - LEVEL
 """Of all sets of tied rates of one check together (Bonferroni)."""
-ANYTHING: list[Effect] = [(np.array([0.0]), 0), (np.array([np.inf]), 0)]
+ANYTHING: list[Effect] = [Effect(0.0), Effect(np.inf)]
 """The range of a ratio if rates outside the grid may be better."""
 
 
@@ -46,11 +45,15 @@ class Sweep:
     runs: np.ndarray
 
     def choice(self, level: float = LEVEL) -> BestRate:
-        """The best rate and those tied with it."""
-        return choose_rate(self.rates, self.losses, level)
+        """The best rate and those tied with it.
+
+        A rate at which a run diverges is worse than one at which none does, however the other runs end.
+        """
+        trained = np.isfinite(self.losses).all(axis=0)
+        return choose_rate(self.rates, np.where(trained, self.losses, np.inf), level)
 
     def finals(self) -> list[pd.Series]:
-        """Losses by run at the rate shown, then, of the runs that did not diverge, at those tied with it.
+        """Losses by run at the rate shown, then at those tied with it.
 
         If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
         """
@@ -60,8 +63,11 @@ class Sweep:
             with np.errstate(over="ignore"):
                 fewest = np.lexsort((self.losses.sum(axis=0, where=finite), (~finite).sum(axis=0)))[0]
             return [pd.Series(self.losses[:, fewest], index=self.runs)]
-        every = [pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs) for rate in best.order]
-        return [every[0], *(losses[np.isfinite(losses)] for losses in every[1:])]
+        return [self.at(rate) for rate in best.order]
+
+    def at(self, rate: float) -> pd.Series:
+        """Losses by run at a rate of the grid."""
+        return pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs)
 
 
 class FinalExcess(Check, name="final_excess"):
@@ -90,10 +96,11 @@ class FinalExcess(Check, name="final_excess"):
                 optimum = float(rows["optimal_loss"].iloc[0])
                 found = sweep_of(rows, network, depth, "excess_loss", least_runs, measured)
                 if optimum == 0.0:
-                    measured.left_out.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
+                    measured.missing.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
                 elif found:
-                    effects = [(replicate_means(losses.to_numpy()) / optimum, len(losses)) for losses in found.finals()]
-                    measured.add_tied(found.where, effects + _beyond_the_grid([found], measured))
+                    shares = [losses.to_numpy() / optimum for losses in found.finals()]
+                    effects = [effect_of(np.asarray, each) for each in shares]
+                    measured.add_tied(found.where, effects + beyond_the_grid([found], measured))
         return measured
 
 
@@ -254,16 +261,14 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         known = [found for found in sweeps if found]
         if len(known) < len(sweeps):
             return measured
-        runs = sorted(set.intersection(*(set(found.runs) for found in known)))
-        if len(runs) < least_runs:
-            measured.left_out.append(f"depth {self.depth}: {len(runs)} runs that all have, {least_runs} are needed")
-            return measured
-        losses = np.concatenate([found.losses[np.isin(found.runs, runs)] for found in known], axis=1)
-        means = replicate_means(losses)
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            spread = means.max(axis=1) / means.min(axis=1)
-        measured.add(f"depth {self.depth}", spread[0], spread[1:], len(runs))
+        measured.add_tied(f"depth {self.depth}", [effect_of(_spread, *(found.losses for found in known))])
         return measured
+
+
+def _spread(*means: np.ndarray) -> np.ndarray:
+    """Largest over least mean of all networks and rates."""
+    most, least = [each.max(axis=1) for each in means], [each.min(axis=1) for each in means]
+    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*most)) / np.minimum.reduce(np.broadcast_arrays(*least)))
 
 
 def _of_rates(meaning: str) -> Measured:
@@ -274,7 +279,7 @@ def _of_rates(meaning: str) -> Measured:
 def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
     """Add the ratio of mean losses at every pair of tied rates."""
     if above and below:
-        beyond = _beyond_the_grid([above, below], measured)
+        beyond = beyond_the_grid([above, below], measured)
         add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond)
 
 
@@ -284,13 +289,12 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
         return
     level = 1 - ERROR_RATE / sweeps
     choices = [found.choice(level) for found in (above, below)]
+    runs = min(len(above.runs), len(below.runs))
     with np.errstate(divide="ignore", invalid="ignore"):
-        ratios = [
-            np.array([np.float64(one) / other])
+        effects = [
+            Effect(float(np.float64(one) / other), (), runs)
             for one, other in product(*(choice.order or (0.0,) for choice in choices))
         ]
-    runs = min(len(above.runs), len(below.runs))
-    effects: list[Effect] = [(ratio, runs) for ratio in ratios]
     for choice, found in zip(choices, (above, below), strict=True):
         if choice.at_edge:
             measured.left_out.append(f"{found.where}: a rate at the edge of the grid is tied for the best")
@@ -298,7 +302,7 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
     measured.add_tied(where, effects)
 
 
-def _beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
+def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
     """:data:`ANYTHING` if a least loss lies at the edge of the grid and still falls there, else nothing."""
     ended = [found.where for found in sweeps if found.choice().still_falling]
     measured.left_out.extend(f"{where}: the loss still falls at the edge of the grid" for where in ended)
@@ -306,7 +310,7 @@ def _beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
 
 
 def _say_depths(measured: Measured, there: int) -> None:
-    measured.left_out.append(f"{there} of the two depths that a ratio needs")
+    measured.missing.append(f"{there} of the two depths that a ratio needs")
 
 
 def _ranked_by(table: pd.DataFrame) -> str:
@@ -337,9 +341,9 @@ def sweep_of(
     where = f"{network}, depth {depth}"
     rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
     skipped = sorted(set(rows["learning_rate"]) - set(rates))
-    measured.left_out.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
+    measured.missing.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
     runs = len(losses) if len(rates) else 0
     if runs < least_runs:
-        measured.left_out.append(f"{where}: {runs} runs, {least_runs} are needed")
+        measured.missing.append(f"{where}: {runs} runs, {least_runs} are needed")
         return None
     return Sweep(where, rates, losses, np.sort(rows["run"].unique()))

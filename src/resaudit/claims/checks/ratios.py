@@ -6,8 +6,7 @@ from itertools import product
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.intervals import replicate_means
+from resaudit.claims.checks.measured import Effect, Measured, effect_of
 
 
 def add_ratio(
@@ -19,26 +18,38 @@ def add_ratio(
     of_logarithms: bool = False,
     further: Sequence[Effect] = (),
 ) -> None:
-    """Add the ratio of two means over the common runs; leave it out if these are too few.
+    """Add the ratio of two means over the runs of two networks or depths; it is missing if these are too few.
+
+    Runs of other networks and depths are independent: that two have the same number means nothing.
 
     Args:
         measured: to add to.
         where: the place.
         above: values of the numerator by run, at the learning rate shown, then at those tied with it.
         below: values of the denominator, likewise.
-        least_runs: needed at the rates shown; at tied rates, all runs that did not diverge count.
+        least_runs: needed at the rates shown.
         of_logarithms: whether values are logarithms (geometric means).
         further: other possible effects.
     """
-    effects: list[Effect] = []
-    for pair in product(above, below):
-        both = pd.concat(pair, axis=1, join="inner").to_numpy(dtype=float)
-        if not effects and len(both) < least_runs:
-            measured.left_out.append(f"{where}: {len(both)} runs that both have, {least_runs} are needed")
-            return
-        # An unknown run at a tied rate leaves that ratio open: the known runs may be the smaller ones.
-        both = both[:0] if np.isnan(both).any() else both
-        one, other = replicate_means(both).T
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            effects.append((np.exp(one - other) if of_logarithms else one / other, len(both)))
+    fewest = min(len(above[0]), len(below[0]))
+    if fewest < least_runs:
+        measured.missing.append(f"{where}: {fewest} runs, {least_runs} are needed")
+        return
+    effects = [ratio_of(one.to_numpy(float), other.to_numpy(float), of_logarithms)
+               for one, other in product(above, below)]  # fmt: skip
     measured.add_tied(where, [*effects, *further])
+
+
+def ratio_of_same_runs(above: pd.Series, below: pd.Series) -> Effect:
+    """The ratio of two means over the same runs, which are paired: a network and depth at two learning rates."""
+    both = pd.concat([above, below], axis=1, join="inner").to_numpy(dtype=float)
+    return effect_of(lambda means: means[:, 0] / means[:, 1], both)
+
+
+def ratio_of(above: np.ndarray, below: np.ndarray, of_logarithms: bool = False) -> Effect:
+    """The ratio of the means of two independent groups of runs; NaN if a run is unknown: it may be the largest."""
+    if np.isnan(above).any() or np.isnan(below).any():
+        return Effect(np.nan)
+    if of_logarithms:
+        return effect_of(lambda one, other: np.exp(one - other), above, below)
+    return effect_of(np.divide, above, below)

@@ -113,18 +113,20 @@ def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
 def at_tied_rates(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """One network's rows (at one depth) at the learning rate shown, then at each one tied with it.
 
-    At tied rates only runs that did not diverge count. A table without the column ``shown`` has one rate.
+    A rate at which a run diverges is worse than the one shown if that has no such run, so it is not tied. A table
+    without the column ``shown`` has one rate.
     """
     if "shown" not in rows or rows["shown"].all():
         return [rows]
+    shown = rows[rows["shown"]]
     others = [part for _, part in rows[~rows["shown"]].groupby("learning_rate") if (part["epoch"] == 0).any()]
-    return [rows[rows["shown"]], *(part[~part["run"].isin(diverged(part))] for part in others)]
+    return [shown, *(part for part in others if _diverges(shown) or not _diverges(part))]
 
 
-def diverged(rows: pd.DataFrame) -> set[int]:
-    """The runs that are infinite at some epoch."""
+def _diverges(rows: pd.DataFrame) -> bool:
+    """Whether a run is infinite at some epoch."""
     measures = [column for column in ("loss", "mean_frobenius_norm") if column in rows]
-    return set(rows["run"][np.isinf(rows[measures].to_numpy()).any(axis=1)])
+    return bool(np.isinf(rows[measures].to_numpy()).any())
 
 
 def of_network(table: pd.DataFrame, network: str) -> pd.DataFrame:

@@ -71,7 +71,7 @@ def _counts(
     not_negative(take(table, "network", by, "runs", column), "runs", column)
     rows = of_network(table, network).sort_values(by)
     few = rows[rows["runs"] < least_runs]
-    measured.left_out.extend(f"{network}, {by} {at:g}: {least_runs} runs are needed" for at in few[by])
+    measured.missing.extend(f"{network}, {by} {at:g}: {least_runs} runs are needed" for at in few[by])
     return [(float(row[by]), row) for _, row in rows[rows["runs"] >= least_runs].iterrows()]
 
 

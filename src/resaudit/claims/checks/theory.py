@@ -65,6 +65,6 @@ class Magnitude(Check, name="magnitude"):
 def _rows(table: pd.DataFrame, name: str, least_runs: int, measured: Measured) -> pd.DataFrame:
     rows = table[table["property"] == name]
     if len(rows) < least_runs:
-        measured.left_out.append(f"{name}: {len(rows)} draws, {least_runs} are needed")
+        measured.missing.append(f"{name}: {len(rows)} draws, {least_runs} are needed")
         return rows.iloc[:0]
     return rows

@@ -1,6 +1,7 @@
 """Checks of "Sharp scaling factor": one learning rate for all depths, and steps to a loss against depth."""
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Literal
 
 import numpy as np
@@ -8,12 +9,11 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check, Depth
 from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.rates import ANYTHING, Depths, Sweep
-from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid
+from resaudit.claims.checks.ratios import ratio_of, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
 from resaudit.papers.sweeps import at_the_end, sweep
-from resaudit.training.rates import choose_rate
 
 COLUMNS = ("network", "depth", "learning_rate", "run", "step", "loss")
 
@@ -28,7 +28,7 @@ class CommonRate(Check, name="common_rate"):
     network: str
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
-        """Ratio of mean final losses at each depth."""
+        """Ratio of mean final losses at each depth, to those at every rate that may be the depth's best."""
         measured = Measured(
             f"mean final loss of {self.network} at one rate for all depths over that at the depth's best rate",
             "ratio",
@@ -38,19 +38,16 @@ class CommonRate(Check, name="common_rate"):
         rows = of_network(not_negative(take(table, *COLUMNS), "loss"), self.network)
         common = common_rates(rows) if len(rows) else ()
         if not common:
-            measured.left_out.append(f"{self.network}: no learning rate at which every run stays finite at every depth")
+            measured.missing.append(f"{self.network}: no learning rate at which every run stays finite at every depth")
         for depth, part in _by_depth(at_the_end(rows)) if common else ():
             where = f"{self.network}, depth {depth}"
             found = Sweep(where, *sweep(part, "loss"), np.sort(part["run"].unique()))
-            # The least mean over the rates, which is the same whichever of two equal rates has it.
-            least = found.losses[:, int(np.argmin(found.losses.mean(axis=0)))]
-            above = [pd.Series(found.losses[:, found.rates == rate][:, 0], index=found.runs) for rate in common]
-            further: list[Effect] = []
-            if found.choice().still_falling:
-                measured.left_out.append(f"{where}: the loss still falls at the edge of the grid")
-                further = ANYTHING
-            below = [pd.Series(least, index=found.runs)]
-            add_ratio(measured, where, above, below, least_runs, further=further)
+            if len(found.runs) < least_runs:
+                measured.missing.append(f"{where}: {len(found.runs)} runs, {least_runs} are needed")
+                continue
+            pairs = product((found.at(rate) for rate in common), found.finals())
+            effects = [ratio_of_same_runs(above, below) for above, below in pairs]
+            measured.add_tied(where, effects + beyond_the_grid([found], measured))
         return measured
 
 
@@ -85,7 +82,7 @@ class StepsToLoss(Check, name="steps_to_loss"):
         common = common_rates(rows) if self.rate == "common" and len(rows) else ()
         steps = {depth: _steps(part, common or _best_rates(part)) for depth, part in _by_depth(rows)}
         if len(steps) < 2 or not all(steps.values()):
-            measured.left_out.append(f"{self.network}: fewer than two depths, or no rate at which every run is finite")
+            measured.missing.append(f"{self.network}: fewer than two depths, or no rate at which every run is finite")
             return measured
         first, *others = steps
         last = float(rows["step"].max())
@@ -93,10 +90,14 @@ class StepsToLoss(Check, name="steps_to_loss"):
             where, above, below = f"{self.network}, depth {depth} over {first}", steps[depth], steps[first]
             further = _open_ends(where, above, below, last, measured)
             above, below = ([np.log(each.clip(upper=last)) for each in part] for part in (above, below))
-            if common:
-                # One rate for all depths: only equal rates are compared.
-                above, below = [one - other for one, other in zip(above, below, strict=True)], [0.0 * below[0]]
-            add_ratio(measured, where, above, below, least_runs, of_logarithms=True, further=further)
+            fewest = min(map(len, [*above, *below]))
+            if fewest < least_runs:
+                measured.missing.append(f"{where}: {fewest} runs, {least_runs} are needed")
+                continue
+            # One rate for all depths: only equal rates are compared.
+            pairs = zip(above, below, strict=True) if common else product(above, below)
+            effects = [ratio_of(one.to_numpy(), other.to_numpy(), of_logarithms=True) for one, other in pairs]
+            measured.add_tied(where, [*effects, *further])
         return measured
 
 
@@ -106,7 +107,8 @@ def _by_depth(rows: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
 
 
 def _best_rates(rows: pd.DataFrame) -> tuple[float, ...]:
-    return choose_rate(*sweep(at_the_end(rows), "loss")).order
+    ends = at_the_end(rows)
+    return Sweep("", *sweep(ends, "loss"), np.sort(ends["run"].unique())).choice().order
 
 
 def _steps(rows: pd.DataFrame, rates: tuple[float, ...]) -> list[pd.Series]:
@@ -123,5 +125,5 @@ def _open_ends(
         short = max(int(np.isinf(each).sum()) for each in parts)
         if short:
             measured.left_out.append(f"{where}: at {which}, up to {short} runs need more than {last:g} steps")
-            ends.append((np.array([end]), 0))
+            ends.append(Effect(end))
     return ends
