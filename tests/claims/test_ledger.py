@@ -224,7 +224,8 @@ def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
 
 
 def test_a_limit_names_a_check_of_its_claim(config: Path) -> None:
-    old, new = "  limits:\n    falls-far:\n", "  limits:\n    falls:\n"
+    old = "  checks:\n    falls-far: {check: early_fall"
+    new = f"  limits: {{falls: {{at_most: 1, reason: proved.}}}}\n{old}"
     with pytest.raises(
         ResauditError, match="limits names falls, which is no check of the claim; checks: falls-far, fal"
     ):
