@@ -70,13 +70,13 @@ def judgements_of(
     judgements = {}
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
-        judged = _judge_by(claim, figures.get(figure), config, figure)
+        judged = _judge_by(name, claim, figures.get(figure), config, figure)
         judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
     return judgements
 
 
-def _judge_by(claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
-    with errors_naming(f"table of {claim.evidence}", figure):
+def _judge_by(name: str, claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
+    with errors_naming(f"claim {name}, table of {claim.evidence}", figure):
         return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 

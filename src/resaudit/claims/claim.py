@@ -31,10 +31,13 @@ class Needs(Model):
 class Limit(Model):
     """A bound that theory sets to a check's effect at the size of the experiment.
 
+    An effect beyond it is an error. A variant that measures what the theory is not about must state another bound among
+    its overrides, ``claims.<paper>.<claim>.limits.<check>.at_most=…``.
+
     Attributes:
         at_least: no effect can be smaller.
         at_most: no effect can be larger.
-        reason: the theory, in words.
+        reason: the proof in a few words, or where it stands.
     """
 
     at_least: float | None = None
