@@ -183,13 +183,15 @@ class Counts(Part):
     """How many claims have each verdict."""
 
     supported: Count
-    """Claims that are supported."""
+    """Claims that are supported, without those of which agreement is no evidence."""
     contradicted: Count
     """Claims that are contradicted."""
     inconclusive: Count
     """Claims that are inconclusive."""
     not_run: Count = Field(alias="not run")
     """Claims that are not run."""
+    fitted: Count = 0
+    """Claims that meet our thresholds, which is no evidence."""
 
 
 class Paper(Part):
