@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,15 @@ def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(fold
     (row,) = re.findall(rf'<tr data-claim="{claim["id"]}">.*?</tr>', page, re.DOTALL)
     assert 'class="verdict fitted"' in row
     assert "fitted" in re.findall(r'name="verdict" value="([^"]*)"', page)
+
+
+@pytest.mark.parametrize("remark", ["Reconstructed: the teacher is not the paper's.", ""])
+def test_only_a_figure_that_is_not_reconstructed_has_the_papers_protocol(remark: str, folder: Path) -> None:
+    audit = example.audit(folder)
+    audit["papers"][0]["figures"][0] |= {"remark": remark, "deviations": []}
+    page = render(audit, folder)
+    assert ("The paper's protocol, nothing reduced." in unescape(page)) is not bool(remark)
+    assert remark in unescape(page)
 
 
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:

@@ -263,6 +263,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "id": figure.name,
         "title": part.figure.title,
         "caption": part.figure.full_caption,
+        "remark": part.figure.remark,
         "experiment": part.figure.experiment,
         "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": figure.sha256,

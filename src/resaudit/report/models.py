@@ -121,6 +121,8 @@ class Figure(Part):
     """Its title."""
     caption: str
     """Its caption."""
+    remark: str = ""
+    """What must stand beside it, such as that its settings are reconstructed and not the paper's; empty: nothing."""
     experiment: str
     """What is computed for it."""
     files: FigureFiles
