@@ -29,6 +29,7 @@ from resaudit.plan.job import Cost, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
+from resaudit.report.words import counts_in_words
 from resaudit.runtime.locks import hold, is_held
 from resaudit.store.files import read_json
 from resaudit.training.kernels.library import kernel_of
@@ -326,8 +327,7 @@ def verdicts_in_words(audit: Path) -> str:
     Args:
         audit: ``audit.json``, beside the page.
     """
-    counts = [paper["counts"] for paper in read_json(audit)["papers"]]
-    words = ", ".join(f"{sum(count[verdict] for count in counts)} {verdict}" for verdict in counts[0])
+    words = counts_in_words(*(paper["counts"] for paper in read_json(audit)["papers"]))
     return f"claims: {words}; open {audit.with_suffix('.html')}"
 
 

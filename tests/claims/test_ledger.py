@@ -210,8 +210,7 @@ def test_every_finding_has_its_section_in_the_document() -> None:
 
 @pytest.mark.parametrize(
     ("limit", "excluded"),
-    # The ratio is 0.02: the last two are of something else than what was measured.
-    [({"at_most": 0.03}, True), ({"at_most": 0.3}, False), ({"at_least": 0.3}, False), ({"at_most": 0.01}, False)],
+    [({"at_most": 0.03}, True), ({"at_most": 0.3}, False), ({"at_least": 0.01}, False)],  # the ratio is 0.02
 )
 def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
     limit: dict[str, float], excluded: bool
@@ -223,8 +222,22 @@ def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
     assert ("No effect can meet this threshold at this size: because of the rank." in why(judgement)) is excluded
 
 
+@pytest.mark.parametrize("limit", [{"at_least": 0.3}, {"at_most": 0.01}])
+def test_an_effect_beyond_a_limit_is_an_error_that_names_both(limit: dict[str, float]) -> None:
+    """A limit that a measurement breaks must not vanish: the theory is wrong, or the measurement."""
+    check = AtTheEnd(network="a", other="b", column=CONDITION, at_least=0.1)
+    asked = claim(check).model_copy(update={"limits": {"part-0": Limit(reason="because of the rank.", **limit)}})
+    table = along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss})
+    with pytest.raises(ResauditError) as error:
+        judge(asked, table, "laptop")
+    (bound,) = limit.values()
+    for part in ("part-0", "last epoch", "0.02", str(bound), "because of the rank"):
+        assert part in str(error.value)
+
+
 def test_a_limit_names_a_check_of_its_claim(config: Path) -> None:
-    old, new = "  limits:\n    falls-far:\n", "  limits:\n    falls:\n"
+    old = "  checks:\n    falls-far: {check: early_fall"
+    new = f"  limits: {{falls: {{at_most: 1, reason: proved.}}}}\n{old}"
     with pytest.raises(
         ResauditError, match="limits names falls, which is no check of the claim; checks: falls-far, fal"
     ):

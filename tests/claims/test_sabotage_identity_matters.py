@@ -82,13 +82,10 @@ def test_a_wrong_block_turns_the_verdicts(wrong: str, monkeypatch: pytest.Monkey
 
 
 @pytest.mark.usefixtures("images")
-@pytest.mark.parametrize(
-    ("name", "value"),
-    [("wrong, random labels", 1.0), ("wrong, given labels", 1.0), ("parameters / bound, given labels", 1.01)],
-)
-def test_one_wrong_label_or_too_many_parameters_turn_the_verdict(name: str, value: float) -> None:
+@pytest.mark.parametrize("name", ["wrong, random labels", "wrong, given labels"])
+def test_one_wrong_label_turns_the_verdict(name: str) -> None:
     table = expressed()
-    table.loc[table["property"] == name, "value"] = value
+    table.loc[table["property"] == name, "value"] = 1.0
     assert verdict("finite-sample-expressivity", table) == "contradicted"
 
 

@@ -220,6 +220,7 @@ def claim(name: str, verdict: str, evidence: str, *, paper: str = PAPER, **chang
         "interpretation": "“Does not change” means: each mean lies within a tenth of that at the least depth.",
         "reason": "The figure's axis shows no finer difference.",
         "needs": {"runs": 5, "depths": [4, 96], "scales": ["laptop", "paper"]},
+        "fitted": None,
         "finding": None,
         "response": None,
         "verdict": verdict,

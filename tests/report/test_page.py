@@ -3,6 +3,7 @@
 import json
 import re
 import shutil
+from html import unescape
 from pathlib import Path
 
 import pytest
@@ -40,6 +41,32 @@ def test_every_link_works_when_the_page_is_sent_alone(folder: Path) -> None:
     page = (folder / "audit.html").read_text(encoding="utf-8")
     links = re.findall(r'\shref="([^"]*)"', page)
     assert [link for link in links if not re.match("#|data:|https://arxiv.org/", link)] == []
+
+
+def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(folder: Path) -> None:
+    audit = example.audit(folder)
+    assert "fitted" not in re.findall(r'name="verdict" value="([^"]*)"', render(audit, folder))
+    claim = audit["papers"][0]["claims"][0] | {"fitted": "Fitted to this table."}
+    audit["papers"][0]["claims"][0] = claim
+    audit["papers"][0]["counts"] |= {"supported": 2, "fitted": 1}
+    page = render(audit, folder)
+    (article,) = re.findall(rf'<article[^>]* id="{claim["id"]}".*?</article>', page, re.DOTALL)
+    assert 'data-verdict="fitted"' in article
+    assert "Fitted to this table." in article
+    assert 'class="verdict fitted"' in article.split("<h5>")[0]
+    assert 'class="verdict supported"' not in article.split("<h5>")[0]
+    (row,) = re.findall(rf'<tr data-claim="{claim["id"]}">.*?</tr>', page, re.DOTALL)
+    assert 'class="verdict fitted"' in row
+    assert "fitted" in re.findall(r'name="verdict" value="([^"]*)"', page)
+
+
+@pytest.mark.parametrize("remark", ["Reconstructed: the teacher is not the paper's.", ""])
+def test_only_a_figure_that_is_not_reconstructed_has_the_papers_protocol(remark: str, folder: Path) -> None:
+    audit = example.audit(folder)
+    audit["papers"][0]["figures"][0] |= {"remark": remark, "deviations": []}
+    page = render(audit, folder)
+    assert ("The paper's protocol, nothing reduced." in unescape(page)) is not bool(remark)
+    assert remark in unescape(page)
 
 
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:

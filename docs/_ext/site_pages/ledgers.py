@@ -39,6 +39,8 @@ def _claim(paper: str, key: str, claim: Claim) -> Iterator[str]:
     scales = " or ".join(needs.scales)
     yield f"- **Minimum sample:** {needs.runs} run{'s' if needs.runs > 1 else ''}{depths}, scale {scales}"
     yield f"- **Evidence:** {_evidence(paper, claim)}"
+    if claim.fitted:
+        yield f"- **No evidence:** {plain(claim.fitted)}"
     if claim.finding:
         yield f"- **Finding:** {plain(claim.finding)} [More](../findings.md#{key})"
     yield from ("", "| check | what it measures | with | our threshold |", "|---|---|---|---|")

@@ -9,7 +9,7 @@ from typing import Any
 from resaudit.claims.checked import checked
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
-from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, judge
+from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
@@ -19,6 +19,7 @@ from resaudit.papers.tables import Drawn, drawn, errors_naming, refuse_undrawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_sha256, command_for, judgement_sha256, value_of
+from resaudit.report.words import counted
 from resaudit.store.files import again, read_json
 from resaudit.store.provenance import provenance
 from resaudit.travel.words import spot_checks
@@ -70,13 +71,13 @@ def judgements_of(
     judgements = {}
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
-        judged = _judge_by(claim, figures.get(figure), config, figure)
+        judged = _judge_by(name, claim, figures.get(figure), config, figure)
         judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
     return judgements
 
 
-def _judge_by(claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
-    with errors_naming(f"table of {claim.evidence}", figure):
+def _judge_by(name: str, claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
+    with errors_naming(f"claim {name}, table of {claim.evidence}", figure):
         return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 
@@ -118,7 +119,17 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
     if robustness and robustness.reference and plan.config.scale.name == "smoke":
         robustness = None  # a test run's verdicts are no evidence that a variant could change
     claims = plan.config.claims_of(paper)
-    verdicts = [judgement.verdict for judgement in judgements.values()]
+    judged = [
+        _claim(
+            f"{paper}/{name}",
+            claims[name],
+            judgement,
+            data_of(plan.config, f"{paper}/{claims[name].evidence}"),
+            robustness,
+            overrides,
+        )
+        for name, judgement in judgements.items()
+    ]
     return {
         "id": paper,
         "title": about.title,
@@ -127,18 +138,8 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "cited": about.cited,
         "thresholds": about.thresholds,
         "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": claims_sha256(plan.config, paper)},
-        "counts": {verdict.value: verdicts.count(verdict) for verdict in Verdict},
-        "claims": [
-            _claim(
-                f"{paper}/{name}",
-                claims[name],
-                judgement,
-                data_of(plan.config, f"{paper}/{claims[name].evidence}"),
-                robustness,
-                overrides,
-            )
-            for name, judgement in judgements.items()
-        ],
+        "counts": counted(judged),
+        "claims": judged,
         "figures": [_figure(every, figure, overrides) for figure in figures.values()],
         "not_drawn": _not_drawn(plan.config, paper, figures, reasons, overrides),
         "printed": printed_values(plan.config, paper, figures),
@@ -193,6 +194,7 @@ def _claim(
         "interpretation": claim.interpretation,
         "reason": claim.reason,
         "needs": claim.needs.model_dump(mode="json"),
+        "fitted": claim.fitted,
         "finding": claim.finding,
         "response": claim.response.model_dump(mode="json") if claim.response else None,
         "verdict": judgement.verdict.value,
@@ -261,6 +263,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "id": figure.name,
         "title": part.figure.title,
         "caption": part.figure.full_caption,
+        "remark": part.figure.remark,
         "experiment": part.figure.experiment,
         "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": figure.sha256,

@@ -31,10 +31,13 @@ class Needs(Model):
 class Limit(Model):
     """A bound that theory sets to a check's effect at the size of the experiment.
 
+    An effect beyond it is an error. A variant that measures what the theory is not about must state another bound among
+    its overrides, ``claims.<paper>.<claim>.limits.<check>.at_most=…``.
+
     Attributes:
         at_least: no effect can be smaller.
         at_most: no effect can be larger.
-        reason: the theory, in words.
+        reason: the proof in a few words, or where it stands.
     """
 
     at_least: float | None = None
@@ -103,6 +106,7 @@ class Claim(Model):
         checks: by name within the claim, ``{check: NAME, …}`` with the check's parameters; all must hold.
         limits: by name of a check, what theory says of its effect.
         needs: the minimum sample for a verdict.
+        fitted: why its agreement is no evidence, such as settings fitted to what it states; null: it is evidence.
         finding: why the claim failed or stayed open, as far as tested; docs/findings.md has more under the claim's id.
         response: of an author of the paper.
     """
@@ -117,6 +121,7 @@ class Claim(Model):
     checks: dict[str, Annotated[SerializeAsAny[Check], BeforeValidator(_by_its_name)]] = Field(min_length=1)
     limits: dict[str, Limit] = {}
     needs: Needs = Needs()
+    fitted: str | None = None
     finding: str | None = None
     response: Response | None = None
 

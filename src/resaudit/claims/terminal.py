@@ -12,6 +12,7 @@ from resaudit.errors import ResauditError, one_named
 from resaudit.numbers import effect_and_interval
 from resaudit.outside import outside_papers
 from resaudit.plan.plan import Plan
+from resaudit.report.words import FITTED, STANDINGS, counted, counts_in_words, standing
 
 WIDTH = 100
 HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our threshold")
@@ -40,7 +41,7 @@ def run_audit(
         say(f"{len(changed)} set here, not in config/paper/<paper>/claims.yaml: {' '.join(changed)}")
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
-    others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
+    others = [claim["id"] for claim in chosen if standing(claim) != Verdict.supported.value]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
 
@@ -76,13 +77,13 @@ def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
         if not any(check["points"] for check in claim["checks"]):
             name = claim["id"].split("/")[1]
             yield textwrap.fill(f"{name}: {claim['why']}", WIDTH, subsequent_indent="    ")
-    yield _counts(claims)
+    yield counts_in_words(counted(claims))
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
 
 def _rows(claim: Json) -> Iterator[tuple[str, ...]]:
     """A row for each check; the claim's name and verdict stand in the first."""
-    lead = (claim["id"].split("/")[1], claim["verdict"])
+    lead = (claim["id"].split("/")[1], standing(claim))
     for check in claim["checks"]:
         yield (*lead, check["name"], *_numbers(check), check["check"]["threshold"])
         lead = ("", "")
@@ -102,10 +103,11 @@ def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     """The verdicts for docs/verdicts.md: the counts of every paper, then a section for each paper with its claims."""
     papers = {paper["id"]: paper for paper in audit["papers"]}
     by_paper = {name: list(of) for name, of in groupby(claims, key=lambda claim: claim["id"].split("/")[0])}
-    yield f"| paper, at scale {audit['scale']} | {' | '.join(verdict.value for verdict in Verdict)} |"
-    yield "|---|" + "---|" * len(Verdict)
+    columns = [each for each in STANDINGS if each != FITTED or counted(claims)[FITTED]]
+    yield f"| paper, at scale {audit['scale']} | {' | '.join(columns)} |"
+    yield "|---|" + "---|" * len(columns)
     for name, of_paper in by_paper.items():
-        title, counts = papers[name]["title"], " | ".join(map(str, _count(of_paper).values()))
+        title, counts = papers[name]["title"], " | ".join(str(counted(of_paper)[each]) for each in columns)
         authors = f"({papers[name]['short']}; [{papers[name]['cited']}]({papers[name]['link']}))"
         yield f"| [{title}](#{_anchor(title)}) {authors} | {counts} |"
     for name, of_paper in by_paper.items():
@@ -132,16 +134,8 @@ def _row_of_markdown(claim: Json) -> str:
         grounds = claim["why"]
     else:
         grounds = "; ".join(f"{check['name'].replace('-', ' ')}: {_numbers(check)[0]}" for check in claim["checks"])
-    cells = (f"{claim['statement']} {link}", f"**{claim['verdict']}**", grounds)
+    cells = (f"{claim['statement']} {link}", f"**{standing(claim)}**", grounds)
     return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
-
-
-def _counts(claims: Sequence[Json]) -> str:
-    return ", ".join(f"{count} {verdict}" for verdict, count in _count(claims).items())
-
-
-def _count(claims: Sequence[Json]) -> dict[str, int]:
-    return {v.value: sum(claim["verdict"] == v.value for claim in claims) for v in Verdict}
 
 
 def _is_reference(audit: Json, claim: Json) -> bool:
@@ -152,7 +146,7 @@ def _is_reference(audit: Json, claim: Json) -> bool:
 
 def in_full(claim: Json, of_reference: bool) -> Iterator[str]:
     """Everything about one claim; the verdicts under variants may be of the committed reference run."""
-    yield f"{claim['id']}: {claim['verdict']}"
+    yield f"{claim['id']}: {standing(claim)}"
     for title, text in _sections(claim):
         yield textwrap.fill(f"{title}: {text}", WIDTH, subsequent_indent="    ")
     for check in claim["checks"]:
@@ -174,6 +168,8 @@ def in_full(claim: Json, of_reference: bool) -> Iterator[str]:
 def _sections(claim: Json) -> Iterator[tuple[str, str]]:
     yield "the paper", f"{claim['statement']} ({claim['where']})"
     yield "verdict", claim["why"]
+    if claim["fitted"]:
+        yield "no evidence", claim["fitted"]
     if claim["finding"]:
         paper, _, name = claim["id"].partition("/")
         more = f" (docs/findings.md#{name})" if paper not in outside_papers() else ""

@@ -12,6 +12,7 @@ from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.claim import Claim, Limit
 from resaudit.claims.intervals import covered, interval, share_interval
 from resaudit.errors import ResauditError
+from resaudit.numbers import number, span
 
 ERROR_RATE = 0.05
 """Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of intervals) (Bonferroni)."""
@@ -126,7 +127,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
         dataset: name of the table's data set; None if it has none.
 
     Raises:
-        ResauditError: the table has no rows, or lacks a column or a required value.
+        ResauditError: the table has no rows, lacks a column or a required value, or has an effect beyond a limit.
     """
     if table is None:
         untried = [_untried(name, check) for name, check in claim.checks.items()]
@@ -153,8 +154,13 @@ def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckR
     check = claim.checks[name]
     points = [_judged(check, point, level, measured.logarithmic) for point in measured.points]
     limit = claim.limits.get(name)
-    if limit and not all(limit.allows(point.effect) for point in points):
-        limit = None  # another reading measures what the theory is not about
+    for point in (each for one in measured.points for each in (one, *one.others)) if limit else ():
+        if limit and not math.isnan(point.effect) and not limit.allows(point.effect):
+            # A theorem that a measurement breaks is no theorem, or the measurement is of something else.
+            raise ResauditError(
+                f"check {name}, {point.where}: the effect {number(point.effect)} breaks the claim's limit, "
+                f"{span(limit.at_least, limit.at_most)} ({limit.reason.rstrip('.')}); one of them is wrong"
+            )
     return CheckResult(name, check, _of_points(check, points, measured), measured, level, points, limit)
 
 

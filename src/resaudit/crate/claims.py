@@ -3,6 +3,7 @@
 from typing import Any
 
 from resaudit.crate.entities import add
+from resaudit.report.words import standing
 
 
 def add_claims(crate: Any, audit: dict[str, Any]) -> list[Any]:
@@ -24,7 +25,7 @@ def add_paper(crate: Any, paper: dict[str, Any]) -> Any:
 def claims_in_words(audit: dict[str, Any], figure: str) -> str:
     """The claims whose evidence is ``paper/figure``, each with its verdict."""
     claims = (claim for paper in audit["papers"] for claim in paper["claims"] if claim["evidence"] == figure)
-    verdicts = "; ".join(f"{claim['id'].split('/')[1]} {claim['verdict']}" for claim in claims)
+    verdicts = "; ".join(f"{claim['id'].split('/')[1]} {standing(claim)}" for claim in claims)
     return f"Claims that it is evidence of: {verdicts or 'none'}."
 
 
@@ -38,7 +39,7 @@ def _add_review(crate: Any, audit: dict[str, Any], claim: dict[str, Any], paper:
         description=f"{claim['kind']} claim, in our words; in the paper: {claim['where']}",
         isPartOf=paper,
     )
-    verdict = claim["verdict"]
+    verdict = standing(claim)
     rating = add(crate, f"#verdict/{verdict.replace(' ', '-')}", "Rating", name=verdict, alternateName=verdict)
     # A claim whose figure was not drawn has no table.
     drawn = [figure["files"]["csv"] for p in audit["papers"] for figure in p["figures"]

@@ -15,6 +15,7 @@ from resaudit.crate.contents import Contents, figures_of
 from resaudit.crate.entities import add
 from resaudit.crate.jobs import add_jobs
 from resaudit.crate.run import add_data, add_run, add_workflow
+from resaudit.report.words import counts_in_words
 from resaudit.store.files import sha256_of
 
 METADATA_FILE = "ro-crate-metadata.json"
@@ -133,10 +134,7 @@ def _describe_figure(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) 
 def _describe_root(crate: Any, audit: dict[str, Any], workflow: Any, mentions: list[Any]) -> None:
     """Describe the crate as a whole. Its date is the audit's, so that the same run gives the same crate."""
     titles = ", ".join(f'"{paper["title"]}"' for paper in audit["papers"])
-    counts = "; ".join(
-        f"{paper['title']}: " + ", ".join(f"{number} {verdict}" for verdict, number in paper["counts"].items())
-        for paper in audit["papers"]
-    )
+    counts = "; ".join(f"{paper['title']}: {counts_in_words(paper['counts'])}" for paper in audit["papers"])
     profiles = [
         add(crate, uri, "CreativeWork", name=name, version=uri.rsplit("/", 1)[1]) for uri, name in _PROFILES.items()
     ]

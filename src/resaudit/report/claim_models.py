@@ -179,6 +179,8 @@ class Claim(Part):
     """The reason for the interpretation."""
     needs: Needs
     """The minimum sample that a verdict needs."""
+    fitted: str | None = None
+    """Why its agreement is no evidence, so that it is not counted as supported; null: it is evidence."""
     finding: str | None
     """Why the claim failed or stayed open, as far as tested; null where it holds or has not run."""
     response: Response | None

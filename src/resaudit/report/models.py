@@ -121,6 +121,8 @@ class Figure(Part):
     """Its title."""
     caption: str
     """Its caption."""
+    remark: str = ""
+    """What must stand beside it, such as that its settings are reconstructed and not the paper's; empty: nothing."""
     experiment: str
     """What is computed for it."""
     files: FigureFiles
@@ -183,13 +185,15 @@ class Counts(Part):
     """How many claims have each verdict."""
 
     supported: Count
-    """Claims that are supported."""
+    """Claims that are supported, without those of which agreement is no evidence."""
     contradicted: Count
     """Claims that are contradicted."""
     inconclusive: Count
     """Claims that are inconclusive."""
     not_run: Count = Field(alias="not run")
     """Claims that are not run."""
+    fitted: Count = 0
+    """Claims that meet our thresholds, which is no evidence."""
 
 
 class Paper(Part):

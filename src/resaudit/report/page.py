@@ -17,8 +17,7 @@ from resaudit.report.models import Audit
 from resaudit.report.schema import read_audit
 from resaudit.store.files import written_whole
 
-VERDICTS = ("supported", "contradicted", "inconclusive", "not run")
-BY_CONCERN = ("contradicted", "inconclusive", "supported", "not run")
+BY_CONCERN = ("contradicted", "inconclusive", words.FITTED, "supported", "not run")
 POINTS_SHOWN = 8
 NO_DATA = "no data set"
 
@@ -92,7 +91,7 @@ def render(audit: dict[str, Any], figures: Path) -> str:
         sections=[_section(paper, figures) for paper in audit["papers"]],
         filters=_filters(audit["papers"]),
         archives=_archives(audit["papers"]),
-        verdicts=VERDICTS,
+        verdicts=_standings(audit["papers"]),
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
         style=style,
@@ -127,6 +126,12 @@ def _filters(papers: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, str
         ("data", "Data set", {title: title for title in (*data, NO_DATA)}),
     ]
     return [each for each in filters if len(each[2]) > 1]
+
+
+def _standings(papers: list[dict[str, Any]]) -> list[str]:
+    """What claims can count as; fitted only where a claim does."""
+    any_fitted = any(words.standing(claim) == words.FITTED for paper in papers for claim in paper["claims"])
+    return [each for each in words.STANDINGS if each != words.FITTED or any_fitted]
 
 
 def _archives(papers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -199,6 +204,7 @@ def _environment() -> Environment:
     for function in (
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
         words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference,
+        words.standing,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

@@ -1,6 +1,7 @@
 """Parameters, times, sizes and names as the page shows them."""
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
 from typing import Any
 
@@ -11,6 +12,8 @@ _MONTHS = (
     "December",
 )  # fmt: skip
 KINDS = {"empirical": "measured", "theorem": "theory", "count": "counted"}
+FITTED = "fitted"
+STANDINGS = ("supported", "contradicted", "inconclusive", "not run", FITTED)
 _NUMBERED = {"fig": "Figure", "table": "Table", "theorem": "Theorem"}
 
 
@@ -27,6 +30,32 @@ def in_words(value: Any) -> str:
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return number(value) if isinstance(value, int | float) else str(value)
+
+
+def standing(claim: dict[str, Any]) -> str:
+    """What a claim counts as: its verdict, but fitted where it meets our thresholds and that is no evidence.
+
+    >>> [standing({"verdict": verdict, "fitted": "to it"}) for verdict in ("supported", "inconclusive")]
+    ['fitted', 'inconclusive']
+    """
+    return FITTED if claim.get("fitted") and claim["verdict"] == "supported" else str(claim["verdict"])
+
+
+def counted(claims: Iterable[dict[str, Any]]) -> dict[str, int]:
+    """How many claims count as what, in the order of :data:`STANDINGS`."""
+    found = [standing(claim) for claim in claims]
+    return {each: found.count(each) for each in STANDINGS}
+
+
+def counts_in_words(*counts: dict[str, int]) -> str:
+    """The sum of some counts of claims in words; fitted ones are named where there are any.
+
+    >>> counts_in_words({"supported": 1, "not run": 2}, {"supported": 3, "not run": 0, "fitted": 0})
+    '4 supported, 2 not run'
+    """
+    known = [each for each in STANDINGS if any(each in count for count in counts)]
+    total = {each: sum(count.get(each, 0) for count in counts) for each in known}
+    return ", ".join(f"{number} {each}" for each, number in total.items() if number or each != FITTED)
 
 
 def meets(result: dict[str, Any]) -> str:
