@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from resaudit.config.models import Figure
 from resaudit.papers.drawing import figure_module
+from resaudit.papers.shortcut_importance.checks import TwoStages
 from resaudit.papers.shortcut_importance.table1 import latex, printed
+from resaudit.papers.shortcut_importance.trajectories import FOLLOWED
 from resaudit.plan.job import Execution, Work
 from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
@@ -94,6 +97,23 @@ def test_trajectories_start_together_and_keep_both_sides_of_the_switch(monkeypat
     ends = table[table["step"] == table["step"].max()].set_index("network")
     assert ends.loc["resnet-warm-up", "distance"] < 1e-5
     assert ends.loc["resnet", "angle"] == pytest.approx(np.pi, abs=0.05)
+
+
+@pytest.mark.parametrize(("quantity", "expected"), [("turn", 0.25), ("projection", 0.3), ("distance", 0.01)])
+def test_stage_one_ends_where_stage_two_starts(quantity: Any, expected: float) -> None:
+    """By hand. The last row of stage I lies before its end, by as many steps as were not kept."""
+    rows = {"step": [0, 7, 10, 30], "stage": [1, 1, 2, 2], "angle": [1.0, 0.9, 0.8, 0.2],
+            "projection": [-0.5, 0.1, 0.3, 1.0], "distance": [1.0, 0.9, 0.7, 0.01]}  # fmt: skip
+    measured = TwoStages(quantity=quantity, at_most=1).measure(
+        pd.DataFrame(rows | {"draw": 0, "property": FOLLOWED}), 1
+    )
+    assert [point.effect for point in measured.points] == pytest.approx([expected])
+
+
+def test_the_end_of_stage_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of("theory", monkeypatch)
+    world = figure("theory").protocol.world
+    assert table.loc[table["stage"] == 2, "time"].min() == pytest.approx(world.stage_one.of(16), rel=1e-3)
 
 
 def test_every_check_of_the_theory_is_within_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:

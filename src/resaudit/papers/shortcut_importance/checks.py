@@ -32,7 +32,12 @@ class TwoStages(Check, name="two_stages"):
         runs = table[table["property"] == FOLLOWED]
         for draw, run in take(runs, "draw", "step", "stage", "angle", "projection", "distance").groupby("draw"):
             run = run.sort_values("step")
-            measured.add(f"run {draw}", self._of(run, run[run["stage"] == 1].iloc[-1]), None, 1)
+            # The state from which stage II starts is the one at which stage I ends.
+            second = run[run["stage"] == 2]
+            if second.empty:
+                measured.left_out.append(f"run {draw}: it ends before stage I does")
+            else:
+                measured.add(f"run {draw}", self._of(run, second.iloc[0]), None, 1)
         return measured
 
     def _of(self, run: pd.DataFrame, switch: "pd.Series[float]") -> float:

@@ -16,8 +16,9 @@ FOLLOWED = "trajectory"
 def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
     """One row a run and step that was kept.
 
-    Columns: network, patches, run, step, time (step * eta_a), stage (1 or 2), angle (radians), projection (a.a*/N),
-    distance (||a - a*||/||a*||), loss (L/N).
+    Columns: network, patches, run, step, time (step * eta_a), stage (1 or 2: that of the next step, so the first row of
+    2 is the end of stage I; it is always kept), angle (radians), projection (a.a*/N), distance (||a - a*||/||a*||),
+    loss (L/N).
     """
     parts = []
     for where, (job, simulated) in found.items():
