@@ -201,6 +201,7 @@ def _claim(
         "evidence": f"{paper}/{claim.evidence}",
         "data": data,
         "variants": robustness.of_claim(name) if robustness else [],
+        "configured": robustness.configured.get(name) if robustness else None,
         "command": None if claim.not_yet else command_for(f"{paper}/{claim.evidence}", overrides),
     }
 

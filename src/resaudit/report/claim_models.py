@@ -195,6 +195,9 @@ class Claim(Part):
     data: str | None = None
     """Title of the data set of that figure; null: none."""
     variants: list[ClaimUnderVariant]
-    """The verdict under each variant; empty where robustness has not run."""
+    """The verdict under each variant, which counts as a change if it is not that under control, and under control
+    itself; empty where robustness has not run."""
+    configured: Verdict | None = None
+    """The verdict as configured in the run of the variants; null: not known, or the claim's own."""
     command: str | None
     """The command that recreates the evidence; null if it cannot be made yet."""

@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resaudit.numbers import effect_and_interval, span
 from resaudit.report import forest, words
+from resaudit.report.changes import CONTROLS, Change, changed_by, changes_of, counted, variants_of
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.models import Audit
 from resaudit.report.schema import read_audit
@@ -21,6 +22,10 @@ VERDICTS = ("supported", "contradicted", "inconclusive", "not run")
 BY_CONCERN = ("contradicted", "inconclusive", "supported", "not run")
 POINTS_SHOWN = 8
 NO_DATA = "no data set"
+
+
+Changed = list[tuple[dict[str, Any], list[tuple[dict[str, Any], Change]]]]
+"""Variants that change verdicts, with the claims."""
 
 
 @dataclass(frozen=True)
@@ -55,13 +60,17 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes."""
+    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes.
+
+    ``alone`` has what the controls change; both are empty of a stale matrix.
+    """
 
     paper: dict[str, Any]
     groups: list[Group]
     gallery: list[Thumbnail]
     variants: dict[str, str]
-    changed: list[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]
+    changed: Changed
+    alone: Changed
 
 
 def write_page(audit_file: Path, page_file: Path) -> None:
@@ -103,7 +112,8 @@ def render(audit: dict[str, Any], figures: Path) -> str:
 
 def _section(paper: dict[str, Any], figures: Path) -> Section:
     groups = list(_groups(paper, figures))
-    return Section(paper, groups, _gallery(paper, groups), _variant_summaries(paper), list(_changed(paper)))
+    summaries, changed = _variant_summaries(paper), (_changed(paper, controls) for controls in (False, True))
+    return Section(paper, groups, _gallery(paper, groups), summaries, *changed)
 
 
 def _gallery(paper: dict[str, Any], groups: list[Group]) -> list[Thumbnail]:
@@ -168,17 +178,13 @@ def _drawn(figure: dict[str, Any], figures: Path) -> Drawn:
     )
 
 
-def _changed(paper: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]:
-    """The variants that change a verdict, with the claims and their other verdicts."""
-    for variant in paper["robustness"]["variants"] if paper["robustness"] else ():
-        changed = [
-            (claim, under["verdict"])
-            for claim in paper["claims"]
-            for under in claim["variants"]
-            if under["id"] == variant["id"] and under["verdict"] not in (None, claim["verdict"])
-        ]
-        if changed:
-            yield variant, changed
+def _changed(paper: dict[str, Any], controls: bool) -> Changed:
+    """The variants that change a verdict, or the controls, with the claims; none of a stale matrix."""
+    matrix = paper["robustness"]
+    if matrix is None or matrix["stale"] is not None:
+        return []
+    found = [(each, changed_by(paper["claims"], each["id"])) for each in variants_of(matrix["variants"], controls)]
+    return [(variant, claims) for variant, claims in found if claims or controls]
 
 
 def _variant_summaries(paper: dict[str, Any]) -> dict[str, str]:
@@ -199,11 +205,12 @@ def _environment() -> Environment:
     for function in (
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
         words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference,
+        changes_of, counted, variants_of,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(
         axis_of=forest.axis_of, mark=forest.mark, region=forest.region, labelled_ticks=forest.labelled_ticks,
-        NO_DATA=NO_DATA, interval=span, effect_and_interval=effect_and_interval,
+        NO_DATA=NO_DATA, CONTROLS=CONTROLS, interval=span, effect_and_interval=effect_and_interval,
     )  # fmt: skip
     return environment
 
