@@ -13,6 +13,7 @@ from resaudit.numbers import effect_and_interval
 from resaudit.outside import outside_papers
 from resaudit.plan.plan import Plan
 from resaudit.report.changes import CONTROLS, changes_of, counted
+from resaudit.report.words import set_for_run, set_in_words
 
 WIDTH = 100
 HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our threshold")
@@ -36,9 +37,11 @@ def run_audit(
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
     lines = in_full(chosen[0], *_matrix(audit, chosen[0])) if wanted else verdict_table(audit, chosen)
-    changed = [override for override in overrides if override.startswith("claims.")]
-    if changed:
-        say(f"{len(changed)} set here, not in config/paper/<paper>/claims.yaml: {' '.join(changed)}")
+    set_here = [(claim["id"].split("/")[1], text) for claim in claims for text in set_for_run(claim)]
+    if set_here:
+        say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
+        for name, text in set_here:
+            say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
     others = [claim["id"] for claim in chosen if claim["verdict"] != Verdict.supported.value]
@@ -159,6 +162,8 @@ def in_full(claim: Json, of_reference: bool, stale: str | None = None) -> Iterat
     for check in claim["checks"]:
         yield f"\n{check['name'].replace('-', ' ')}: {check['verdict']} ({check['check']['name']})"
         yield textwrap.fill(f"{check['meaning']}; our threshold: {check['check']['threshold']}", WIDTH)
+        for entry in check.get("set_for_run", []):
+            yield textwrap.fill(set_in_words(entry), WIDTH, subsequent_indent="    ")
         yield from _points(check["points"])
         for line in check["left_out"]:
             yield f"    left out: {line}"
@@ -192,6 +197,8 @@ def _sections(claim: Json) -> Iterator[tuple[str, str]]:
         yield "why, as far as tested", f"{claim['finding']}{more}"
     yield "interpretation", claim["interpretation"]
     yield "reason", claim["reason"]
+    for entry in claim.get("set_for_run", []):
+        yield "not the repository's", set_in_words(entry)
     if claim["response"]:
         yield f"response of {claim['response']['author']}, {claim['response']['date']}", claim["response"]["text"]
 

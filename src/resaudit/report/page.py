@@ -101,6 +101,7 @@ def render(audit: dict[str, Any], figures: Path) -> str:
         sections=[_section(paper, figures) for paper in audit["papers"]],
         filters=_filters(audit["papers"]),
         archives=_archives(audit["papers"]),
+        set_here=_set_here(audit["papers"]),
         verdicts=VERDICTS,
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
@@ -137,6 +138,12 @@ def _filters(papers: list[dict[str, Any]]) -> list[tuple[str, str, dict[str, str
         ("data", "Data set", {title: title for title in (*data, NO_DATA)}),
     ]
     return [each for each in filters if len(each[2]) > 1]
+
+
+def _set_here(papers: list[dict[str, Any]]) -> dict[str, int]:
+    """By claim, how many of its settings are not the repository's; without those that have none."""
+    counts = {claim["id"]: len(words.set_for_run(claim)) for paper in papers for claim in paper["claims"]}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _archives(papers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -205,7 +212,7 @@ def _environment() -> Environment:
     for function in (
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
         words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference,
-        changes_of, counted, variants_of,
+        changes_of, counted, variants_of, words.set_for_run,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(
