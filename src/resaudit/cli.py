@@ -145,11 +145,18 @@ def run(job: str, results: Path, code: str | None) -> None:
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
 @click.option("--markdown", is_flag=True, help="As tables in Markdown, counts first.")
+@click.option("--claims-sha256", "digests", is_flag=True, help="Only the SHA-256 of each paper's claims as judged.")
 @_with_overrides
-def audit(wanted: str | None, strict: bool, markdown: bool, overrides: Overrides) -> None:
+def audit(wanted: str | None, strict: bool, markdown: bool, digests: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables in figures/. A FIGURE's name chooses its claims."""
     names, overrides = _names_and_overrides(overrides)
     config = _config(overrides)
+    if digests:
+        from resaudit.plan.words import claims_sha256
+
+        for paper in config.claims:
+            click.echo(f"{claims_sha256(config, paper)}  {paper}")
+        return
     meant = [_figure_or_claim(name, config) for name in names]
     figures, claims = [name for name in meant if name in config.figure], [n for n in meant if n not in config.figure]
     if wanted is not None:

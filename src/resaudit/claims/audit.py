@@ -6,11 +6,13 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from resaudit.claims import set_for_run
 from resaudit.claims.checked import checked
 from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
+from resaudit.config.composition import claims_as_written, claims_files
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
@@ -18,9 +20,9 @@ from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn, drawn, errors_naming, refuse_undrawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.plan.words import claims_sha256, command_for, judgement_sha256, value_of
+from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
 from resaudit.report.words import counted
-from resaudit.store.files import again, read_json
+from resaudit.store.files import again, read_json, sha256_of
 from resaudit.store.provenance import provenance
 from resaudit.travel.words import spot_checks
 
@@ -118,11 +120,12 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
     robustness = read_robustness(Layout(plan.config.paths), paper)
     if robustness and robustness.reference and plan.config.scale.name == "smoke":
         robustness = None  # a test run's verdicts are no evidence that a variant could change
-    claims = plan.config.claims_of(paper)
+    claims, written = plan.config.claims_of(paper), claims_as_written().get(paper, {})
     judged = [
         _claim(
             f"{paper}/{name}",
             claims[name],
+            written.get(name),
             judgement,
             data_of(plan.config, f"{paper}/{claims[name].evidence}"),
             robustness,
@@ -137,13 +140,23 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "link": about.link,
         "cited": about.cited,
         "thresholds": about.thresholds,
-        "ledger": {"file": f"config/paper/{paper}/claims.yaml", "sha256": claims_sha256(plan.config, paper)},
+        "ledger": _ledger(plan.config, paper, overrides),
         "counts": counted(judged),
         "claims": judged,
         "figures": [_figure(every, figure, overrides) for figure in figures.values()],
         "not_drawn": _not_drawn(plan.config, paper, figures, reasons, overrides),
         "printed": printed_values(plan.config, paper, figures),
         "robustness": _robustness(robustness, plan.config, figures) if robustness else None,
+    }
+
+
+def _ledger(config: Config, paper: str, overrides: Sequence[str]) -> Json:
+    file = claims_files().get(paper)
+    return {
+        "file": f"config/paper/{paper}/claims.yaml",
+        "sha256": claims_sha256(config, paper),
+        "command": claims_command(paper, overrides),
+        "file_sha256": sha256_of(file) if file else None,
     }
 
 
@@ -180,6 +193,7 @@ def _not_drawn(
 def _claim(
     claim_id: str,
     claim: Claim,
+    written: Claim | None,
     judgement: Judgement,
     data: str | None,
     robustness: Robustness | None,
@@ -199,10 +213,15 @@ def _claim(
         "response": claim.response.model_dump(mode="json") if claim.response else None,
         "verdict": judgement.verdict.value,
         "why": why(judgement),
-        "checks": [_result(result) for result in judgement.checks],
+        "checks": [
+            _result(result) | {"set_for_run": set_for_run.of_check(claim, result.name, written)}
+            for result in judgement.checks
+        ],
         "evidence": f"{paper}/{claim.evidence}",
         "data": data,
         "variants": robustness.of_claim(name) if robustness else [],
+        "configured": robustness.configured.get(name) if robustness else None,
+        "set_for_run": set_for_run.of_claim(claim, written),
         "command": None if claim.not_yet else command_for(f"{paper}/{claim.evidence}", overrides),
     }
 

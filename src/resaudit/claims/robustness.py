@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
-from resaudit.claims.verdicts import CheckResult, Judgement, judge
+from resaudit.claims.verdicts import CheckResult, Judgement, Verdict, judge
 from resaudit.claims.words import why
 from resaudit.config.models import CONFIGURED, CONTROL
 from resaudit.errors import ResauditError
@@ -21,6 +21,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import judgement_sha256
+from resaudit.report.claim_models import Verdict as VerdictWord
 from resaudit.report.claim_models import VerdictUnderVariant
 from resaudit.report.models import Commit, VariantRun
 from resaudit.schema import Closed, validated
@@ -44,6 +45,7 @@ class Robustness(Closed):
         tables: SHA-256 of each configured figure's table.
         variants: as they were run.
         verdicts: by claim, then variant.
+        configured: each claim's verdict as configured in that run; empty in matrices made before it was recorded.
         sha256: of the matrix as a table.
         drawings: SHA-256 of the drawn matrix, by suffix.
     """
@@ -57,6 +59,7 @@ class Robustness(Closed):
     tables: dict[str, str]
     variants: list[VariantRun]
     verdicts: dict[str, dict[str, VerdictUnderVariant]]
+    configured: dict[str, VerdictWord] = {}
     sha256: str = ""
     drawings: dict[str, str] = {}
 
@@ -88,9 +91,24 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        return validated(Robustness, read_json(path), "$")
+        found = validated(Robustness, read_json(path), "$")
+        return found if found.configured else found.model_copy(update={"configured": _as_configured(path)})
     except (OSError, ValueError, ResauditError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
+
+
+def _as_configured(record: Path) -> dict[str, Any]:
+    """Each claim's verdict as configured, from the matrix beside its record; empty where that has none."""
+    csv = record.with_suffix(".csv")
+    table = pd.read_csv(csv) if csv.is_file() else pd.DataFrame()
+    if not {"claim", "variant", "verdict"} <= set(table.columns):
+        return {}
+    return _configured(table[table["verdict"].isin([verdict.value for verdict in Verdict])])
+
+
+def _configured(table: pd.DataFrame) -> dict[str, Any]:
+    rows = table[table["variant"] == CONFIGURED]
+    return {str(name): str(verdict) for name, verdict in zip(rows["claim"], rows["verdict"], strict=True)}
 
 
 def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
@@ -215,7 +233,7 @@ def _of_check(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def _titles(plans: Plans, paper: str) -> dict[str, str]:
+def _titles(plans: Plans, paper: str) -> dict[str, Any]:
     variants = {variant: variant.replace("-", " ") for variant in plans.variants(paper)}
     return {CONFIGURED: "as configured", CONTROL: "control"} | variants
 
@@ -244,6 +262,7 @@ def _record(
         tables={name: sha256_of(csv) for (variant, name), csv in tables.items() if variant == CONFIGURED},
         variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
         verdicts=verdicts,
+        configured=_configured(table),
     )
 
 

@@ -12,7 +12,8 @@ from resaudit.errors import ResauditError, one_named
 from resaudit.numbers import effect_and_interval
 from resaudit.outside import outside_papers
 from resaudit.plan.plan import Plan
-from resaudit.report.words import FITTED, STANDINGS, counted, counts_in_words, standing
+from resaudit.report.changes import CONTROLS, change_counts, changes_of
+from resaudit.report.words import FITTED, STANDINGS, counted, counts_in_words, set_for_run, set_in_words, standing
 
 WIDTH = 100
 HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our threshold")
@@ -35,10 +36,12 @@ def run_audit(
     audit = make_audit(plan, overrides, only=_evidence(plan, wanted))
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
-    lines = in_full(chosen[0], _is_reference(audit, chosen[0])) if wanted else verdict_table(audit, chosen)
-    changed = [override for override in overrides if override.startswith("claims.")]
-    if changed:
-        say(f"{len(changed)} set here, not in config/paper/<paper>/claims.yaml: {' '.join(changed)}")
+    lines = in_full(chosen[0], *_matrix(audit, chosen[0])) if wanted else verdict_table(audit, chosen)
+    set_here = [(claim["id"].split("/")[1], text) for claim in claims for text in set_for_run(claim)]
+    if set_here:
+        say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
+        for name, text in set_here:
+            say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
     others = [claim["id"] for claim in chosen if standing(claim) != Verdict.supported.value]
@@ -138,31 +141,44 @@ def _row_of_markdown(claim: Json) -> str:
     return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
 
 
-def _is_reference(audit: Json, claim: Json) -> bool:
-    """Whether a claim's verdicts under variants are those of the committed reference run."""
+def _matrix(audit: Json, claim: Json) -> tuple[bool, str | None]:
+    """Whether a claim's verdicts under variants are those of the committed reference run, and why they are stale."""
     matrix = next(paper["robustness"] for paper in audit["papers"] if paper["id"] == claim["id"].split("/")[0])
-    return bool(matrix and matrix["reference"])
+    return bool(matrix and matrix["reference"]), matrix["stale"] if matrix else None
 
 
-def in_full(claim: Json, of_reference: bool) -> Iterator[str]:
-    """Everything about one claim; the verdicts under variants may be of the committed reference run."""
+def in_full(claim: Json, of_reference: bool, stale: str | None = None) -> Iterator[str]:
+    """Everything about one claim; the verdicts under variants may be of the committed reference run, or stale."""
     yield f"{claim['id']}: {standing(claim)}"
     for title, text in _sections(claim):
         yield textwrap.fill(f"{title}: {text}", WIDTH, subsequent_indent="    ")
     for check in claim["checks"]:
         yield f"\n{check['name'].replace('-', ' ')}: {check['verdict']} ({check['check']['name']})"
         yield textwrap.fill(f"{check['meaning']}; our threshold: {check['check']['threshold']}", WIDTH)
+        for entry in check.get("set_for_run", []):
+            yield textwrap.fill(set_in_words(entry), WIDTH, subsequent_indent="    ")
         yield from _points(check["points"])
         for line in check["left_out"]:
             yield f"    left out: {line}"
-    where = " (reference run)" if of_reference else ""
-    for variant in claim["variants"]:
-        if variant["verdict"]:
-            yield textwrap.fill(
-                f"under {variant['id']}{where}: {variant['verdict']}: {variant['why']}", WIDTH, subsequent_indent="    "
-            )
+    yield from _under_variants(claim, " (reference run)" if of_reference else "", stale)
     if claim["command"]:
         yield f"\nreproduce with: {claim['command']}"
+
+
+def _under_variants(claim: Json, where: str, stale: str | None) -> Iterator[str]:
+    """How many variants change the verdict, and each verdict under one; of a stale matrix no change is said."""
+    concerned, changes, count = [v for v in claim["variants"] if v["verdict"]], changes_of(claim), change_counts(claim)
+    if concerned and stale is not None:
+        yield textwrap.fill(f"under other assumptions{where}: stale: {stale}", WIDTH, subsequent_indent="    ")
+    elif concerned and count.of:
+        yield f"under {count.of} other assumptions{where}: {count}"
+    for variant in concerned:
+        alone = CONTROLS.get(variant["id"])
+        lead = f"{alone} ({variant['id']})" if alone else f"under {variant['id']}"
+        mark = "" if stale is not None else changes[variant["id"]].mark
+        yield textwrap.fill(
+            f"{lead}{where}: {variant['verdict']}{mark}: {variant['why']}", WIDTH, subsequent_indent="    "
+        )
 
 
 def _sections(claim: Json) -> Iterator[tuple[str, str]]:
@@ -176,6 +192,8 @@ def _sections(claim: Json) -> Iterator[tuple[str, str]]:
         yield "why, as far as tested", f"{claim['finding']}{more}"
     yield "interpretation", claim["interpretation"]
     yield "reason", claim["reason"]
+    for entry in claim.get("set_for_run", []):
+        yield "not the repository's", set_in_words(entry)
     if claim["response"]:
         yield f"response of {claim['response']['author']}, {claim['response']['date']}", claim["response"]["text"]
 

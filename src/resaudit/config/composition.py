@@ -91,6 +91,16 @@ def files_of_figures(folder: Path) -> dict[str, Path]:
     return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
 
 
+def claims_files() -> dict[str, Path]:
+    """The file of every paper's claims, by paper."""
+    return {file.parent.name: file for file in files_like(config_folder(), "paper/*/claims.yaml")}
+
+
+def claims_as_written() -> dict[str, dict[str, Claim]]:
+    """The claims of every paper as their files have them, without overrides."""
+    return {paper: _claims_in(file, paper, ()) for paper, file in claims_files().items()}
+
+
 def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
     """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}

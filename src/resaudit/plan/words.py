@@ -98,6 +98,13 @@ def command_for(figures: str, overrides: Sequence[str]) -> str:
     return f"snakemake --cores all --config {outside}'figures=[{figures}]'{given}"
 
 
+def claims_command(paper: str, overrides: Sequence[str]) -> str:
+    """The command that prints :func:`claims_sha256` of a paper's claims as they are under these overrides."""
+    given = [override for override in overrides if override.startswith("claims.")]
+    given += [f"{KEY}=FOLDER"] if paper in outside_papers() else []
+    return " ".join(["resaudit audit --claims-sha256", *map(shlex.quote, given)])
+
+
 def claims_sha256(config: Config, paper: str) -> str:
     """SHA-256 of a paper's claims, with all defaults filled in and each check's name, as canonical JSON.
 

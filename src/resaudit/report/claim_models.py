@@ -70,6 +70,17 @@ class Limit(Part):
     """Whether no possible effect meets the threshold."""
 
 
+class SetForRun(Part):
+    """A setting of a claim that this run has otherwise than the repository."""
+
+    what: str
+    """The setting: threshold, a parameter of the check, needs …"""
+    here: str
+    """Its value in this run, in words."""
+    repository: str
+    """Its value in the repository, in words."""
+
+
 class CheckResult(Part):
     """What one check of a claim found."""
 
@@ -112,6 +123,8 @@ class CheckResult(Part):
     """All points."""
     left_out: list[str]
     """What was not counted, and why."""
+    set_for_run: list[SetForRun] = []
+    """Threshold and parameters that are not the repository's."""
 
 
 class VerdictUnderVariant(Part):
@@ -197,6 +210,11 @@ class Claim(Part):
     data: str | None = None
     """Title of the data set of that figure; null: none."""
     variants: list[ClaimUnderVariant]
-    """The verdict under each variant; empty where robustness has not run."""
+    """The verdict under each variant, which counts as a change if it is not that under control, and under control
+    itself; empty where robustness has not run."""
+    configured: Verdict | None = None
+    """The verdict as configured in the run of the variants; null: not known, or the claim's own."""
+    set_for_run: list[SetForRun] = []
+    """Other settings of the claim that are not the repository's, and checks that only the repository has."""
     command: str | None
     """The command that recreates the evidence; null if it cannot be made yet."""

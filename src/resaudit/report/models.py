@@ -178,7 +178,12 @@ class Ledger(Part):
     file: File
     """Path in the checkout."""
     sha256: Sha256
-    """Of the claims with all defaults, as canonical JSON."""
+    """Of the claims as they were judged, with this run's settings and all defaults, without findings and responses, as
+    canonical JSON (sorted keys)."""
+    command: str | None = None
+    """The command that prints it; null in older audits."""
+    file_sha256: Sha256 | None = None
+    """Of the file's bytes, as sha256sum prints it; null in older audits."""
 
 
 class Counts(Part):

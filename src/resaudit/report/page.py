@@ -12,6 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 from resaudit.numbers import effect_and_interval, span
 from resaudit.report import forest, words
+from resaudit.report.changes import CONTROLS, Change, change_counts, changed_by, changes_of, variants_of
 from resaudit.report.embedding import Download, Picture, download, picture
 from resaudit.report.models import Audit
 from resaudit.report.schema import read_audit
@@ -20,6 +21,10 @@ from resaudit.store.files import written_whole
 BY_CONCERN = ("contradicted", "inconclusive", words.FITTED, "supported", "not run")
 POINTS_SHOWN = 8
 NO_DATA = "no data set"
+
+
+Changed = list[tuple[dict[str, Any], list[tuple[dict[str, Any], Change]]]]
+"""Variants that change verdicts, with the claims."""
 
 
 @dataclass(frozen=True)
@@ -54,13 +59,17 @@ class Thumbnail:
 
 @dataclass(frozen=True)
 class Section:
-    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes."""
+    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes.
+
+    ``alone`` has what the controls change; both are empty of a stale matrix.
+    """
 
     paper: dict[str, Any]
     groups: list[Group]
     gallery: list[Thumbnail]
     variants: dict[str, str]
-    changed: list[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]
+    changed: Changed
+    alone: Changed
 
 
 def write_page(audit_file: Path, page_file: Path) -> None:
@@ -92,6 +101,7 @@ def render(audit: dict[str, Any], figures: Path) -> str:
         filters=_filters(audit["papers"]),
         archives=_archives(audit["papers"]),
         verdicts=_standings(audit["papers"]),
+        set_here=_set_here(audit["papers"]),
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
         style=style,
@@ -102,7 +112,8 @@ def render(audit: dict[str, Any], figures: Path) -> str:
 
 def _section(paper: dict[str, Any], figures: Path) -> Section:
     groups = list(_groups(paper, figures))
-    return Section(paper, groups, _gallery(paper, groups), _variant_summaries(paper), list(_changed(paper)))
+    summaries, changed = _variant_summaries(paper), (_changed(paper, controls) for controls in (False, True))
+    return Section(paper, groups, _gallery(paper, groups), summaries, *changed)
 
 
 def _gallery(paper: dict[str, Any], groups: list[Group]) -> list[Thumbnail]:
@@ -132,6 +143,12 @@ def _standings(papers: list[dict[str, Any]]) -> list[str]:
     """What claims can count as; fitted only where a claim does."""
     any_fitted = any(words.standing(claim) == words.FITTED for paper in papers for claim in paper["claims"])
     return [each for each in words.STANDINGS if each != words.FITTED or any_fitted]
+
+
+def _set_here(papers: list[dict[str, Any]]) -> dict[str, int]:
+    """By claim, how many of its settings are not the repository's; without those that have none."""
+    counts = {claim["id"]: len(words.set_for_run(claim)) for paper in papers for claim in paper["claims"]}
+    return {name: count for name, count in counts.items() if count}
 
 
 def _archives(papers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:
@@ -173,17 +190,13 @@ def _drawn(figure: dict[str, Any], figures: Path) -> Drawn:
     )
 
 
-def _changed(paper: dict[str, Any]) -> Iterator[tuple[dict[str, Any], list[tuple[dict[str, Any], str]]]]:
-    """The variants that change a verdict, with the claims and their other verdicts."""
-    for variant in paper["robustness"]["variants"] if paper["robustness"] else ():
-        changed = [
-            (claim, under["verdict"])
-            for claim in paper["claims"]
-            for under in claim["variants"]
-            if under["id"] == variant["id"] and under["verdict"] not in (None, claim["verdict"])
-        ]
-        if changed:
-            yield variant, changed
+def _changed(paper: dict[str, Any], controls: bool) -> Changed:
+    """The variants that change a verdict, or the controls, with the claims; none of a stale matrix."""
+    matrix = paper["robustness"]
+    if matrix is None or matrix["stale"] is not None:
+        return []
+    found = [(each, changed_by(paper["claims"], each["id"])) for each in variants_of(matrix["variants"], controls)]
+    return [(variant, claims) for variant, claims in found if claims or controls]
 
 
 def _variant_summaries(paper: dict[str, Any]) -> dict[str, str]:
@@ -205,11 +218,12 @@ def _environment() -> Environment:
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
         words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference,
         words.standing,
+        change_counts, changes_of, variants_of, words.set_for_run,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(
         axis_of=forest.axis_of, mark=forest.mark, region=forest.region, labelled_ticks=forest.labelled_ticks,
-        NO_DATA=NO_DATA, interval=span, effect_and_interval=effect_and_interval,
+        NO_DATA=NO_DATA, CONTROLS=CONTROLS, interval=span, effect_and_interval=effect_and_interval,
     )  # fmt: skip
     return environment
 

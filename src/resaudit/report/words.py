@@ -58,6 +58,26 @@ def counts_in_words(*counts: dict[str, int]) -> str:
     return ", ".join(f"{number} {each}" for each, number in total.items() if number or each != FITTED)
 
 
+def set_in_words(entry: dict[str, str]) -> str:
+    """A setting of a claim that is not the repository's.
+
+    >>> set_in_words({"what": "threshold", "here": "≥ 0.02", "repository": "≥ 0.1"})
+    "threshold set for this run: ≥ 0.02; the repository's: ≥ 0.1"
+    """
+    return f"{entry['what']} set for this run: {entry['here']}; the repository's: {entry['repository']}"
+
+
+def set_for_run(claim: dict[str, Any]) -> list[str]:
+    """All of a claim's settings that are not the repository's, a check's with its name where there are several."""
+    lead = len(claim["checks"]) > 1
+    own = [set_in_words(entry) for entry in claim.get("set_for_run", [])]
+    return own + [
+        (f"{check['name'].replace('-', ' ')}: " if lead else "") + set_in_words(entry)
+        for check in claim["checks"]
+        for entry in check.get("set_for_run", [])
+    ]
+
+
 def meets(result: dict[str, Any]) -> str:
     """How many comparisons of a check meet the threshold, and the least favourable effect against it.
 

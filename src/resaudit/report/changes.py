@@ -1,0 +1,105 @@
+"""Which variants change a claim's verdict: each is compared with the control, as far reduced as it is."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+CONTROL, OTHER_SEED = "control", "other-seed"
+"""Ids in audit.json: the configured reading as far reduced as the variants, and the same with another seed."""
+CONTROLS = {CONTROL: "the reduction alone", OTHER_SEED: "another seed alone"}
+"""What is no other assumption, by id, and what it shows."""
+
+
+@dataclass(frozen=True)
+class Change:
+    """A claim's verdict under a variant, against the control's; for the control, against the one as configured.
+
+    Attributes:
+        before: the verdict that it is compared with.
+        after: its own; the same where the claim's evidence does not depend on the variant.
+        as_seed: whether another seed alone makes the same change.
+    """
+
+    before: str
+    after: str
+    as_seed: bool
+
+    @property
+    def changes(self) -> bool:
+        """Whether the verdict is another one."""
+        return self.after != self.before
+
+    @property
+    def mark(self) -> str:
+        """In words, behind the verdict; empty without a change."""
+        return "" if not self.changes else " (changes, as another seed does)" if self.as_seed else " (changes)"
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How a claim fares under the variants, without the controls.
+
+    Attributes:
+        of: the variants that were run for it.
+        changed: those of them that change the verdict.
+        as_seed: those of these whose change another seed makes too.
+        untouched: the variants that its evidence does not depend on; they change nothing.
+    """
+
+    of: int
+    changed: int
+    as_seed: int
+    untouched: int
+
+    def __str__(self) -> str:
+        """In words, without the number of variants.
+
+        >>> str(Counted(5, 1, 0, 3)), str(Counted(5, 2, 1, 0)), str(Counted(5, 0, 0, 5))
+        ('1 changes the verdict; 3 do not touch its evidence', '2 change the verdict, 1 as another seed does', 'none \
+touches its evidence')
+        """
+        if self.untouched == self.of:
+            return "none touches its evidence"
+        seed = f", {self.as_seed} as another seed does" if self.as_seed else ""
+        said = f"{self.changed} change{'s' * (self.changed == 1)} the verdict{seed}" if self.changed else "same verdict"
+        untouched = f"; {self.untouched} do{'es' * (self.untouched == 1)} not touch its evidence"
+        return said + (untouched if self.untouched else "")
+
+
+def changes_of(claim: dict[str, Any]) -> dict[str, Change]:
+    """A claim's verdict under every variant that was run for it, by id.
+
+    ``configured`` is the claim's verdict in the run of the matrix; without it, that of the audit stands for it.
+    """
+    own = {each["id"]: each["verdict"] for each in claim["variants"]}
+    configured = claim.get("configured") or claim["verdict"]
+    control = own.get(CONTROL) or configured
+    seed = (own.get(OTHER_SEED) or control) if OTHER_SEED in own else None
+    found = {}
+    for key, verdict in own.items():
+        before = configured if key == CONTROL else control
+        after = verdict or before
+        found[key] = Change(before, after, after == seed and after != before and key not in CONTROLS)
+    return found
+
+
+def change_counts(claim: dict[str, Any]) -> Counted:
+    """How many of the variants change a claim's verdict."""
+    changes = {key: change for key, change in changes_of(claim).items() if key not in CONTROLS}
+    return Counted(
+        of=len(changes),
+        changed=sum(change.changes for change in changes.values()),
+        as_seed=sum(change.as_seed for change in changes.values()),
+        untouched=sum(each["verdict"] is None and each["id"] in changes for each in claim["variants"]),
+    )
+
+
+def variants_of(runs: Sequence[dict[str, Any]], controls: bool = False) -> list[dict[str, Any]]:
+    """The variants of a matrix without its controls, or only these."""
+    return [run for run in runs if (run["id"] in CONTROLS) is controls]
+
+
+def changed_by(claims: Iterable[dict[str, Any]], variant: str) -> list[tuple[dict[str, Any], Change]]:
+    """The claims whose verdict a variant changes."""
+    found = [(claim, changes_of(claim).get(variant)) for claim in claims]
+    return [(claim, change) for claim, change in found if change and change.changes]

@@ -1,0 +1,98 @@
+"""Oracle: made matrices. Sees a control that is change_counts, a variant that is compared with this run, a stale count."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resaudit.claims.terminal import in_full
+from resaudit.config.models import CONTROL
+from resaudit.report.changes import CONTROLS, change_counts, changes_of
+from resaudit.report.page import render
+from resaudit.report.schema import check_audit
+from tests.report import example
+
+GOOD, BAD, OPEN = "supported", "contradicted", "inconclusive"
+IDS = ("first", "second", "third")
+
+
+def claim(verdict: str, control: str | None, *variants: str | None, **more: Any) -> dict[str, Any]:
+    """A claim with its verdict as configured, under control, and under variants; ``seed`` under other-seed."""
+    under = {"control": control} if control != "none" else {}
+    under |= {"other-seed": more.pop("seed")} if "seed" in more else {}
+    under |= dict(zip(IDS, variants, strict=False))
+    nothing = {"why": None, "effect": None, "low": None, "high": None}
+    made = [{"id": key, "verdict": verdict, **nothing} for key, verdict in under.items()]
+    return example.claim("a", verdict, "fig04", checks=[], variants=made, **more)
+
+
+@pytest.mark.parametrize(
+    ("made", "of", "changed", "as_seed", "untouched"),
+    [
+        (claim(GOOD, OPEN, OPEN, OPEN, GOOD), 3, 1, 0, 0),
+        (claim(GOOD, GOOD, OPEN, BAD, None), 3, 2, 0, 1),
+        (claim(GOOD, None, GOOD, BAD), 2, 1, 0, 0),
+        (claim(GOOD, None, OPEN, BAD, configured=OPEN), 2, 1, 0, 0),
+        (claim(GOOD, OPEN, None, None), 2, 0, 0, 2),
+        (claim(GOOD, "none", GOOD, OPEN), 2, 1, 0, 0),
+        (claim(GOOD, OPEN, BAD, GOOD, OPEN, seed=BAD), 3, 2, 1, 0),
+        (claim(GOOD, OPEN, BAD, GOOD, OPEN, seed=OPEN), 3, 2, 0, 0),
+        (claim(GOOD, GOOD, BAD, OPEN, None, seed=None), 3, 2, 0, 1),
+        (claim(GOOD, OPEN), 0, 0, 0, 0),
+    ],
+)
+def test_variants_are_compared_with_the_control_and_controls_are_not_counted(
+    made: dict[str, Any], of: int, changed: int, as_seed: int, untouched: int
+) -> None:
+    found = change_counts(made)
+    assert (found.of, found.changed, found.as_seed, found.untouched) == (of, changed, as_seed, untouched)
+
+
+def test_the_control_of_a_matrix_is_one_of_the_controls() -> None:
+    assert CONTROL in CONTROLS
+
+
+@pytest.mark.parametrize(("control", "changes"), [(GOOD, False), (OPEN, True), (None, False)])
+def test_the_control_is_compared_with_the_verdict_as_configured_in_its_own_run(
+    control: str | None, changes: bool
+) -> None:
+    assert changes_of(claim(GOOD, control))["control"].changes is changes
+    assert changes_of(claim(BAD, control, configured=GOOD))["control"].changes is changes
+
+
+def test_page_and_terminal_count_the_same_and_say_what_another_seed_does(folder: Path) -> None:
+    made = claim(GOOD, OPEN, BAD, GOOD, OPEN, seed=BAD)
+    page = _page(folder, made, stale=None)
+    said = list(in_full(made, of_reference=False))
+    for count in ("2 of 3 variants change a verdict", f"Under 3 other assumptions: {change_counts(made)}"):
+        assert count in page
+    assert page.count("<strong>The reduction alone</strong>") == page.count("<strong>Another seed alone</strong>") == 1
+    assert page.count("as another seed does)</td>") == 1
+    assert f"under 3 other assumptions: {change_counts(made)}" in said
+    assert [line.split(":")[0] for line in said if "as another seed does)" in line] == ["under first"]
+    assert [line.split(" (")[0] for line in said if line.startswith(("the reduction", "another seed"))] == [
+        "the reduction alone", "another seed alone",
+    ]  # fmt: skip
+
+
+def test_a_stale_matrix_counts_and_marks_nothing(folder: Path) -> None:
+    made = claim(GOOD, OPEN, BAD, GOOD, OPEN, seed=BAD)
+    page = _page(folder, made, stale="fig04 has been drawn anew since")
+    said = "\n".join(in_full(made, of_reference=False, stale="fig04 has been drawn anew since"))
+    page = page[page.index("<body>") : page.index("<script>")]
+    for text in (page, said):
+        assert "stale" in text
+        counting = ("the verdict;", "variants change", "(changes", "change a verdict", "another seed does")
+        assert [word for word in counting if word in text] == []
+
+
+def _page(folder: Path, made: dict[str, Any], stale: str | None) -> str:
+    audit = example.audit(folder)
+    paper = audit["papers"][0]
+    made |= {"id": paper["claims"][0]["id"]}
+    paper["claims"] = [made, *(claim | {"variants": []} for claim in paper["claims"][1:])]
+    runs = [{"id": each["id"], "summary": f"what {each['id']} is", "overrides": [], "scale": "laptop", "deviations": []}
+            for each in made["variants"]]  # fmt: skip
+    paper["robustness"] |= {"stale": stale, "variants": runs}
+    check_audit(audit)
+    return render(audit, folder)

@@ -1,0 +1,97 @@
+"""Oracle: the override given. Sees a setting of a run pass for the repository's, a digest that nobody can compute."""
+
+import hashlib
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resaudit.claims.audit import make_audit
+from resaudit.config.composition import claims_as_written, claims_files, load
+from resaudit.plan.plan import make_plan
+from resaudit.report.page import render
+from resaudit.report.schema import check_audit
+from resaudit.report.words import set_for_run
+from tests.conftest import CHECKOUT, in_process
+from tests.report import example
+
+PAPER, CLAIM = "demystifying_resnet", "depth-invariant-condition"
+WHERE = f"claims.{PAPER}.{CLAIM}"
+PLACE = (f"paths.figures={CHECKOUT / 'figures' / 'reference'}", "device=cpu", "scale=laptop")
+SETTINGS = {
+    f"{WHERE}.checks.constant.within_factor=1.005": "threshold set for this run: within a factor of 1.005; "
+    "the repository's: within a factor of 1.1",
+    f"{WHERE}.checks.constant.within_factor=1.1000001": '{"within_factor": 1.1000001}; the repository',
+    f"{WHERE}.checks.constant.networks=[xavier]": "networks set for this run: xavier; the repository's: 2-shortcut",
+    f"{WHERE}.needs.runs=7": "needs runs set for this run: 7; ",
+    f"{WHERE}.needs.scales=[smoke]": "needs scales set for this run: smoke; the repository's: laptop, paper",
+    f"{WHERE}.interpretation=Otherwise": "interpretation set for this run: Otherwise; ",
+}
+"""By override: what must be said of it."""
+
+
+def audited(*overrides: str) -> dict[str, Any]:
+    given = (*PLACE, *overrides)
+    audit = make_audit(make_plan(load(given)), given, only={f"{PAPER}/fig04"})
+    check_audit(audit)
+    return audit
+
+
+def marked(audit: dict[str, Any]) -> dict[str, list[str]]:
+    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
+    return {claim["id"]: set_for_run(claim) for claim in claims if set_for_run(claim)}
+
+
+def test_without_settings_of_claims_nothing_is_marked() -> None:
+    assert marked(audited()) == {}
+    assert marked(audited(f"{WHERE}.checks.constant.within_factor=1.1")) == {}, "set to the repository's value"
+
+
+@pytest.mark.parametrize("override", SETTINGS)
+def test_what_is_set_is_marked_with_both_values(override: str) -> None:
+    (only,) = marked(audited(override)).items()
+    assert only[0] == f"{PAPER}/{CLAIM}"
+    assert [SETTINGS[override] in text for text in only[1]] == [True]
+
+
+def test_every_setting_is_on_the_page_and_in_the_terminal(folder: Path) -> None:
+    first, second = (key for key in SETTINGS if key.endswith(("=1.005", "runs=7")))
+    own = audited(first, second)["papers"]
+    set_here = next(claim for claim in own[0]["claims"] if claim["id"] == f"{PAPER}/{CLAIM}")
+    audit = example.audit(folder)
+    audit["papers"][0]["claims"][0] |= {key: set_here[key] for key in ("checks", "set_for_run")}
+    page = render(audit, folder)
+    said = re.sub(r"\s+", " ", in_process("audit", "--claim", CLAIM, *PLACE, first, second, cwd=CHECKOUT).stdout)
+    for text in (SETTINGS[first], SETTINGS[second]):
+        assert text in page.replace("&#39;", "'")
+        assert text in said
+    assert "2 settings of claims" in page
+    assert "2 set for this run" in said
+    assert 'class="warning set-here"' not in render(example.audit(folder), folder)
+
+
+@pytest.mark.parametrize("overrides", [(), (next(iter(SETTINGS)),), (f"{WHERE}.interpretation='two words'",)])
+def test_the_command_on_the_page_prints_the_digest_of_the_claims(overrides: tuple[str, ...], folder: Path) -> None:
+    ledgers = {paper["id"]: paper["ledger"] for paper in audited(*overrides)["papers"]}
+    program, *words = shlex.split(ledgers[PAPER]["command"])
+    assert program == "resaudit"
+    printed = dict(reversed(line.split("  ")) for line in in_process(*words, cwd=CHECKOUT).stdout.splitlines())
+    assert printed == {paper: ledger["sha256"] for paper, ledger in ledgers.items()}
+    audit = example.audit(folder)
+    audit["papers"][0]["ledger"] = ledgers[PAPER]
+    page = render(audit, folder)
+    assert ledgers[PAPER]["sha256"] in page
+    assert "resaudit audit --claims-sha256" in page
+
+
+def test_the_files_digest_is_that_of_its_bytes() -> None:
+    for paper in audited()["papers"]:
+        file = CHECKOUT / paper["ledger"]["file"]
+        assert paper["ledger"]["file_sha256"] == hashlib.sha256(file.read_bytes()).hexdigest()
+
+
+def test_the_claims_as_written_are_those_composed_without_settings() -> None:
+    assert claims_as_written() == load(["device=cpu"]).claims
+    assert set(claims_files()) == set(claims_as_written())
