@@ -100,7 +100,7 @@ def command_for(figures: str, overrides: Sequence[str]) -> str:
 
 def claims_command(paper: str, overrides: Sequence[str]) -> str:
     """The command that prints :func:`claims_sha256` of a paper's claims as they are under these overrides."""
-    given = [override for override in overrides if override.startswith("claims.")]
+    given = [override for override in overrides if override.startswith(f"claims.{paper}.")]
     given += [f"{KEY}=FOLDER"] if paper in outside_papers() else []
     return " ".join(["resaudit audit --claims-sha256", *map(shlex.quote, given)])
 
