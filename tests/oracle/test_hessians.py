@@ -110,3 +110,29 @@ def test_condition_number_at_zero_does_not_depend_on_depth(units: int, moments: 
 def test_three_shortcut_hessian_at_zero_is_zero(moments: Moments) -> None:
     hessian = hessians(torch.zeros(6, 1, 10, 10, dtype=torch.float64), Network(3, 6, 10), moments)
     assert hessian.abs().max() == 0
+
+
+@pytest.mark.parametrize(("shortcut", "layers", "scale", "bound"), [(0.0, 8, 0.6, 14), (1.0, 12, 0.7, 22)])
+def test_the_negative_eigenvalues_have_no_bound_from_the_rank_of_the_gauss_newton_part(
+    shortcut: float, layers: int, scale: float, bound: int
+) -> None:
+    """A random search: zero diagonal blocks do not balance a spectrum (docs/curvature.md).
+
+    (N - d^2)/2 is 14 and 22; no eigenvalue is so near zero that rounding decides.
+    """
+    generator, width, fewest = torch.Generator().manual_seed(1), 2, layers * 4
+    for _ in range(40):
+        target, start = (
+            scale * torch.randn(size, generator=generator, dtype=torch.float64) for size in (4, layers * width**2)
+        )
+
+        def loss(weights: torch.Tensor, target: torch.Tensor = target) -> torch.Tensor:
+            mapped = torch.eye(width, dtype=torch.float64)
+            for first, second in weights.view(-1, 2, width, width):
+                mapped = shortcut * mapped + second @ first @ mapped
+            return 0.5 * ((mapped - target.view(width, width)) ** 2).sum()
+
+        eigenvalues = torch.linalg.eigvalsh(torch.autograd.functional.hessian(loss, start))
+        fewest = min(fewest, int((eigenvalues < 0).sum()))
+        assert eigenvalues.abs().min() > 1e-12 * eigenvalues.abs().max()
+    assert fewest < bound
