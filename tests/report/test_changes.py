@@ -1,4 +1,4 @@
-"""Oracle: made matrices. Sees a control that is change_counts, a variant that is compared with this run, a stale count."""
+"""Oracle: made matrices. Sees a control that is counted, a variant that is compared with this run, a stale count."""
 
 from pathlib import Path
 from typing import Any
