@@ -1,6 +1,6 @@
 """The base class of all experiments."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -74,6 +74,8 @@ class Experiment(Model):
     name: ClassVar[str]
     of_table: ClassVar[tuple[str, ...]] = ()
     """Settings that only the table depends on, not the jobs."""
+    of_some_rows: ClassVar[tuple[str, ...]] = ()
+    """Keys of the table that are empty in rows of another kind."""
     needs_gpu: ClassVar[bool] = False
     """Whether the full protocol takes days without a GPU: such figures are drawn if named, or if there is a GPU."""
 
@@ -106,6 +108,22 @@ class Experiment(Model):
         """
         return {where: job.read(results) for where, job in jobs.items()}
 
+    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
+        """The places that the figure's table must have, each with its run numbers (none: not known); empty: any.
+
+        By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs.
+
+        Args:
+            jobs: of the figure.
+            keys: columns that identify a row of its table.
+        """
+        shared = [name for name in keys if all(name in dict(where) for where in jobs)]
+        places: dict[Coordinates, frozenset[int]] = {}
+        for where, job in jobs.items():
+            place = tuple((name, dict(where)[name]) for name in shared)
+            places[place] = places.get(place, frozenset()) | _runs_of(job)
+        return places
+
     def best_rates(self, found: Any) -> Mapping[tuple[str, int], "BestRate"]:  # noqa: ARG002
         """The best learning rate of each network and depth; none if no rates are swept.
 
@@ -127,6 +145,14 @@ class Experiment(Model):
     def in_words(self) -> dict[str, Any]:
         """Settings shown in another form, by name; None: not shown."""
         return {}
+
+
+def _runs_of(job: Job) -> frozenset[int]:
+    """Numbers of a job's runs, from its setting ``runs`` or its ensemble's; none if it has neither."""
+    runs = getattr(job, "runs", getattr(getattr(job, "ensemble", None), "runs", ()))
+    if isinstance(runs, int):
+        return frozenset(range(runs))
+    return frozenset(runs) if isinstance(runs, tuple) else frozenset()
 
 
 def experiments_of(paper: str) -> dict[str, type[Experiment]]:

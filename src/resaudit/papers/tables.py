@@ -13,6 +13,7 @@ from resaudit.config.composition import config_folder, datasets
 from resaudit.errors import ResauditError
 from resaudit.outside import module_of
 from resaudit.papers.drawing import EXPECTED, ODD_CONTENT, read_about, read_csv
+from resaudit.papers.expected import unexpected
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
@@ -49,7 +50,7 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
         csv: its file; default: the one in the folder of figures.
 
     Raises:
-        ResauditError: it is unreadable, was changed since it was drawn, or has other settings than the plan.
+        ResauditError: it is unreadable, was changed since it was drawn, or has other settings or runs than the plan.
     """
     csv = csv or Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
@@ -69,6 +70,8 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     table, keys = read_csv(csv), plan.figures[name].figure.keys
     if set(keys) <= set(table) and table.duplicated(keys).any():
         raise ResauditError(f"{csv} has rows of the same {', '.join(keys)} twice; {again}")
+    if wrong := unexpected(table, plan.figures[name]):
+        raise ResauditError(f"{csv} is not what the plan draws: {wrong}; {again}")
     return Drawn(name, table, digest, about)
 
 

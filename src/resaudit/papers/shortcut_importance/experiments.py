@@ -1,6 +1,6 @@
 """Experiments of "Importance of Shortcut Connections": success rates, trajectories, and planes of unknown settings."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import ceil, radians, sqrt
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -228,6 +228,8 @@ class Theory(Trajectories, name="theory"):
         steps: of gradient descent with full vectors.
     """
 
+    of_some_rows = ("step",)
+
     checked_patches: Annotated[list[Patches], Field(min_length=1), AfterValidator(different)]
     filter_sizes: Annotated[list[Annotated[int, Field(ge=2, le=LARGEST_SIDE)]], Field(min_length=1)]
     draws: Runs
@@ -255,6 +257,11 @@ class PhasePortrait(Trajectories, name="phase_portrait"):
         setting = self.world.setting(RESNET, self.patches[0])
         basins = Simulate(RESNET, (setting,), "grid", self.side**2, seed)
         return {at(network="any", patches=self.patches[0]): basins, **super().jobs(data, seed)}
+
+    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
+        """Of basins ``side**2`` runs of one network, which also has trajectories: its runs are not told apart."""
+        places = super().expected({where: job for where, job in jobs.items() if dict(where)["network"] != "any"}, keys)
+        return {where: frozenset() if dict(where).get("network") == RESNET else places[where] for where in places}
 
 
 class Worlds(Simulations, name="worlds"):

@@ -1,6 +1,6 @@
 """The network at initialisation: norms of states, products of layers, gradients."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -147,6 +147,12 @@ class Forward(Initialised, name="forward"):
                 networks=(network,), runs=normal.runs, **self.shared(law, data, seed, normal.samples)
             )
         return found
+
+    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
+        """Those of the jobs, and the layers of the grid's networks; of Theorem 2's and of layers no single runs."""
+        places = super().expected(jobs, keys)
+        of_no_run = [at(part=part, inputs=law) for part in ("stable", "layers") for law in self.inputs]
+        return {**places, **dict.fromkeys(of_no_run, frozenset())}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The jobs with their results, and the c and power of each network by job."""

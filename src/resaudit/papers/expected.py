@@ -1,0 +1,101 @@
+"""A table is held against the plan, row by row, before anything is judged by it."""
+
+from collections.abc import Iterator
+
+import pandas as pd
+from pandas.api.types import is_integer_dtype, is_numeric_dtype
+
+from resaudit.experiments.experiment import in_words
+from resaudit.plan.plan import FigurePlan
+
+NUMBERED = ("run", "draw", "depth")
+"""Keys that are integers in every table."""
+ALONG = ("epoch", "step")
+"""Keys along which a run is measured; the plan does not say at which."""
+NOT_OF_A_RUN = -1
+"""The number of a run in rows that are of none."""
+COUNTED = ("successes", "trapped", "undecided", "inside")
+"""Columns that count some of ``runs``."""
+
+
+def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
+    """What a table of this figure cannot contain, in words, with what is allowed; None: nothing.
+
+    Nothing is checked that the plan does not know, such as columns that are no keys of the figure.
+
+    Args:
+        table: as read.
+        part: the figure and its jobs.
+    """
+    return next((wrong for check in (_keys, _counts, _places) for wrong in check(table, part)), None)
+
+
+def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    planned = [dict(where) for where in part.jobs]
+    for key in [key for key in part.figure.keys if key in table]:
+        column, optional = table[key], key in part.figure.protocol.of_some_rows
+        integers = key in NUMBERED or any(type(where.get(key)) is int for where in planned)
+        if column.isna().any() and not optional:
+            yield f"{key} is empty in {column.isna().sum()} rows; allowed: none"
+        if optional or is_integer_dtype(column):
+            continue
+        if integers or (
+            "run" in part.figure.keys and key in ALONG and is_numeric_dtype(column) and (column % 1 == 0).all()
+        ):
+            yield f"{key} is written as {column.dtype}; allowed: integers"
+
+
+def _counts(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    if "runs" not in table or not is_numeric_dtype(table["runs"]):
+        return
+    runs = table["runs"]
+    for name in [name for name in COUNTED if name in table]:
+        count = table[name]
+        if not is_numeric_dtype(count):
+            yield f"{name} is not a number everywhere; allowed: numbers from 0 to runs"
+        elif (count.isna() != runs.isna()).any() or ("run" not in part.figure.keys and runs.isna().any()):
+            yield f"{name} or runs is empty in some rows; allowed: neither"
+        elif not (runs.isna() | ((runs >= 0) & (count >= 0) & (count <= runs) & (runs % 1 + count % 1 == 0))).all():
+            yield f"{name} is not a count of runs everywhere; allowed: whole numbers from 0 to runs"
+
+
+def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    keys = part.figure.keys
+    expected = part.figure.protocol.expected(part.jobs, keys)
+    if not expected or not set(keys) <= set(table):
+        return
+    shared = [name for name, _ in next(iter(expected))]
+    if shared:
+        there = set(table[shared].drop_duplicates().itertuples(index=False, name=None))
+        planned = {tuple(value for _, value in place): place for place in expected}
+        for values, place in planned.items():
+            if values not in there:
+                yield f"it has no rows of {in_words(place)}, which the plan has; allowed: all that it has"
+        for values in there - set(planned):
+            yield f"it has rows of {in_words(tuple(zip(shared, values, strict=True)))}; allowed: what the plan has"
+    if "run" in keys:
+        yield from _runs(
+            table, keys, {tuple(value for _, value in place): runs for place, runs in expected.items()}, shared
+        )
+
+
+def _runs(
+    table: pd.DataFrame, keys: list[str], expected: dict[tuple[object, ...], frozenset[int]], shared: list[str]
+) -> Iterator[str]:
+    """Each group of rows that differ only in run, epoch and step has the runs of its place."""
+    by = [key for key in keys if key not in ("run", *ALONG)]
+    pairs = table[[*by, "run"]].drop_duplicates()
+    of_runs = set(table.loc[table["run"] != NOT_OF_A_RUN, shared].itertuples(index=False, name=None))
+    groups = pairs.groupby(by, sort=False) if by else [((), pairs)]
+    for values, group in groups:
+        where = dict(zip(by, values, strict=True))
+        place = tuple(where[name] for name in shared)
+        planned = expected[place]
+        found = frozenset(group["run"])
+        if planned and found != planned and (found != {NOT_OF_A_RUN} or place not in of_runs):
+            odd = min(found ^ planned)
+            lacks = "lacks" if odd in planned else "has"
+            yield (
+                f"{in_words(tuple(where.items())) or 'it'} {lacks} run {odd}; allowed: the {len(planned)} runs of the "
+                f"plan, {min(planned)} to {max(planned)}, each"
+            )
