@@ -14,7 +14,7 @@ from resaudit.claims.verdicts import judge
 from resaudit.config.composition import load
 from resaudit.config.models import Config
 from resaudit.experiments.experiment import Coordinates
-from resaudit.papers.expected import ALONG, COUNTED, NOT_OF_A_RUN, unexpected
+from resaudit.papers.expected import ALONG, COUNTED, unexpected
 from resaudit.plan.plan import FigurePlan, make_plan
 
 REFERENCE = Path(__file__).parents[2] / "figures" / "reference"
@@ -68,7 +68,7 @@ def dropped(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
 
 
 def doubled(table: pd.DataFrame, _: Coordinates) -> pd.DataFrame:
-    again = table[table["run"] != NOT_OF_A_RUN]
+    again = table[table["run"] != -1]
     return pd.concat([table, again.assign(run=again["run"] + table["run"].max() + 1)], ignore_index=True)
 
 
@@ -77,7 +77,7 @@ def renumbered(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
 
 
 def swapped_for_none(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
-    return table.assign(run=table["run"].mask(of_last_run(table, place), NOT_OF_A_RUN))
+    return table.assign(run=table["run"].mask(of_last_run(table, place), -1))
 
 
 def without_number(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
@@ -86,6 +86,14 @@ def without_number(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
 
 def without_place(table: pd.DataFrame, place: Coordinates) -> pd.DataFrame:
     return table[~at(table, place)]
+
+
+def test_rows_of_another_kind_have_one_number_for_all_runs() -> None:
+    """As in a guest's table that gives means over runs beside runs."""
+    name = "stable_scaling/products"
+    table = table_of(name)
+    means = table[table["run"] == 0].assign(property="mean")
+    assert unexpected(pd.concat([table, means]), planned(name)) is None
 
 
 WITH_RUNS = [name for name in TABLES if numbered(name) is not None]

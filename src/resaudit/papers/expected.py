@@ -12,8 +12,8 @@ NUMBERED = ("run", "draw", "depth")
 """Keys that are integers in every table."""
 ALONG = ("epoch", "step")
 """Keys along which a run is measured; the plan does not say at which."""
-NOT_OF_A_RUN = -1
-"""The number of a run in rows that are of none."""
+OF_NO_RUN = (frozenset({-1}), frozenset({0}))
+"""Run numbers of rows of a kind that is of no single run; the plan does not know a table's kinds."""
 COUNTED = ("successes", "trapped", "undecided", "inside")
 """Columns that count some of ``runs``."""
 
@@ -85,14 +85,13 @@ def _runs(
     """Each group of rows that differ only in run, epoch and step has the runs of its place."""
     by = [key for key in keys if key not in ("run", *ALONG)]
     pairs = table[[*by, "run"]].drop_duplicates()
-    of_runs = set(table.loc[table["run"] != NOT_OF_A_RUN, shared].itertuples(index=False, name=None))
+    kinds = any(name not in shared and not is_numeric_dtype(table[name]) for name in by)
     groups = pairs.groupby(by, sort=False) if by else [((), pairs)]
     for values, group in groups:
         where = dict(zip(by, values, strict=True))
-        place = tuple(where[name] for name in shared)
-        planned = expected[place]
+        planned = expected[tuple(where[name] for name in shared)]
         found = frozenset(group["run"])
-        if planned and found != planned and (found != {NOT_OF_A_RUN} or place not in of_runs):
+        if planned and found != planned and not (kinds and found in OF_NO_RUN):
             odd = min(found ^ planned)
             lacks = "lacks" if odd in planned else "has"
             yield (
