@@ -3,6 +3,7 @@
 A table's runs are dropped, doubled, renumbered, made NaN or retyped: each must be refused before it is judged.
 """
 
+import json
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -13,9 +14,13 @@ import pytest
 from resaudit.claims.verdicts import judge
 from resaudit.config.composition import load
 from resaudit.config.models import Config
+from resaudit.errors import ResauditError
 from resaudit.experiments.experiment import Coordinates
+from resaudit.papers.drawing import write_csv
 from resaudit.papers.expected import ALONG, COUNTED, unexpected
+from resaudit.papers.tables import drawn
 from resaudit.plan.plan import FigurePlan, make_plan
+from resaudit.store.files import sha256_of
 
 REFERENCE = Path(__file__).parents[2] / "figures" / "reference"
 TABLES = {
@@ -132,6 +137,22 @@ def test_other_runs_than_the_plan_has_are_refused(
     wrong = unexpected(change(table_of(name), place), planned(name))
     assert wrong is not None
     assert "allowed: " in wrong
+
+
+def test_a_drawn_table_is_refused_before_it_is_judged(tmp_path: Path) -> None:
+    """Even one whose .json has its SHA-256."""
+    name = "demystifying_resnet/fig04"
+    plan, place, csv = make_plan(configured(TABLES[name])), numbered(name), tmp_path / "fig04.csv"
+    assert place is not None
+    about = json.loads(TABLES[name].with_suffix(".json").read_text(encoding="utf-8"))
+    for change, allowed in ((lambda table, _: table, True), (dropped, False)):
+        write_csv(csv, change(table_of(name), place))
+        csv.with_suffix(".json").write_text(json.dumps(about | {"sha256": sha256_of(csv)}), encoding="utf-8")
+        if allowed:
+            assert drawn(plan, name, csv) is not None
+        else:
+            with pytest.raises(ResauditError, match=r"lacks run .* draw it again"):
+                drawn(plan, name, csv)
 
 
 @pytest.mark.parametrize(("name", "key"), RETYPED)
