@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.config.composition import config_folder, files_of_figures, load
+from resaudit.config.composition import config_folder, datasets, files_of_figures, load
 from resaudit.config.models import Figure, Paper
 from resaudit.config.trees import compose_together, tree_of
 from resaudit.errors import ResauditError
@@ -483,3 +483,15 @@ def test_every_claim_can_be_met_by_its_figure_at_every_scale_that_it_accepts() -
                     assert network in figure.protocol.networks, name
                     assert wanted <= set(depths) or variant, f"{name}: {network} at {wanted - set(depths)}, {scale}"
                     assert min(figure.protocol.runs_of(network, d) for d in depths) >= claim.needs.runs or variant, name
+
+
+@pytest.mark.parametrize("name", [".#fig04.yaml", "._fig04.yaml", ".fig04.yaml"])
+@pytest.mark.parametrize("part", ["paper/shortcut_importance", "dataset", "scale", "paper/.trash"])
+def test_hidden_files_are_no_configuration(name: str, part: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    (folder / part).mkdir(exist_ok=True)
+    (folder / part / "claims.yaml").write_text("{", encoding="utf-8") if "." in part else None
+    (folder / part / name).symlink_to("nowhere") if "#" in name else (folder / part / name).write_bytes(b"\0")
+    assert files_of_figures(folder).keys() == files_of_figures(config_folder()).keys()
+    assert datasets(folder).keys() == datasets(config_folder()).keys()
+    load(folder=folder, only=["shortcut_importance/fig04"])

@@ -27,8 +27,9 @@ AT_ONCE = 5
 
 
 def files_like(folder: Path, pattern: str) -> list[Path]:
-    """Files of configuration, here and of papers outside."""
-    return [file for each in (folder, *config_folders()) for file in sorted(each.glob(pattern))]
+    """Files of configuration, here and of papers outside; hidden ones, as an editor's or macOS's, are none."""
+    found = ((each, file) for each in (folder, *config_folders()) for file in sorted(each.glob(pattern)))
+    return [file for each, file in found if not any(part.startswith(".") for part in file.relative_to(each).parts)]
 
 
 def choices_of(given: Iterable[Override]) -> tuple[str, ...]:

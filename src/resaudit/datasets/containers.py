@@ -1,5 +1,6 @@
 """Files of a folder or a tar archive, read one by one without unpacking."""
 
+import gzip
 import lzma
 import re
 import tarfile
@@ -49,6 +50,23 @@ def names_in(place: Path) -> Iterator[Name]:
         else:
             with tarfile.open(place) as opened:
                 yield from (name for name, member in _members(opened))
+
+
+def beginning(path: Path, count: int) -> bytes:
+    """The first bytes of a file, unpacked if it is named ``.gz``; no more are kept in memory.
+
+    Raises:
+        Refused: it cannot be read, or is no regular file.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise Refused(f"{path} is a folder, a device or a pipe; allowed: a file")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            return file.read(count)
+    except FileNotFoundError:
+        raise
+    except DAMAGED as error:
+        raise Refused(f"{path} cannot be read ({first_line(error)})") from error
 
 
 def archives_in(folder: Path) -> list[Path]:
