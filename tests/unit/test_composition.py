@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.config.composition import config_folder, datasets, files_of_figures, load
+from resaudit.config.composition import _claims_in, config_folder, datasets, files_of_figures, load
 from resaudit.config.models import Figure, Paper
 from resaudit.config.trees import compose_together, tree_of
 from resaudit.errors import ResauditError
@@ -495,3 +495,23 @@ def test_hidden_files_are_no_configuration(name: str, part: str, tmp_path: Path)
     assert files_of_figures(folder).keys() == files_of_figures(config_folder()).keys()
     assert datasets(folder).keys() == datasets(config_folder()).keys()
     load(folder=folder, only=["shortcut_importance/fig04"])
+
+
+FIG04 = "shortcut_importance/fig04"
+BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: &a {b: *a}", "a: &a [[*a]]", f"a: {'[' * 3000}{']' * 3000}", "[1, 2]", BOMB],
+    ids=["cyclic", "cyclic-list", "deep", "list", "bomb"],
+)
+@pytest.mark.parametrize("file", ["paper/shortcut_importance/fig04.yaml", "dataset/mnist.yaml", "claims"])
+def test_yaml_without_end_is_refused_in_one_line(text: str, file: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
+    place.write_text(text, encoding="utf-8")
+    with pytest.raises(ResauditError, match=place.name) as refusal:
+        _claims_in(place, "shortcut_importance", ()) if file == "claims" else load(folder=folder, only=[FIG04])
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 500
