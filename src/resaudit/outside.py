@@ -42,7 +42,7 @@ def add_papers(folder: Path) -> None:
         ResauditError: the folder is missing or holds no paper, or a paper has no package or the name of another module.
     """
     folder = folder.expanduser().resolve()
-    names = sorted(file.name for file in folder.glob("config/paper/*") if file.is_dir())
+    names = sorted(file.name for file in folder.glob("config/paper/[!.]*") if file.is_dir())
     if not names:
         what = "holds no config/paper/NAME" if folder.is_dir() else "is no folder"
         raise ResauditError(f"{KEY}={folder} {what}; 'resaudit new paper NAME --into FOLDER' makes one")

@@ -134,3 +134,11 @@ def test_the_kernels_are_among_what_jobs_compute_with() -> None:
     assert {"resaudit.curvature.kernels", "resaudit.curvature.spectrum"} <= hessians - training
     assert "resaudit.theory.checks" not in hessians
     assert "resaudit.claims.checks.depths" in code.closure("resaudit.claims.terminal", "resaudit.claims.checks.*")
+
+
+@pytest.mark.parametrize("name", [".#fused.c", "._fused.c", ".schema.json"])
+def test_hidden_files_are_no_code(name: str, package: Path) -> None:
+    before = code.code_sha256("made_up.jobs.one")
+    (package / "deep" / name).symlink_to("nowhere") if "#" in name else (package / "deep" / name).write_bytes(b"x")
+    forget()
+    assert code.code_sha256("made_up.jobs.one") == before

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.config.composition import config_folder, files_of_figures, load
+from resaudit.config.composition import _claims_in, config_folder, datasets, files_of_figures, load
 from resaudit.config.models import Figure, Paper
 from resaudit.config.trees import compose_together, tree_of
 from resaudit.errors import ResauditError
@@ -483,3 +483,35 @@ def test_every_claim_can_be_met_by_its_figure_at_every_scale_that_it_accepts() -
                     assert network in figure.protocol.networks, name
                     assert wanted <= set(depths) or variant, f"{name}: {network} at {wanted - set(depths)}, {scale}"
                     assert min(figure.protocol.runs_of(network, d) for d in depths) >= claim.needs.runs or variant, name
+
+
+@pytest.mark.parametrize("name", [".#fig04.yaml", "._fig04.yaml", ".fig04.yaml"])
+@pytest.mark.parametrize("part", ["paper/shortcut_importance", "dataset", "scale", "paper/.trash"])
+def test_hidden_files_are_no_configuration(name: str, part: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    (folder / part).mkdir(exist_ok=True)
+    (folder / part / "claims.yaml").write_text("{", encoding="utf-8") if "." in part else None
+    (folder / part / name).symlink_to("nowhere") if "#" in name else (folder / part / name).write_bytes(b"\0")
+    assert files_of_figures(folder).keys() == files_of_figures(config_folder()).keys()
+    assert datasets(folder).keys() == datasets(config_folder()).keys()
+    load(folder=folder, only=["shortcut_importance/fig04"])
+
+
+FIG04 = "shortcut_importance/fig04"
+BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a: &a {b: *a}", "a: &a [[*a]]", f"a: {'[' * 3000}{']' * 3000}", "[1, 2]", BOMB],
+    ids=["cyclic", "cyclic-list", "deep", "list", "bomb"],
+)
+@pytest.mark.parametrize("file", ["paper/shortcut_importance/fig04.yaml", "dataset/mnist.yaml", "claims"])
+def test_yaml_without_end_is_refused_in_one_line(text: str, file: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
+    place.write_text(text, encoding="utf-8")
+    with pytest.raises(ResauditError, match=place.name) as refusal:
+        _claims_in(place, "shortcut_importance", ()) if file == "claims" else load(folder=folder, only=[FIG04])
+    assert "\n" not in str(refusal.value)
+    assert len(str(refusal.value)) < 500

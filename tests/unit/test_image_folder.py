@@ -244,3 +244,75 @@ def test_images_of_idx_files_have_one_channel(mnist_config: Config, mnist: tuple
     assert found.test_images.shape == (10_000, 1, 28, 28)
     np.testing.assert_array_equal(found.train_images[:, 0], mnist[0])
     np.testing.assert_array_equal(found.train_labels, mnist[1])
+
+
+HIDDEN = ("train/.ipynb_checkpoints/1.png", "train/ant/._10.png", "train/ant/.old/1.png", ".trash/train/dog/1.png")
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+@pytest.mark.parametrize("packed", [False, True])
+def test_hidden_files_and_folders_are_no_classes(mine: Path, tmp_path: Path, name: str, packed: bool) -> None:
+    expected = description_of(mine)
+    draw(mine / name, 7)
+    if packed:
+        with tarfile.open(tmp_path / "mine.tar", "w") as archive:
+            archive.add(mine, "mine")
+    assert description_of(tmp_path / "mine.tar" if packed else mine) == expected
+
+
+@pytest.mark.parametrize("mode", ["I;16", "I", "F", "LA", "RGBA", "CMYK", "YCbCr", "LAB", "P", "L"])
+def test_image_that_rgb_cannot_hold_is_refused(mine: Path, mode: str) -> None:
+    kept = {"transparency": 0} if mode in ("P", "L") else {}
+    place = mine / "train" / "ant" / ("x.png" if mode in ("I;16", "LA", "RGBA", "P", "L") else "x.tif")
+    Image.new(mode, (5, 4)).save(place, **kept)
+    with pytest.raises(ResauditError, match=re.escape(place.name)) as refused:
+        description_of(mine)
+    with Image.open(place) as image:
+        assert f"mode {image.mode} " in str(refused.value)
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "P", "RGB"])
+def test_image_that_rgb_holds_is_read(mine: Path, mode: str) -> None:
+    Image.new(mode, (5, 4)).save(mine / "train" / "ant" / "x.png")
+    assert description_of(mine)["classes"] == len(CLASSES)
+
+
+def test_hard_link_in_an_archive_is_its_file(mine: Path, tmp_path: Path) -> None:
+    shutil.copy(mine / "train" / "ant" / "10.png", mine / "train" / "ant" / "x.png")
+    expected = description_of(mine)
+    (mine / "train" / "ant" / "x.png").unlink()
+    os.link(mine / "train" / "ant" / "10.png", mine / "train" / "ant" / "x.png")
+    with tarfile.open(tmp_path / "mine.tar", "w") as archive:
+        archive.add(mine, "mine")
+        assert any(member.islnk() for member in archive.getmembers())
+    assert description_of(tmp_path / "mine.tar") == expected
+
+
+@pytest.mark.parametrize("name", ["train/ant/x.png", "train/dog"])
+@pytest.mark.parametrize("kind", [tarfile.SYMTYPE, tarfile.FIFOTYPE, tarfile.CHRTYPE, tarfile.LNKTYPE])
+def test_what_is_no_file_in_an_archive_is_refused(mine: Path, tmp_path: Path, name: str, kind: bytes) -> None:
+    if kind == tarfile.LNKTYPE:
+        name = "train/ant/x.png"  # hard links are of files
+    with tarfile.open(tmp_path / "mine.tar", "w") as archive:
+        archive.add(mine, "mine")
+        member = tarfile.TarInfo(f"mine/{name}")
+        member.type, member.linkname = kind, "nowhere.png"
+        archive.addfile(member)
+    with pytest.raises(ResauditError, match=name):
+        description_of(tmp_path / "mine.tar")
+
+
+@pytest.mark.parametrize("name", ["train/ant/x.png", "train/dog"])
+@pytest.mark.parametrize("make", [os.mkfifo, lambda path: path.symlink_to("nowhere")])
+def test_what_is_no_file_in_a_folder_is_refused(mine: Path, name: str, make: Callable[[Path], None]) -> None:
+    make(mine / name)
+    with pytest.raises(ResauditError, match=name):
+        description_of(mine)
+
+
+def test_two_classes_that_look_alike_are_refused(mine: Path) -> None:
+    for seed, label in enumerate(("\u00e9", "e\u0301")):
+        for split in ("train", "test"):
+            draw(mine / split / label / "1.png", seed)
+    with pytest.raises(ResauditError, match="look alike"):
+        description_of(mine)

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import tracemalloc
 import zipfile
 from pathlib import Path
 
@@ -24,7 +25,7 @@ from resaudit.datasets.idx import parse_idx
 from resaudit.datasets.sources import fetch, read_verified
 from resaudit.errors import ResauditError
 from resaudit.workflow import JobsOfRules
-from tests.conftest import data_of, run_command
+from tests.conftest import data_of, in_process, run_command
 
 IMAGES = "train-images-idx3-ubyte"
 
@@ -265,3 +266,43 @@ def test_a_figures_own_folder_is_the_one_that_is_searched(tmp_path: Path) -> Non
     assert {name: job.dataset.folder for name, job in found.items() if job.dataset.folder} == {
         "cifar10_jpeg": str(tmp_path)
     }
+
+
+@pytest.mark.parametrize("make", [Path.mkdir, os.mkfifo, lambda path: path.symlink_to("nowhere")])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_what_is_named_as_an_idx_file_and_is_none_is_refused(make, suffix: str, mnist_files: Path) -> None:  # type: ignore[no-untyped-def]
+    (mnist_files / IMAGES).unlink()
+    make(mnist_files / f"{IMAGES}{suffix}")
+    with pytest.raises(ResauditError, match=IMAGES):
+        described(mnist_files)
+    with pytest.raises(ResauditError, match=IMAGES):
+        fetch(only_folder(mnist_files), mnist_files / "data")
+
+
+def test_a_packed_file_that_ends_early_is_no_interruption(mnist_files: Path) -> None:
+    spoil_gzip(mnist_files)
+    done = in_process("hash", str(mnist_files), cwd=mnist_files)
+    assert done.returncode == 1
+    assert f"{IMAGES}.gz cannot be read" in done.stderr
+
+
+def test_a_bomb_is_not_unpacked(mnist_files: Path) -> None:
+    """Its header means a thousand bytes, and it has 2**28."""
+    (mnist_files / IMAGES).unlink()
+    with gzip.open(mnist_files / f"{IMAGES}.gz", "wb", 1) as file:
+        file.write(b"\0\0\x08\x01\0\0\x03\xe8")
+        for _ in range(64):
+            file.write(bytes(2**22))
+    tracemalloc.start()
+    for read in (described, lambda folder: fetch(only_folder(folder), folder / "data")):
+        with pytest.raises(ResauditError, match=IMAGES):
+            read(mnist_files)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 2**27
+
+
+def test_hidden_files_are_no_idx_files(mnist_files: Path) -> None:
+    expected = described(mnist_files)
+    (mnist_files / f"._{IMAGES}").write_bytes(b"macOS")
+    assert described(mnist_files) == expected

@@ -121,7 +121,7 @@ def test_steps_are_compared_at_one_rate_even_if_several_serve() -> None:
     # Beyond the target all rates end alike, but the slower ones need more steps at every depth.
     quick = made("resnet-0.5", lambda _: 3.0, lambda _: 10.0)
     assert len(common_rates(quick)) > 1
-    assert verdict(StepsToLoss(network="resnet-0.5", at_least=0.99, at_most=1.01), quick) == "supported"
+    assert verdict(StepsToLoss(network="resnet-0.5", within_factor=1.1), quick) == "supported"
 
 
 def test_a_run_that_stops_short_of_the_loss_leaves_the_ratio_open() -> None:

@@ -13,7 +13,15 @@ from omegaconf import OmegaConf
 from resaudit.claims.claim import Claim, read_claim
 from resaudit.config.models import CONTROL, Config, Figure, Run
 from resaudit.config.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
-from resaudit.config.trees import choices_of, compose_together, files_like, one_line_errors, shared_tree_of, tree_of
+from resaudit.config.trees import (
+    choices_of,
+    compose_together,
+    content_of,
+    files_like,
+    one_line_errors,
+    shared_tree_of,
+    tree_of,
+)
 from resaudit.datasets.dataset import Dataset
 from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import experiments_of
@@ -134,6 +142,7 @@ def _check_datasets(found: Mapping[str, Dataset]) -> None:
 
 
 def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
+    content_of(file)  # checks it
     with one_line_errors():
         tree = {"dataset": OmegaConf.to_container(OmegaConf.load(file))}
         for override in given:
@@ -309,6 +318,7 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> 
 
 
 def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
+    content_of(file)  # checks it
     with one_line_errors():
         tree = {"claims": {paper: OmegaConf.to_container(OmegaConf.load(file))}}
         for override in overrides:

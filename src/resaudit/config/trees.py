@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import groupby
 from pathlib import Path
 
@@ -24,11 +25,55 @@ yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[
 
 AT_ONCE = 5
 """Figures in one call of Hydra: for each file, OmegaConf visits all that it has merged before."""
+DEEPEST, LARGEST = 50, 100_000
+"""Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
 
 
 def files_like(folder: Path, pattern: str) -> list[Path]:
-    """Files of configuration, here and of papers outside."""
-    return [file for each in (folder, *config_folders()) for file in sorted(each.glob(pattern))]
+    """Files of configuration, here and of papers outside; hidden ones, as an editor's or macOS's, are none."""
+    found = ((each, file) for each in (folder, *config_folders()) for file in sorted(each.glob(pattern)))
+    return [file for each, file in found if not any(part.startswith(".") for part in file.relative_to(each).parts)]
+
+
+def content_of(file: Path) -> bytes:
+    """A file of configuration, which can be composed without end neither of depth nor of memory.
+
+    Raises:
+        ResauditError: it cannot be read, is no mapping, too deep or too large, or has an alias of what it is part of.
+    """
+    try:
+        content = file.read_bytes()
+    except OSError as error:
+        raise ResauditError(f"{file} cannot be read ({error.strerror})") from error
+    wrong = _wrong_in(content)
+    if wrong:
+        raise ResauditError(f"{file} {wrong}")
+    return content
+
+
+@cache
+def _wrong_in(content: bytes) -> str | None:
+    """What is wrong with YAML before it is composed; what is no YAML is said by who composes it."""
+    sizes: dict[str, int] = {}
+    opened: list[tuple[str | None, int]] = []
+    size = 0
+    with suppress(yaml.YAMLError, UnicodeDecodeError):
+        for event in yaml.parse(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+            if isinstance(event, yaml.NodeEvent):
+                if not opened and not isinstance(event, yaml.MappingStartEvent | yaml.ScalarEvent):
+                    return "is no mapping; write KEY: VALUE"
+                if isinstance(event, yaml.AliasEvent) and event.anchor in [anchor for anchor, _ in opened]:
+                    return f"has *{event.anchor} inside &{event.anchor}, which has no end"
+                size += sizes.get(str(event.anchor), 1) if isinstance(event, yaml.AliasEvent) else 1
+            if isinstance(event, yaml.CollectionStartEvent):
+                opened.append((event.anchor, size))
+            elif isinstance(event, yaml.CollectionEndEvent):
+                anchor, before = opened.pop()
+                if anchor:
+                    sizes[anchor] = size - before + 1
+            if len(opened) > DEEPEST or size > LARGEST:
+                return f"has more than {DEEPEST} levels or {LARGEST} values, with what its aliases stand for"
+    return None
 
 
 def choices_of(given: Iterable[Override]) -> tuple[str, ...]:
@@ -86,7 +131,7 @@ def _files_of(folder: Path, paper: str | None) -> _Files:
     return _Files(
         folder,
         tuple(
-            (f"{part}/{file.name}", file.read_bytes())
+            (f"{part}/{file.name}", content_of(file))
             for part in parts
             for file in files_like(folder, f"{part}/*.yaml".lstrip("/"))
             if file.stem != "claims"

@@ -1,12 +1,13 @@
 """Files of a folder or a tar archive, read one by one without unpacking."""
 
+import gzip
 import lzma
 import re
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath, PurePosixPath
 
 LARGEST_MEMBER = 2**28
 """Bytes of a file that is read at once; five times a file of CIFAR."""
@@ -29,10 +30,11 @@ class Refused(Exception):
 
 
 def files_in(place: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
-    """Each wanted file of a folder or a tar archive (packed or not), with its bytes; links in archives are left out.
+    """Each wanted file of a folder or a tar archive (packed or not), with its bytes; hidden ones are left out.
 
     Raises:
-        Refused: one cannot be read, or has more than :data:`LARGEST_MEMBER` bytes.
+        Refused: one cannot be read, has more than :data:`LARGEST_MEMBER` bytes, or is neither a file nor, in an
+            archive, a hard link to one.
     """
     try:
         yield from _in_folder(place, wanted) if place.is_dir() else _in_archive(place, wanted)
@@ -47,13 +49,30 @@ def names_in(place: Path) -> Iterator[Name]:
             yield from (name for name, path in _paths(place))
         else:
             with tarfile.open(place) as opened:
-                yield from (Name(member.name) for member in opened if member.isreg())
+                yield from (name for name, member in _members(opened))
+
+
+def beginning(path: Path, count: int) -> bytes:
+    """The first bytes of a file, unpacked if it is named ``.gz``; no more are kept in memory.
+
+    Raises:
+        Refused: it cannot be read, or is no regular file.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise Refused(f"{path} is a folder, a device or a pipe; allowed: a file")
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            return file.read(count)
+    except FileNotFoundError:
+        raise
+    except DAMAGED as error:
+        raise Refused(f"{path} cannot be read ({first_line(error)})") from error
 
 
 def archives_in(folder: Path) -> list[Path]:
     """The tar archives of a folder, sorted by name."""
     try:
-        found = [path for path in sorted(folder.iterdir()) if re.search(r"\.(tar(\.\w+)?|tgz)$", path.name)]
+        found = [path for path in sorted(folder.iterdir()) if re.search(r"^[^.].*\.(tar(\.\w+)?|tgz)$", path.name)]
     except OSError as error:
         raise Refused(f"{folder} cannot be read ({error.strerror})") from error
     return [path for path in found if path.is_file() and path.stat().st_size <= LARGEST_ARCHIVE]
@@ -65,7 +84,16 @@ def is_image(name: Name) -> bool:
     >>> is_image(Name("train/cat/1.JPG")), is_image(Name("train/README.md"))
     (True, False)
     """
-    return name.suffix.lower() in IMAGE_SUFFIXES and not name.name.startswith(".")
+    return name.suffix.lower() in IMAGE_SUFFIXES
+
+
+def is_hidden(name: PurePath) -> bool:
+    """Whether a part of it begins with a dot, as ``.ipynb_checkpoints`` and macOS's ``._1.png``.
+
+    >>> is_hidden(Name("train/.old/1.png")), is_hidden(Name("../train/cat/1.png"))
+    (True, False)
+    """
+    return any(part.startswith(".") and part != ".." for part in name.parts)
 
 
 def first_line(error: BaseException) -> str:
@@ -76,26 +104,54 @@ def first_line(error: BaseException) -> str:
 def _paths(folder: Path) -> Iterator[tuple[Name, Path]]:
     for level in range(1, LEVELS + 1):
         for path in sorted(folder.glob("/".join("*" * level))):
-            if path.is_file():
-                yield Name(path.relative_to(folder).as_posix()), path
+            name = Name(path.relative_to(folder).as_posix())
+            if not is_hidden(name) and not path.is_dir():
+                yield name, path
 
 
 def _in_folder(folder: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
     for name, path in _paths(folder):
-        if wanted(name):
+        if not path.is_file():
+            _check_unwanted(folder, name, wanted)
+        elif wanted(name):
             _check_size(folder, name, path.stat().st_size)
             yield name, path.read_bytes()
 
 
 def _in_archive(archive: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
     with tarfile.open(archive) as opened:
-        for member in opened:
-            name = Name(member.name)
-            if member.isreg() and wanted(name):
-                _check_size(archive, name, member.size)
-                file = opened.extractfile(member)
+        for name, member in _members(opened):
+            if not member.isreg() and not member.islnk():
+                _check_unwanted(archive, name, wanted)
+            elif wanted(name):
+                target = _target(opened, member) if member.islnk() else member
+                if not target.isreg():
+                    raise Refused(f"{name} of {archive} is a link to {member.linkname}, which is no file before it")
+                _check_size(archive, name, target.size)
+                file = opened.extractfile(target)
                 assert file is not None  # it is a regular file
                 yield name, file.read()
+
+
+def _members(archive: tarfile.TarFile) -> Iterator[tuple[Name, tarfile.TarInfo]]:
+    for member in archive:
+        name = Name(member.name)
+        if not is_hidden(name) and not member.isdir():
+            yield name, member
+
+
+def _target(archive: tarfile.TarFile, link: tarfile.TarInfo) -> tarfile.TarInfo:
+    """The member that a hard link names; the link itself if there is none."""
+    try:
+        return archive.getmember(link.linkname)
+    except KeyError:
+        return link
+
+
+def _check_unwanted(place: Path, name: Name, wanted: Callable[[Name], bool]) -> None:
+    """Check that nothing wanted is lost with what is neither a file nor a folder; a link may be a whole class."""
+    if wanted(name) or wanted(name / "1.png"):
+        raise Refused(f"{name} of {place} is a link, a device or a pipe; allowed: files (tar follows links with -h)")
 
 
 def _check_size(place: Path, name: Name, size: int) -> None:

@@ -1,14 +1,13 @@
 """What the YAML of a new data set needs: names, sizes and digests of its files."""
 
-import gzip
 import hashlib
 import re
 from pathlib import Path
 from typing import Any
 
-from resaudit.datasets.containers import Refused
-from resaudit.datasets.dataset import FILES, DataFile
-from resaudit.datasets.idx import parse_idx
+from resaudit.datasets.containers import Refused, beginning
+from resaudit.datasets.dataset import FILES, LARGEST_FILE, DataFile
+from resaudit.datasets.idx import LARGEST_HEADER, parse_idx, shape_and_size
 from resaudit.datasets.image_folder import decoded
 from resaudit.errors import ResauditError
 
@@ -25,7 +24,7 @@ def description_of(place: Path) -> dict[str, Any]:
     Raises:
         ResauditError: it is neither.
     """
-    if place.is_dir() and any(_IDX.search(path.name) and path.is_file() for path in place.iterdir()):
+    if any(path.is_file() for path in _idx_files(place)):
         return _printed(described(place))
     try:
         classes, contents = decoded(place)
@@ -42,17 +41,36 @@ def described(folder: Path) -> dict[str, DataFile]:
         ResauditError: one is missing or no IDX file.
     """
     found: dict[str, DataFile] = {}
-    for path in sorted(folder.iterdir()):
-        part = _IDX.search(path.name)
-        if part:
-            name = path.name.removesuffix(".gz")
-            content = path.read_bytes() if name == path.name else gzip.decompress(path.read_bytes())
-            parse_idx(content, str(path))
-            found[f"{part[1].replace('t10k', 'test')}_{part[2]}"] = _file_of(name, content)
+    for path, part in _idx_files(folder).items():
+        content = _content(path)
+        parse_idx(content, str(path))
+        found[f"{part[1].replace('t10k', 'test')}_{part[2]}"] = _file_of(path.name.removesuffix(".gz"), content)
     missing = [key for key in FILES if key not in found]
     if missing:
         raise ResauditError(f"{folder} has no {', '.join(missing)}; needed: files named {_NAMED}")
     return {key: found[key] for key in FILES}
+
+
+def _idx_files(folder: Path) -> dict[Path, re.Match[str]]:
+    """What is named like an IDX file, sorted; hidden names are not."""
+    try:
+        there = sorted(folder.iterdir()) if folder.is_dir() else []
+    except OSError as error:
+        raise ResauditError(f"{folder} cannot be read ({error.strerror})") from error
+    return {path: part for path in there if (part := _IDX.search(path.name)) and not path.name.startswith(".")}
+
+
+def _content(path: Path) -> bytes:
+    """An IDX file's bytes, unpacked no further than its header says."""
+    try:
+        _, size = shape_and_size(beginning(path, LARGEST_HEADER), str(path))
+        if size > LARGEST_FILE:
+            raise ResauditError(f"{path} has {size} bytes by its IDX header; allowed: at most {LARGEST_FILE}")
+        return beginning(path, size + 1)
+    except FileNotFoundError:
+        raise ResauditError(f"{path} is a link to nothing") from None
+    except Refused as refusal:
+        raise ResauditError(str(refusal)) from refusal
 
 
 def _file_of(name: str, content: bytes) -> DataFile:

@@ -10,6 +10,8 @@ from resaudit.errors import ResauditError
 _UNSIGNED_BYTES = 0x08
 LARGEST_RANK = 4
 """Most dimensions of an array; MNIST's images have three, images in colours four."""
+LARGEST_HEADER = 4 + 4 * LARGEST_RANK
+"""Bytes."""
 
 
 def parse_idx(content: bytes, what: str) -> np.ndarray:
@@ -20,6 +22,18 @@ def parse_idx(content: bytes, what: str) -> np.ndarray:
 
     Raises:
         ResauditError: it is not an IDX file, or its length contradicts its header.
+    """
+    shape, expected = shape_and_size(content, what)
+    if len(content) != expected:
+        raise ResauditError(f"{what} has {len(content)} bytes; its IDX header {shape} means {expected}")
+    return np.frombuffer(content, dtype=np.uint8, offset=expected - math.prod(shape)).reshape(shape)
+
+
+def shape_and_size(content: bytes, what: str) -> tuple[tuple[int, ...], int]:
+    """The shape in an IDX header and the bytes of the whole file, of which the first :data:`LARGEST_HEADER` will do.
+
+    Raises:
+        ResauditError: it is not an IDX file.
     """
     if len(content) < 4 or content[:2] != b"\0\0" or content[2] != _UNSIGNED_BYTES:
         raise ResauditError(f"{what} is not an IDX file of unsigned bytes")
@@ -32,10 +46,7 @@ def parse_idx(content: bytes, what: str) -> np.ndarray:
         raise ResauditError(
             f"{what} has the shape {shape[:8]} by its IDX header; allowed: 1 to {LARGEST_RANK} sizes, none of them 0"
         )
-    expected = header + math.prod(shape)
-    if len(content) != expected:
-        raise ResauditError(f"{what} has {len(content)} bytes; its IDX header {shape} means {expected}")
-    return np.frombuffer(content, dtype=np.uint8, offset=header).reshape(shape)
+    return shape, header + math.prod(shape)
 
 
 def to_idx(array: np.ndarray) -> bytes:

@@ -1,6 +1,7 @@
 """Images in folders of classes, as torchvision's ImageFolder reads them, decoded to arrays."""
 
 import io
+import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -19,6 +20,8 @@ from resaudit.datasets.containers import (
 from resaudit.datasets.dataset import LARGEST_CLASSES, LARGEST_FILE, ImageFolderDataset
 from resaudit.datasets.idx import to_idx
 
+MODES = ("1", "L", "P", "RGB")
+"""Of images, in Pillow's words, that red, green and blue in bytes hold exactly."""
 SPLITS, VALIDATION = ("train", "test"), "val"
 """Of images; those for validation are the test's if there is no ``test``."""
 
@@ -43,16 +46,16 @@ def read_image_folder(place: Path, dataset: ImageFolderDataset) -> dict[str, byt
 def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
     """Class names, sorted, and four IDX files: images, shape (images, 3, height, width), by class and name; labels.
 
-    Images of other modes are converted to red, green and blue. Pixels of JPEG depend on the decoder: libjpeg-turbo's,
-    in every wheel of Pillow, gives the same on all processors.
+    Images of black and white, grey or a palette are converted to red, green and blue. Pixels of JPEG depend on the
+    decoder: libjpeg-turbo's, in every wheel of Pillow, gives the same on all processors.
 
     Args:
         place: ``train/CLASS/NAME`` and ``test/CLASS/NAME``, in a folder or a tar archive, or a folder that holds one
             archive; ``val`` in place of ``test`` if there is no ``test``.
 
     Raises:
-        Refused: an image cannot be read, has another size than the first, lies elsewhere below these folders or has
-            the place of another one, or a class lacks images.
+        Refused: an image cannot be read, has another mode than :data:`MODES` or transparency, another size than the
+            first, lies elsewhere below these folders or has the place of another one, or a class lacks images.
     """
     images: dict[Place, np.ndarray] = {}
     place, total = _with_images(place), 0
@@ -116,6 +119,11 @@ def _pixels(name: Name, content: bytes, shape: tuple[int, ...] | None) -> np.nda
 
     try:
         with Image.open(io.BytesIO(content)) as image:
+            if image.mode not in MODES or image.has_transparency_data:
+                has = "transparency" if image.mode in MODES else f"not {', '.join(MODES)}"
+                raise Refused(
+                    f"{name} has the mode {image.mode} ({has}), which RGB cannot hold; convert it to 8-bit RGB first"
+                )
             found = (3, image.height, image.width)
             if shape not in (None, found):
                 expected = f"{shape[2]} x {shape[1]}" if shape else ""
@@ -132,6 +140,11 @@ def _check_classes(place: Path, found: Iterable[Place], classes: list[str]) -> N
         raise Refused(f"{place} holds no images train/CLASS/NAME and test/CLASS/NAME ({', '.join(IMAGE_SUFFIXES)})")
     if len(classes) > LARGEST_CLASSES:
         raise Refused(f"{place} has {len(classes)} classes; allowed: at most {LARGEST_CLASSES}, since labels are bytes")
+    alike: dict[str, str] = {}
+    for label in classes:
+        other = alike.setdefault(unicodedata.normalize("NFC", label), label)
+        if other != label:
+            raise Refused(f"{place} has two classes that look alike, {other!a} and {label!a}; name them in NFC")
     there = {(split, label) for split, label, _ in found}
     lacking = [f"{split}/{label}" for split in SPLITS for label in classes if (split, label) not in there]
     if lacking:

