@@ -17,6 +17,7 @@ import click
 from resaudit.errors import Interrupted, ResauditError, one_named
 from resaudit.outside import take_papers_path
 from resaudit.runtime.progress import leave_unsaid, say
+from resaudit.runtime.streams import open_streams
 
 if TYPE_CHECKING:
     from resaudit.config.models import Config
@@ -35,6 +36,8 @@ def main() -> int:
         The exit status: 0; 1 after a one-line error; 2 for bad usage; 130 if interrupted; :data:`REQUEUE` if SIGTERM
         ended a job that the next run resumes.
     """
+    open_streams()
+    os.environ["MPLBACKEND"] = "agg"  # drawings are files, also where a notebook's kernel started this
     try:
         return _run()
     finally:

@@ -34,6 +34,20 @@ def test_outside_a_checkout_no_lock_file_and_no_commit_is_named(tmp_path: Path) 
     assert (found["constraints_sha256"], found["commit"]) == (None, None)
 
 
+@pytest.mark.parametrize("tracked", [False, True])
+def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path: Path) -> None:
+    inner = tmp_path / "inner" / "src" / "resaudit" / "store"
+    inner.mkdir(parents=True)
+    for name in (inner.parent / "__init__.py", inner / "__init__.py", tmp_path / "README.md"):
+        name.touch()
+    shutil.copy(CHECKOUT / "src/resaudit/store/provenance.py", inner)
+    for arguments in (["init", "-q"], ["add", "." if tracked else "README.md"], ["commit", "-qm", "all"]):
+        assert run_command("git", "-c", "user.name=x", "-c", "user.email=x", *arguments, cwd=tmp_path).returncode == 0
+    code = "from resaudit.store.provenance import commit; print(commit())"
+    environment = {"PYTHONPATH": str(tmp_path / "inner" / "src")}
+    assert run_command(sys.executable, "-c", code, cwd=tmp_path, environment=environment).stdout == "None\n"
+
+
 def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path: Path) -> None:
     site = "workflow/profiles/slurm/config.yaml"
     for name in ("src/resaudit/__init__.py", "src/resaudit/store/__init__.py", site, "README.md"):

@@ -58,7 +58,7 @@ def _wrong_in(content: bytes) -> str | None:
     opened: list[tuple[str | None, int]] = []
     size = 0
     with suppress(yaml.YAMLError, UnicodeDecodeError):
-        for event in yaml.parse(content, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        for event in yaml.parse(content, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.NodeEvent):
                 if not opened and not isinstance(event, yaml.MappingStartEvent | yaml.ScalarEvent):
                     return "is no mapping; write KEY: VALUE"

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass, replace
@@ -12,8 +13,13 @@ from typing import Any, ClassVar
 
 from pydantic import BaseModel
 
+from resaudit.errors import ResauditError
+
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
+
+# As the wildcard `id` of workflow/rules/common.smk.
+_STEM = re.compile("[a-z0-9_-]+")
 
 RECORDS = ("settings.json", "provenance.json")
 """Files beside the result files of every job."""
@@ -184,7 +190,16 @@ class Job(ABC):
 
     @cached_property
     def id(self) -> str:
-        """The stem and a hash of :attr:`identity`."""
+        """The stem and a hash of :attr:`identity`.
+
+        Raises:
+            ResauditError: the stem has a character that no rule of the workflow would find.
+        """
+        if not _STEM.fullmatch(self.stem):
+            raise ResauditError(
+                f"a job of the kind {self.kind} has the stem {self.stem!r}; allowed: a to z, 0 to 9, - and _; correct "
+                f"the property stem of {type(self).__qualname__}"
+            )
         return content_id(self.stem, self.identity)
 
     @property

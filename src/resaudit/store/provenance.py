@@ -12,6 +12,7 @@ from typing import Any
 SOURCES = ("src", "config", "workflow", "Snakefile", "setup.py", "pyproject.toml", "constraints.txt")
 """What results depend on; the settings of a site do not change them."""
 SITES = ":(top,exclude,glob)workflow/profiles/*/config.yaml"
+OWN = "src/resaudit/store/provenance.py"
 PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
 
 
@@ -29,10 +30,15 @@ def provenance() -> dict[str, Any]:
 
 
 def commit() -> dict[str, Any] | None:
-    """The checkout's commit and whether its sources were as committed; None outside a checkout or without git."""
+    """The checkout's commit and whether its sources were as committed.
+
+    None without git, outside a checkout and inside another repository.
+    """
     try:
         sources = (f":(top){name}" for name in SOURCES)
         changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources, SITES)
+        if _git("ls-files", "--full-name", "--", Path(__file__).name) != OWN:
+            return None  # unpacked inside another repository
         return {"id": _git("rev-parse", "HEAD"), "clean": not changed}
     except (OSError, subprocess.SubprocessError):
         return None
