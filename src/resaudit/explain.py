@@ -1,6 +1,5 @@
 """What ``resaudit explain`` prints: of a figure, of a claim, of the whole run."""
 
-import os
 import re
 import textwrap
 from collections import Counter
@@ -20,7 +19,7 @@ from resaudit.plan.job import Cost, Execution
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
 from resaudit.plan.words import deviations, left_out_in_words, value_of
-from resaudit.runtime.devices import cuda_is_usable
+from resaudit.runtime.devices import cuda_is_usable, processors
 
 WIDTH = 100
 
@@ -212,7 +211,7 @@ class _Step:
 
 def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
     """Describe the whole run line by line: jobs, core-hours, the longest job, done and to do, time left."""
-    scale, execution, cores = plan.config.scale, execution_of(plan.config), _cores()
+    scale, execution, cores = plan.config.scale, execution_of(plan.config), processors()
     steps = _steps(plan, execution)
     costs = {key: step.cost.on(execution.device) for key, step in steps.items()}
     left = {key: (costs[key], step.waits) for key, step in steps.items() if not step.done}
@@ -261,10 +260,6 @@ def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:
 
 def _core_hours(costs: Collection[Cost]) -> str:
     return f"{sum(cost.seconds for cost in costs) / 3600:.1f} core-hours"
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _wrapped(text: str, indent: int = 2) -> list[str]:

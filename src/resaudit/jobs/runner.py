@@ -10,7 +10,7 @@ from typing import Any
 from resaudit.errors import ResauditError
 from resaudit.plan.files import code_of_kind, read_job
 from resaudit.plan.job import Execution, Job, Work
-from resaudit.runtime.devices import claim_device
+from resaudit.runtime.devices import claim_device, processors
 from resaudit.runtime.progress import say
 from resaudit.store.arrays import save_arrays
 from resaudit.store.checkpoints import forget
@@ -67,7 +67,7 @@ def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any
 def _threads() -> int:
     """The threads of the numerical libraries, of torch only if the job loaded it."""
     torch = sys.modules.get("torch")
-    return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", os.cpu_count() or 1))
+    return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", processors()))
 
 
 def device_of(job: Job, execution: Execution) -> str:

@@ -1,6 +1,5 @@
 """``resaudit spot-check``: recompute some of an imported run and compare."""
 
-import os
 import secrets
 import signal
 from collections.abc import Callable, Generator, Iterator
@@ -15,6 +14,7 @@ from resaudit.jobs.train import Train
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
+from resaudit.runtime.devices import processors
 from resaudit.runtime.locks import hold
 from resaudit.store.files import read_json, sha256_of
 from resaudit.store.provenance import commit
@@ -54,7 +54,7 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
         ResauditError: nothing is imported, or another spot-check is at work.
         Interrupted: by a signal; the statement so far was said and written.
     """
-    results, cores = Layout(plan.config.paths).results, os.cpu_count() or 1
+    results, cores = Layout(plan.config.paths).results, processors()
     seconds = None if minutes is None else 60 * minutes
     found = population(plan, results, execution_of(plan.config), seconds, cores, wanted)
     _hold(results / RECOMPUTED)
