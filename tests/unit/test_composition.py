@@ -497,7 +497,6 @@ def test_hidden_files_are_no_configuration(name: str, part: str, tmp_path: Path)
     load(folder=folder, only=["shortcut_importance/fig04"])
 
 
-FIG04 = "shortcut_importance/fig04"
 BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
 
 
@@ -512,6 +511,8 @@ def test_yaml_without_end_is_refused_in_one_line(text: str, file: str, tmp_path:
     place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
     place.write_text(text, encoding="utf-8")
     with pytest.raises(ResauditError, match=place.name) as refusal:
-        _claims_in(place, "shortcut_importance", ()) if file == "claims" else load(folder=folder, only=[FIG04])
+        _claims_in(place, "shortcut_importance", ()) if file == "claims" else load(
+            folder=folder, only=["shortcut_importance/fig04"]
+        )
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 500
