@@ -120,6 +120,16 @@ def test_the_number_of_runs_told_is_the_smaller_one() -> None:
     assert [p.runs for p in found.points] == [8, 8, 4]
 
 
+@pytest.mark.parametrize("common", [0, 2, 3])
+def test_layers_of_a_network_need_enough_runs_that_are_in_all_of_them(common: int) -> None:
+    growth = GrowthExponent(networks=["a"], column=C, by="layer", span="overall", at_least=0.5)
+    table = by_depth({"a": lambda d: spread(d, 1.01, 4)}, depths=(2, 16)).rename(columns={"depth": "layer"})
+    moved = (table["layer"] == 16) & (table["run"] >= common)
+    found = result(growth, table.assign(run=table["run"].where(~moved, table["run"] + 100)))
+    assert (len(found.points), found.verdict.value) == ((1, "supported") if common == 3 else (0, "inconclusive"))
+    assert [f"{common} runs are in all of them" in line for line in found.measured.missing] == [True] * (common < 3)
+
+
 def test_runs_and_depths_are_needed_of_every_network() -> None:
     slower = GrowthDifference(network="a", other="b", column=C, at_most=0)
     table = by_depth({"a": lambda d: spread(d**0.5, 1.01), "b": lambda d: spread(d, 1.01)})

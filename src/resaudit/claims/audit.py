@@ -12,7 +12,7 @@ from resaudit.claims.claim import Claim
 from resaudit.claims.robustness import Robustness, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
-from resaudit.config.composition import claims_as_written, claims_files
+from resaudit.config.composition import claims_as_written, claims_file
 from resaudit.config.models import Config, Paper
 from resaudit.errors import ResauditError
 from resaudit.papers.formats import FORMATS
@@ -120,7 +120,8 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
     robustness = read_robustness(Layout(plan.config.paths), paper)
     if robustness and robustness.reference and plan.config.scale.name == "smoke":
         robustness = None  # a test run's verdicts are no evidence that a variant could change
-    claims, written = plan.config.claims_of(paper), claims_as_written().get(paper, {})
+    claims, file = plan.config.claims_of(paper), claims_file(paper)
+    written = claims_as_written(file) if file else {}
     judged = [
         _claim(
             f"{paper}/{name}",
@@ -140,7 +141,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
         "link": about.link,
         "cited": about.cited,
         "thresholds": about.thresholds,
-        "ledger": _ledger(plan.config, paper, overrides),
+        "ledger": _ledger(plan.config, paper, file, overrides),
         "counts": counted(judged),
         "claims": judged,
         "figures": [_figure(every, figure, overrides) for figure in figures.values()],
@@ -150,8 +151,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Jso
     }
 
 
-def _ledger(config: Config, paper: str, overrides: Sequence[str]) -> Json:
-    file = claims_files().get(paper)
+def _ledger(config: Config, paper: str, file: Path | None, overrides: Sequence[str]) -> Json:
     return {
         "file": f"config/paper/{paper}/claims.yaml",
         "sha256": claims_sha256(config, paper),
@@ -253,7 +253,7 @@ def _result(result: CheckResult) -> Json:
         "high": high,
         "worst": _point(result.worst) if result.worst else None,
         "points": [_point(point) for point in result.points],
-        "left_out": [*result.measured.missing, *result.measured.left_out],
+        "left_out": result.measured.without_effect,
     }
 
 

@@ -233,7 +233,7 @@ def _of_check(result: CheckResult) -> dict[str, Any]:
     }
 
 
-def _titles(plans: Plans, paper: str) -> dict[str, Any]:
+def _titles(plans: Plans, paper: str) -> dict[str, str]:
     variants = {variant: variant.replace("-", " ") for variant in plans.variants(paper)}
     return {CONFIGURED: "as configured", CONTROL: "control"} | variants
 

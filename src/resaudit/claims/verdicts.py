@@ -154,14 +154,19 @@ def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckR
     check = claim.checks[name]
     points = [_judged(check, point, level, measured.logarithmic) for point in measured.points]
     limit = claim.limits.get(name)
-    for point in (each for one in measured.points for each in (one, *one.others)) if limit else ():
-        if limit and not math.isnan(point.effect) and not limit.allows(point.effect):
-            # A theorem that a measurement breaks is no theorem, or the measurement is of something else.
+    if limit:
+        _check_limit(name, limit, measured.points)
+    return CheckResult(name, check, _of_points(check, points, measured), measured, level, points, limit)
+
+
+def _check_limit(name: str, limit: Limit, points: Sequence[Point]) -> None:
+    """Check every effect against a limit: a theorem that a measurement breaks is none, or is about something else."""
+    for point in (each for one in points for each in (one, *one.others)):
+        if not math.isnan(point.effect) and not limit.allows(point.effect):
             raise ResauditError(
                 f"check {name}, {point.where}: the effect {number(point.effect)} breaks the claim's limit, "
                 f"{span(limit.at_least, limit.at_most)} ({limit.reason.rstrip('.')}); one of them is wrong"
             )
-    return CheckResult(name, check, _of_points(check, points, measured), measured, level, points, limit)
 
 
 def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:

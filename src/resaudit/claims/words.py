@@ -34,7 +34,7 @@ def sentence(result: CheckResult) -> str:
     """What a check found: how many comparisons meet the threshold, and the least favourable one."""
     name, worst = result.name.replace("-", " ").capitalize(), result.worst
     if worst is None:
-        left_out = [*result.measured.missing, *result.measured.left_out]
+        left_out = result.measured.without_effect
         return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})." if left_out else ".")
     unknown = unmeasured(result.check, result.points)
     without = f" (nothing measured for {', '.join(unknown)})" if unknown else ""

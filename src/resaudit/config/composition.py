@@ -8,16 +8,14 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from omegaconf import OmegaConf
-
 from resaudit.claims.claim import Claim, read_claim
 from resaudit.config.models import CONTROL, Config, Figure, Run
 from resaudit.config.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
 from resaudit.config.trees import (
     choices_of,
     compose_together,
-    content_of,
     files_like,
+    loaded,
     one_line_errors,
     shared_tree_of,
     tree_of,
@@ -99,14 +97,14 @@ def files_of_figures(folder: Path) -> dict[str, Path]:
     return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
 
 
-def claims_files() -> dict[str, Path]:
-    """The file of every paper's claims, by paper."""
-    return {file.parent.name: file for file in files_like(config_folder(), "paper/*/claims.yaml")}
+def claims_file(paper: str) -> Path | None:
+    """The file of a paper's claims; None if it has none."""
+    return next(iter(files_like(config_folder(), f"paper/{paper}/claims.yaml")), None)
 
 
-def claims_as_written() -> dict[str, dict[str, Claim]]:
-    """The claims of every paper as their files have them, without overrides."""
-    return {paper: _claims_in(file, paper, ()) for paper, file in claims_files().items()}
+def claims_as_written(file: Path) -> dict[str, Claim]:
+    """The claims of a paper as their file has them, without overrides."""
+    return _claims_in(file, file.parent.name, ())
 
 
 def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
@@ -142,9 +140,8 @@ def _check_datasets(found: Mapping[str, Dataset]) -> None:
 
 
 def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
-    content_of(file)  # checks it
     with one_line_errors():
-        tree = {"dataset": OmegaConf.to_container(OmegaConf.load(file))}
+        tree = {"dataset": loaded(file)}
         for override in given:
             set_in(tree, override)
         plain = resolved(tree)
@@ -318,9 +315,8 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> 
 
 
 def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
-    content_of(file)  # checks it
     with one_line_errors():
-        tree = {"claims": {paper: OmegaConf.to_container(OmegaConf.load(file))}}
+        tree = {"claims": {paper: loaded(file)}}
         for override in overrides:
             set_in(tree, override)
         plain = resolved(tree)

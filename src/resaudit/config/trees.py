@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -49,6 +50,12 @@ def content_of(file: Path) -> bytes:
     if wrong:
         raise ResauditError(f"{file} {wrong}")
     return content
+
+
+def loaded(file: Path) -> Any:
+    """What a file of configuration holds, without interpolation; raises as :func:`content_of`."""
+    content_of(file)
+    return OmegaConf.to_container(OmegaConf.load(file))
 
 
 @cache

@@ -65,22 +65,20 @@ def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
     if not expected or not set(keys) <= set(table):
         return
     shared = [name for name, _ in next(iter(expected))]
+    planned = {tuple(value for _, value in place): runs for place, runs in expected.items()}
     if shared:
         there = set(table[shared].drop_duplicates().itertuples(index=False, name=None))
-        planned = {tuple(value for _, value in place): place for place in expected}
-        for values, place in planned.items():
-            if values not in there:
-                yield f"it has no rows of {in_words(place)}, which the plan has; allowed: all that it has"
-        for values in there - set(planned):
+        for values in [each for each in planned if each not in there]:
+            place = in_words(tuple(zip(shared, values, strict=True)))
+            yield f"it has no rows of {place}, which the plan has; allowed: all that it has"
+        for values in there - planned.keys():
             yield f"it has rows of {in_words(tuple(zip(shared, values, strict=True)))}; allowed: what the plan has"
     if "run" in keys:
-        yield from _runs(
-            table, keys, {tuple(value for _, value in place): runs for place, runs in expected.items()}, shared
-        )
+        yield from _runs(table, keys, planned, shared)
 
 
 def _runs(
-    table: pd.DataFrame, keys: list[str], expected: dict[tuple[object, ...], frozenset[int]], shared: list[str]
+    table: pd.DataFrame, keys: list[str], planned: dict[tuple[object, ...], frozenset[int]], shared: list[str]
 ) -> Iterator[str]:
     """Each group of rows that differ only in run, epoch and step has the runs of its place."""
     by = [key for key in keys if key not in ("run", *ALONG)]
@@ -89,12 +87,11 @@ def _runs(
     groups = pairs.groupby(by, sort=False) if by else [((), pairs)]
     for values, group in groups:
         where = dict(zip(by, values, strict=True))
-        planned = expected[tuple(where[name] for name in shared)]
-        found = frozenset(group["run"])
-        if planned and found != planned and not (kinds and found in OF_NO_RUN):
-            odd = min(found ^ planned)
-            lacks = "lacks" if odd in planned else "has"
+        runs, found = planned[tuple(where[name] for name in shared)], frozenset(group["run"])
+        if runs and found != runs and not (kinds and found in OF_NO_RUN):
+            odd = min(found ^ runs)
+            lacks = "lacks" if odd in runs else "has"
             yield (
-                f"{in_words(tuple(where.items())) or 'it'} {lacks} run {odd}; allowed: the {len(planned)} runs of the "
-                f"plan, {min(planned)} to {max(planned)}, each"
+                f"{in_words(tuple(where.items())) or 'it'} {lacks} run {odd}; allowed: the {len(runs)} runs of the "
+                f"plan, {min(runs)} to {max(runs)}, each"
             )

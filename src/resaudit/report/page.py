@@ -112,8 +112,8 @@ def render(audit: dict[str, Any], figures: Path) -> str:
 
 def _section(paper: dict[str, Any], figures: Path) -> Section:
     groups = list(_groups(paper, figures))
-    summaries, changed = _variant_summaries(paper), (_changed(paper, controls) for controls in (False, True))
-    return Section(paper, groups, _gallery(paper, groups), summaries, *changed)
+    changed, alone = _changed(paper, controls=False), _changed(paper, controls=True)
+    return Section(paper, groups, _gallery(paper, groups), _variant_summaries(paper), changed, alone)
 
 
 def _gallery(paper: dict[str, Any], groups: list[Group]) -> list[Thumbnail]:

@@ -35,10 +35,10 @@ def commit() -> dict[str, Any] | None:
     None without git, outside a checkout and inside another repository.
     """
     try:
-        sources = (f":(top){name}" for name in SOURCES)
-        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources, SITES)
         if _git("ls-files", "--full-name", "--", Path(__file__).name) != OWN:
             return None  # unpacked inside another repository
+        sources = (f":(top){name}" for name in SOURCES)
+        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources, SITES)
         return {"id": _git("rev-parse", "HEAD"), "clean": not changed}
     except (OSError, subprocess.SubprocessError):
         return None

@@ -113,6 +113,9 @@ class GrowthExponent(Check, name="growth_exponent"):
                 where = f"{name}, {words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
                 paired = "run" not in rows or self.by != "depth"
                 found = self._growth(span, [logs[place] for place in span], paired)
+                if found.runs < least_runs:
+                    measured.missing.append(f"{where}: {found.runs} runs are in all of them, {least_runs} are needed")
+                    continue
                 # A single draw of a construction is exact; a single run has an unknown spread.
                 known = found.runs == 1 and "run" not in rows
                 measured.add_tied(where, [replace(found, left_out=()) if known else found])

@@ -8,7 +8,7 @@ import pandas as pd
 from pydantic import Field
 
 from resaudit.claims.checks.check import Check, Share
-from resaudit.claims.checks.measured import Effect, Measured, effect_of
+from resaudit.claims.checks.measured import Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take, words
 from resaudit.papers.by_loss import descending, interpolate
@@ -197,4 +197,4 @@ def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], lea
     if len(known[0]) < least_runs:
         measured.missing.append(f"{where}: {len(known[0])} runs have a value, {least_runs} are needed")
         return
-    measured.add_tied(where, [effect_of(np.asarray, each) if len(each) else Effect(np.nan) for each in known])
+    measured.add_tied(where, [effect_of(np.asarray, each) for each in known])

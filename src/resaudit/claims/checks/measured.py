@@ -34,7 +34,7 @@ def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray) -> Effec
         groups: values of shape (runs,) or (runs, k), NaN where a run has none. Those of a row are of the same run,
             paired; those of different groups are independent.
     """
-    known = [~np.isnan(values.reshape(len(values), -1)) for values in groups]
+    known = [~np.isnan(values if values.ndim > 1 else values[:, None]) for values in groups]
     groups = tuple(values[counts.any(axis=1)] for values, counts in zip(groups, known, strict=True))
     runs = [int(counts.sum(axis=0).min()) for counts in known]
     if not min(runs):
@@ -92,6 +92,11 @@ class Measured:
     logarithmic: bool = False
     arithmetic: bool = False
     spread: str = ""
+
+    @property
+    def without_effect(self) -> list[str]:
+        """All places without a point, with reasons; first those that decide against support."""
+        return [*self.missing, *self.left_out]
 
     def add(self, where: str, effect: float, replicates: np.ndarray | None, runs: int) -> None:
         """Add a point with replicates over one group of runs, or exact; it is missing if it is not a number."""

@@ -17,6 +17,7 @@ def add_ratio(
     least_runs: int,
     of_logarithms: bool = False,
     further: Sequence[Effect] = (),
+    at_equal_rates: bool = False,
 ) -> None:
     """Add the ratio of two means over the runs of two networks or depths; it is missing if these are too few.
 
@@ -30,13 +31,14 @@ def add_ratio(
         least_runs: needed at the rates shown.
         of_logarithms: whether values are logarithms (geometric means).
         further: other possible effects.
+        at_equal_rates: whether the lists are at the same rates, and only equal ones are compared.
     """
     fewest = min(len(above[0]), len(below[0]))
     if fewest < least_runs:
         measured.missing.append(f"{where}: {fewest} runs, {least_runs} are needed")
         return
-    effects = [ratio_of(one.to_numpy(float), other.to_numpy(float), of_logarithms)
-               for one, other in product(above, below)]  # fmt: skip
+    pairs = zip(above, below, strict=True) if at_equal_rates else product(above, below)
+    effects = [_ratio_of(one.to_numpy(float), other.to_numpy(float), of_logarithms) for one, other in pairs]
     measured.add_tied(where, [*effects, *further])
 
 
@@ -46,7 +48,7 @@ def ratio_of_same_runs(above: pd.Series, below: pd.Series) -> Effect:
     return effect_of(lambda means: means[:, 0] / means[:, 1], both)
 
 
-def ratio_of(above: np.ndarray, below: np.ndarray, of_logarithms: bool = False) -> Effect:
+def _ratio_of(above: np.ndarray, below: np.ndarray, of_logarithms: bool = False) -> Effect:
     """The ratio of the means of two independent groups of runs; NaN if a run is unknown: it may be the largest."""
     if np.isnan(above).any() or np.isnan(below).any():
         return Effect(np.nan)

@@ -9,8 +9,8 @@ import pandas as pd
 
 from resaudit.claims.checks.check import Check, Depth
 from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid
-from resaudit.claims.checks.ratios import ratio_of, ratio_of_same_runs
+from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid, sweep_of
+from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
 from resaudit.papers.sweeps import at_the_end, sweep
@@ -40,14 +40,11 @@ class CommonRate(Check, name="common_rate"):
         if not common:
             measured.missing.append(f"{self.network}: no learning rate at which every run stays finite at every depth")
         for depth, part in _by_depth(at_the_end(rows)) if common else ():
-            where = f"{self.network}, depth {depth}"
-            found = Sweep(where, *sweep(part, "loss"), np.sort(part["run"].unique()))
-            if len(found.runs) < least_runs:
-                measured.missing.append(f"{where}: {len(found.runs)} runs, {least_runs} are needed")
-                continue
-            pairs = product((found.at(rate) for rate in common), found.finals())
-            effects = [ratio_of_same_runs(above, below) for above, below in pairs]
-            measured.add_tied(where, effects + beyond_the_grid([found], measured))
+            found = sweep_of(part, self.network, depth, "loss", least_runs, measured)
+            if found:
+                pairs = product((found.at(rate) for rate in common), found.finals())
+                effects = [ratio_of_same_runs(above, below) for above, below in pairs]
+                measured.add_tied(found.where, effects + beyond_the_grid([found], measured))
         return measured
 
 
@@ -90,14 +87,7 @@ class StepsToLoss(Check, name="steps_to_loss"):
             where, above, below = f"{self.network}, depth {depth} over {first}", steps[depth], steps[first]
             further = _open_ends(where, above, below, last, measured)
             above, below = ([np.log(each.clip(upper=last)) for each in part] for part in (above, below))
-            fewest = min(map(len, [*above, *below]))
-            if fewest < least_runs:
-                measured.missing.append(f"{where}: {fewest} runs, {least_runs} are needed")
-                continue
-            # One rate for all depths: only equal rates are compared.
-            pairs = zip(above, below, strict=True) if common else product(above, below)
-            effects = [ratio_of(one.to_numpy(), other.to_numpy(), of_logarithms=True) for one, other in pairs]
-            measured.add_tied(where, [*effects, *further])
+            add_ratio(measured, where, above, below, least_runs, True, further, at_equal_rates=bool(common))
         return measured
 
 
