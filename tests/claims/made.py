@@ -85,14 +85,14 @@ def sweep(
     """
     outer = {rates[0] / 10: 1e4, rates[-1] * 10: np.inf} if beyond else {}
     rows = [
-        (name, depth, rate, run, 1 + excess, 1.0, excess)
+        (name, depth, rate, run, 1 + excess, 1.0, 1e6, excess)
         for name, of in finals.items()
         for depth in depths
         for rate in sorted([*rates, *outer])
         for level in [outer[rate] if rate in outer else of(depth, rate)]
         for run, excess in enumerate(apart(spread(level, factor), name, depth, rate))
     ]
-    columns = ["network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "excess_loss"]
+    columns = ["network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "initial_loss", "excess_loss"]
     return pd.DataFrame(rows, columns=columns)
 
 

@@ -11,7 +11,7 @@ import pandas as pd
 from resaudit.claims.heatmap import plot
 from resaudit.claims.verdicts import CheckResult, Judgement, Verdict, judge
 from resaudit.claims.words import why
-from resaudit.config.models import CONFIGURED, CONTROL
+from resaudit.config.models import CONFIGURED, CONTROL, CONTROLS
 from resaudit.errors import ResauditError
 from resaudit.papers.comparison import reference_file
 from resaudit.papers.drawing import save_drawing, write_csv
@@ -144,7 +144,7 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
     apply_style()
     drawing = plot(table, _titles(plans, paper))
     title = f"Claims of {paper} under other readings"
-    words, note = _description(plans, paper, deviations[CONTROL]), "Control and variants: reduced protocol."
+    words, note = _description(plans, paper, deviations[CONTROL]), "Controls and variants: reduced protocol."
     drawings = save_drawing(drawing, layout.figures, name, title, words, note if deviations[CONTROL] else "")
     made = {"sha256": sha256_of(csv), "drawings": drawings}
     write_json(record, _record(plans, paper, table, deviations, tables).model_dump() | made)
@@ -153,7 +153,7 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
 def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
     """One row per runnable claim, variant and check.
 
-    Columns: claim, variant (:data:`CONFIGURED`, the control, then the variants), depends (whether the claim's evidence
+    Columns: claim, variant (:data:`CONFIGURED`, the controls, then the variants), depends (whether the claim's evidence
     differs from the control's), verdict (of the claim), check, check_verdict, effect, low, high, runs, where,
     unit, why.
 
@@ -163,7 +163,7 @@ def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     claims = {n: c for n, c in plans.base.config.claims_of(paper).items() if not c.not_yet}
     judged: dict[tuple[str | None, str], Judgement] = {}
-    for variant in (None, CONTROL, *plans.variants(paper)):
+    for variant in (None, *CONTROLS, *plans.variants(paper)):
         for name in claims:
             if _chosen(plans, paper, name):
                 other_evidence = depends(plans, variant, paper, name)
@@ -235,7 +235,7 @@ def _of_check(result: CheckResult) -> dict[str, Any]:
 
 def _titles(plans: Plans, paper: str) -> dict[str, str]:
     variants = {variant: variant.replace("-", " ") for variant in plans.variants(paper)}
-    return {CONFIGURED: "as configured", CONTROL: "control"} | variants
+    return {CONFIGURED: "as configured"} | {control: control.replace("-", " ") for control in CONTROLS} | variants
 
 
 def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
@@ -244,14 +244,14 @@ def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
     return (
         f"Each claim's verdict as configured (scale {plans.base.config.scale.name}), and under one other reading at a "
         "time of what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants "
-        f"are: {'; '.join(reduced) or 'not at all'}. {summaries}."
+        f"are: {'; '.join(reduced) or 'not at all'}; the other seed is the control with the next seed. {summaries}."
     )
 
 
 def _record(
     plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]], tables: Tables
 ) -> Robustness:
-    variants, ran = (CONTROL, *plans.variants(paper)), provenance()
+    variants, ran = (*CONTROLS, *plans.variants(paper)), provenance()
     verdicts = {str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)}
     return Robustness(
         paper=paper,
@@ -270,7 +270,7 @@ def _variant(plans: Plans, paper: str, variant: str, deviations: Sequence[str]) 
     known = plans.variants(paper).get(variant)
     return VariantRun(
         id=variant,
-        summary=known.summary if known else "as configured, reduced as far as the variants are",
+        summary=known.summary if known else CONTROLS[variant],
         overrides=list(known.overrides) if known else [],
         scale=plans.under(variant).config.scale.name,
         deviations=list(deviations),

@@ -152,7 +152,7 @@ def _untried(name: str, check: Check) -> CheckResult:
 
 def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
     check = claim.checks[name]
-    points = [_judged(check, point, level, measured.logarithmic) for point in measured.points]
+    points = [_judged(check, point, level, measured) for point in measured.points]
     limit = claim.limits.get(name)
     if limit:
         _check_limit(name, limit, measured.points)
@@ -169,9 +169,9 @@ def _check_limit(name: str, limit: Limit, points: Sequence[Point]) -> None:
             )
 
 
-def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judged:
-    low, high = _interval(point, level, logarithmic)
-    every = [(low, high), *(_interval(other, level, logarithmic) for other in point.others)]
+def _judged(check: Check, point: Point, level: float, measured: Measured) -> Judged:
+    low, high = _interval(point, level, measured)
+    every = [(low, high), *(_interval(other, level, measured) for other in point.others)]
     bottom, top = min(ends[0] for ends in every), max(ends[1] for ends in every)
     least, most = check.region
     least, most = -math.inf if least is None else least, math.inf if most is None else most
@@ -183,15 +183,17 @@ def _judged(check: Check, point: Point, level: float, logarithmic: bool) -> Judg
     return Judged(point.where, point.effect, low, high, point.runs, verdict, tied)
 
 
-def _interval(point: Point, level: float, logarithmic: bool) -> tuple[float, float]:
-    """A point's interval; unbounded if the effect is not a number."""
+def _interval(point: Point, level: float, measured: Measured) -> tuple[float, float]:
+    """A point's interval, within what the effect can be; that whole range if the effect is not a number."""
+    least, most = measured.bounds
     if math.isnan(point.effect):
-        return (0.0 if logarithmic else -math.inf), math.inf
+        return max(least, 0.0 if measured.logarithmic else -math.inf), most
     if point.counted:
         return share_interval(point.counted, level)
     if point.replicates is None:
         return point.effect, point.effect
-    return interval(point.effect, point.replicates, level, logarithmic)
+    low, high = interval(point.effect, point.replicates, level, measured.logarithmic)
+    return min(max(low, least), point.effect), max(min(high, most), point.effect)
 
 
 def _of_points(check: Check, points: list[Judged], measured: Measured) -> Verdict:

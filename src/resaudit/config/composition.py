@@ -9,7 +9,7 @@ from functools import cache
 from pathlib import Path
 
 from resaudit.claims.claim import Claim, read_claim
-from resaudit.config.models import CONTROL, Config, Figure, Run
+from resaudit.config.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Config, Figure, Run
 from resaudit.config.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
 from resaudit.config.trees import (
     choices_of,
@@ -185,11 +185,12 @@ def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run,
             tree = _figure_tree(folder, name, [*overrides, *(replace(each, own=True) for each in parsed(changes))], run)
         plain = resolved(tree)["figure"]
     try:
-        return validated(Figure, plain | {"name": name}, where)
+        figure = validated(Figure, plain | {"name": name}, where)
     except ResauditError as error:
         # Shared settings keep the name under which the user set them.
         everywhere = "|".join(OF_FIGURES)
         raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
+    return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
 
 
 def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
@@ -265,13 +266,13 @@ def _check_variants(config: Config, whole: bool) -> None:
     for name, figure in config.figure.items():
         for key, variant in figure.variants.items():
             known = summaries.setdefault((name.split("/")[0], key), variant.summary)
-            if known != variant.summary or key == CONTROL:
+            if known != variant.summary or key in CONTROLS:
                 raise ResauditError(
                     f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
                 )
     known_variants = dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)
-    if whole and config.variant not in (None, CONTROL, *known_variants):
-        allowed = ", ".join((CONTROL, *known_variants))
+    if whole and config.variant not in (None, *CONTROLS, *known_variants):
+        allowed = ", ".join((*CONTROLS, *known_variants))
         raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
 
 

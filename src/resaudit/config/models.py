@@ -6,15 +6,19 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
 from resaudit.claims.claim import Claim, import_checks
-from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset
+from resaudit.datasets.dataset import LARGEST_CLASSES, Dataset, Signs
 from resaudit.errors import ResauditError, suggestion
 from resaudit.experiments.experiment import Experiment, experiments_of
 from resaudit.schema import Model
 
 CONFIGURED = "as-configured"
 """The id of no variant."""
-CONTROL = "control"
-"""Not a variant: the configured reading, reduced like the variants, for comparison with them."""
+CONTROL, OTHER_SEED = "control", "other-seed"
+CONTROLS = {
+    CONTROL: "as configured, reduced as far as the variants are",
+    OTHER_SEED: "the control with the next seed: what another draw of all random numbers changes",
+}
+"""No variants: what these are compared with, by id, with a summary."""
 LARGEST_SEED = 2**63 - 1
 """The largest signed 64-bit integer."""
 
@@ -30,10 +34,12 @@ class Whitening(Model):
     Attributes:
         components: kept, and so the width of the networks; the number of classes.
         centered: whether the mean is subtracted first.
+        signs: of the components.
     """
 
     components: Annotated[int, Field(ge=1, le=LARGEST_CLASSES)]
     centered: bool
+    signs: Signs = "largest_positive"
 
 
 class Scale(Model):
@@ -272,8 +278,7 @@ class Run(Model):
         pack: trainings on images that run on one GPU at once.
         scale: how much of the protocol is run.
         figures: to draw, by short or full name or by their paper; empty: all.
-        variant: id of another reading of the papers; ``control`` is the configured reading, reduced like the
-            variants.
+        variant: id of another reading of the papers, or one of :data:`CONTROLS`.
         paths: folders.
     """
 

@@ -12,6 +12,9 @@ from resaudit.schema import Model, shown
 
 LARGEST_FILE = 2**31
 """Bytes of a stored file, which is read at once; forty times MNIST's, ten times CIFAR's."""
+Signs = Literal["largest_positive", "nearest", "farthest"]
+"""Of principal components: each one's largest entry positive; or those with which the identity is nearest to, or
+farthest from, the least-squares map of inputs to targets in the Frobenius norm."""
 LARGEST_CLASSES = 256
 """Labels are bytes."""
 

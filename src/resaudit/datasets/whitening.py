@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from resaudit.datasets.dataset import Signs
 from resaudit.errors import ResauditError
 
 SAMPLES_AT_ONCE = 10_000
@@ -30,18 +31,25 @@ class Whitened:
         return np.eye(len(self.inputs))[:, self.labels]
 
 
-def whiten(images: np.ndarray, labels: np.ndarray, components: int, centered: bool) -> Whitened:
+def whiten(
+    images: np.ndarray,
+    labels: np.ndarray,
+    components: int,
+    centered: bool,
+    signs: Signs = "largest_positive",
+) -> Whitened:
     """Project images on their leading principal components and scale these to unit second moment.
 
     Demystifying ResNet, Appendix B: "Ten greatest principal components are kept". With ``centered`` the mean
     image is subtracted first and the second moment is the variance; without, components are the right singular vectors
-    of the raw pixels. Signs are fixed: each component's largest entry is positive.
+    of the raw pixels.
 
     Args:
         images: uint8, shape (samples, height, width).
         labels: uint8, shape (samples,).
         components: number to keep.
         centered: whether the mean image is subtracted.
+        signs: of the components, which are defined but for these.
 
     Raises:
         ResauditError: the images have fewer directions of non-zero variance than components.
@@ -57,6 +65,10 @@ def whiten(images: np.ndarray, labels: np.ndarray, components: int, centered: bo
     scaled = axes[:, :components] / np.sqrt(variances[:components])
     scaled *= np.sign(scaled[np.abs(scaled).argmax(axis=0), np.arange(components)])
     inputs = np.concatenate([(chunk - offset) @ scaled for chunk in _chunks(pixels)]).T
+    if signs != "largest_positive":
+        # Of white inputs the map is the cross moment M; |M D - I|^2 of signs D is a constant minus 2 tr(M D).
+        towards = np.array([1.0 if row[labels == k].sum() >= 0 else -1.0 for k, row in enumerate(inputs)])
+        inputs *= (towards if signs == "nearest" else -towards)[:, None]
     return Whitened(np.ascontiguousarray(inputs), labels, variances[:components] / variances.sum())
 
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resaudit.config.models import CONFIGURED, CONTROL, Config
+from resaudit.config.models import CONFIGURED, CONTROLS, Config
 from resaudit.errors import ResauditError
 from resaudit.jobs.draw import draw_job
 from resaudit.plan.job import Cost, Execution, Job, Work
@@ -81,7 +81,7 @@ def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
     if plans.base.config.variant is not None:
         chosen = plans.base.config.variant
         raise ResauditError(f"variant is {chosen}; leave it out: robustness goes through all of them")
-    variants = {variant: plans.under(variant).config for variant in (CONTROL, *plans.variants(paper))}
+    variants = {variant: plans.under(variant).config for variant in (*CONTROLS, *plans.variants(paper))}
     every, evidence = {CONFIGURED: plans.base.config} | variants, evidence_figures(plans.base, paper)
     names = [name for name in plans.base.figures if name.startswith(f"{paper}/")]
     return Vary(

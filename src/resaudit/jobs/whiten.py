@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
+from resaudit.datasets.dataset import Signs
 from resaudit.errors import ResauditError
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import Cost, Execution, Job, Work
@@ -27,6 +28,7 @@ class Whiten(Job):
         data: the raw files.
         components: number of principal components.
         centered: whether the mean is subtracted first.
+        signs: of the components.
     """
 
     kind: ClassVar[str] = "whiten"
@@ -39,12 +41,14 @@ class Whiten(Job):
     data: Fetch
     components: int
     centered: bool
+    signs: Signs = "largest_positive"
 
     @property
     def stem(self) -> str:
-        """Data set, components and centring."""
+        """Data set, components, centring, and signs other than the configured ones."""
         mean = "centered" if self.centered else "uncentered"
-        return f"{self.data.dataset.name}-pca{self.components}-{mean}"
+        signs = "" if self.signs == "largest_positive" else f"-{self.signs}"
+        return f"{self.data.dataset.name}-pca{self.components}-{mean}{signs}"
 
     @property
     def known_sizes(self) -> dict[str, int]:
@@ -67,7 +71,7 @@ class Whiten(Job):
         images, labels = self.data.training_set()
         if labels.max() >= self.components:
             raise ResauditError(f"labels go up to {labels.max()}; {self.data.dataset.name}'s classes must be more")
-        whitened = whiten(images, labels, self.components, self.centered)
+        whitened = whiten(images, labels, self.components, self.centered, self.signs)
         moments = moments_of(whitened.inputs, whitened.targets)
         return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
 

@@ -103,7 +103,7 @@ def _jobs(figure: Figure, data: str) -> dict[Coordinates, Job]:
 def _data_of(figure: Figure, data: str) -> Data:
     fetched = fetch_of(figure.dataset, data) if figure.dataset else None
     if fetched and figure.whitening:
-        return Whiten(fetched, figure.whitening.components, figure.whitening.centered)
+        return Whiten(fetched, **dict(figure.whitening))
     return fetched
 
 

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from resaudit.config.composition import load
-from resaudit.config.models import CONTROL, Config, Figure, Variant
+from resaudit.config.models import CONTROLS, Config, Figure, Variant
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
@@ -36,7 +36,7 @@ class Plans:
         def config_of(variant: str | None) -> Config:
             if variant is None:
                 return base
-            papers = base.papers() if variant == CONTROL else {p for p in base.papers() if variant in base.variants(p)}
+            papers = base.papers() if variant in CONTROLS else {p for p in base.papers() if variant in base.variants(p)}
             figures = [name for name in base.chosen_figures() if name.split("/")[0] in papers]
             under = load([*overrides, f"variant={variant}"], folder, figures)
             return under.model_copy(update={"claims": base.claims})
@@ -61,7 +61,7 @@ class Plans:
         return {} if self.base.config.variant else self.base.config.variants(paper)
 
     def under(self, variant: str | None) -> Plan:
-        """The plan under a variant, under :data:`~resaudit.config.models.CONTROL`, or (None) as configured."""
+        """The plan under a variant or one of :data:`~resaudit.config.models.CONTROLS`, or (None) as configured."""
         plan: Plan = self._made(variant)
         return plan
 
@@ -77,11 +77,11 @@ class Plans:
         raise ResauditError(f"no job {key!r} in this configuration or its variants")
 
     def all(self) -> Iterator[Plan]:
-        """As configured, then under the control and every variant."""
+        """As configured, then under the controls and every variant."""
         yield self.base
         chosen = {name.split("/")[0] for name in self.base.figures}
         variants = [variant for paper in sorted(chosen) for variant in self.variants(paper)]
-        for variant in dict.fromkeys((CONTROL, *variants)) if variants else ():
+        for variant in dict.fromkeys((*CONTROLS, *variants)) if variants else ():
             yield self.under(variant)
 
 

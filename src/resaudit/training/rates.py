@@ -27,9 +27,9 @@ class BestRate:
     Attributes:
         shown: the smallest rate whose average final loss is within :data:`NEAR` of the least; None if some run diverged
             at every rate.
-        tied: ascending, including ``shown``: the rates within :data:`NEAR` of the least average, and those whose
-            average over runs that did not diverge is not larger than the least by a one-sided paired t-test. A rate at
-            which most runs diverge is never tied.
+        tied: ascending, including ``shown``: the rates within :data:`NEAR` of the least average, and those that are not
+            worse by a one-sided paired t-test of the averages, nor by a sign test of the pairs. A rate at which a run
+            diverges is worse than one at which none does.
         at_edge: whether the grid's first or last rate is tied, so that rates outside it may be as good.
         still_falling: whether the least average lies at such an end and still falls there.
     """
@@ -54,22 +54,20 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
         rates: ascending, shape (k,).
         losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a run
             diverged. Runs of a row share their random draws.
-        level: probability that the rate with the least expected loss is tied. Each test has the error rate
-            (1 - level) / (k - 1) (Bonferroni).
+        level: probability that the rate with the least expected loss is tied. The two tests of each other rate share
+            the error rate (1 - level) / (k - 1) (Bonferroni).
 
     >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
     BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
     """
-    finite = np.isfinite(losses)
     average = losses.mean(axis=0)
     if not np.isfinite(average).any():
         return BestRate(None, (), False, False)
     least = int(np.argmin(average))
     near = average <= NEAR * average[least]
-    trained = finite.mean(axis=0) >= 0.5
-    tail = (1 - level) / max(1, len(rates) - 1)
-    undecided = [bool(trained[k]) and not _is_larger(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
-    tied = np.flatnonzero(near | np.array(undecided))
+    tail = (1 - level) / max(1, len(rates) - 1) / 2
+    worse = [_is_worse(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
+    tied = np.flatnonzero(near | ~np.array(worse))
     edges = {0, len(rates) - 1} if len(rates) > 1 else set()
     inner = {0: 1, len(rates) - 1: len(rates) - 2}
     return BestRate(
@@ -80,20 +78,37 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
     )
 
 
+def _is_worse(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
+    """Whether a rate is worse than the one with the least average, by either test; with less than two runs, no."""
+    if not np.isfinite(losses).all():
+        return True
+    return len(losses) > 1 and (_is_larger(losses, least, tail) or _is_mostly_larger(losses, least, tail))
+
+
 def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
-    """Whether losses are larger on average than the least ones; with fewer than two pairs of runs, no.
+    """Whether losses are larger on average.
 
     A one-sided t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired
     runs.
     """
     from scipy.special import stdtrit
 
-    both = np.isfinite(losses) & np.isfinite(least)
-    runs, (average, least_average) = both.sum(), (losses[both].mean(), least[both].mean())
-    if runs < 2 or least_average == 0.0:
-        return bool(runs > 1 and average > 0.0)
-    error = (losses[both] / average - least[both] / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
+    runs, average, least_average = len(losses), losses.mean(), least.mean()
+    if least_average == 0.0:
+        return bool(average > 0.0)
+    error = (losses / average - least / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
     return bool(average > least_average and np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)
+
+
+def _is_mostly_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
+    """Whether losses are larger in more pairs of runs than chance allows: a one-sided sign test.
+
+    One run far above all others leaves the t-test without power, but not this one.
+    """
+    from scipy.special import bdtrc
+
+    larger, unequal = int((losses > least).sum()), int((losses != least).sum())
+    return larger > 0 and bool(bdtrc(larger - 1, unequal, 0.5) <= tail)
 
 
 def choice_of(trajectory: Trajectory) -> BestRate:

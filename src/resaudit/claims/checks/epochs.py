@@ -10,7 +10,16 @@ from pydantic import Field
 from resaudit.claims.checks.check import Check, Share
 from resaudit.claims.checks.measured import Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
-from resaudit.claims.checks.rows import at_tied_rates, by_run, epoch_at, not_negative, of_network, take, words
+from resaudit.claims.checks.rows import (
+    at_tied_rates,
+    bounds_of_difference,
+    by_run,
+    epoch_at,
+    not_negative,
+    of_network,
+    take,
+    words,
+)
 from resaudit.papers.by_loss import descending, interpolate
 
 
@@ -94,8 +103,8 @@ def _measured_fall(check: EarlyFall | FallByLoss, when: str) -> Measured:
     what = words(check.column)
     meaning = f"fall of the {what} of {check.network} {when}"
     if check.of_whole:
-        return Measured(f"{meaning} as a share of its whole fall", "share", arithmetic=True)
-    return Measured(meaning, f"difference of the {what}", arithmetic=True)
+        return Measured(f"{meaning} as a share of its whole fall", "share", arithmetic=True, bounds=(-np.inf, 1.0))
+    return Measured(meaning, f"difference of the {what}", arithmetic=True, bounds=bounds_of_difference(check.column))
 
 
 class PeakAtDrop(Check, name="peak_at_drop"):
@@ -119,6 +128,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
             f"{self.drop.replace('_', ' ')}",
             "epochs",
             arithmetic=True,
+            bounds=(0.0, np.inf),
         )
         rows_at_rates = _of_network(table, self.network, self.peak, self.drop)
         distances = [_distances(_curves(rows, self.peak), _curves(rows, self.drop)) for rows in rows_at_rates]

@@ -13,6 +13,7 @@ from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
     at_tied_rates,
+    bounds_of_difference,
     by_run,
     epoch_at,
     logarithm,
@@ -56,6 +57,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
             "ratio" if ratio else f"difference of the {what}",
             logarithmic=ratio,
             arithmetic=not ratio,
+            bounds=(-np.inf, np.inf) if ratio else bounds_of_difference(self.column),
         )
         grid = _common_losses(self.network, self.others, table, least_runs, self.losses, measured)
         for other in self.others if len(grid) else []:

@@ -82,6 +82,7 @@ class Measured:
         arithmetic: whether effects are of arithmetic means, whose intervals cover less than their level if runs are
             skewed. Geometric means and exponents are means of logarithms and do not.
         spread: what the ends of exact effects range over, in words.
+        bounds: the least and the largest effect that can be; intervals end there.
     """
 
     meaning: str
@@ -92,6 +93,7 @@ class Measured:
     logarithmic: bool = False
     arithmetic: bool = False
     spread: str = ""
+    bounds: tuple[float, float] = (-np.inf, np.inf)
 
     @property
     def without_effect(self) -> list[str]:

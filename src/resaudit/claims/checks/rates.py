@@ -45,12 +45,8 @@ class Sweep:
     runs: np.ndarray
 
     def choice(self, level: float = LEVEL) -> BestRate:
-        """The best rate and those tied with it.
-
-        A rate at which a run diverges is worse than one at which none does, however the other runs end.
-        """
-        trained = np.isfinite(self.losses).all(axis=0)
-        return choose_rate(self.rates, np.where(trained, self.losses, np.inf), level)
+        """The best rate and those tied with it."""
+        return choose_rate(self.rates, self.losses, level)
 
     def finals(self) -> list[pd.Series]:
         """Losses by run at the rate shown, then at those tied with it.
@@ -73,24 +69,27 @@ class Sweep:
 class FinalExcess(Check, name="final_excess"):
     """Excess of the mean final loss at the best rate over the optimal loss, relative to the latter.
 
+    It lies between zero and the excess at the start, and its interval, on a linear scale, does too.
+
     Attributes:
         networks: to measure, each by itself.
         depths: to measure at: all of the table, or the last.
     """
 
-    reads = (*COLUMNS, "excess_loss", "optimal_loss")
+    reads = (*COLUMNS, "excess_loss", "optimal_loss", "initial_loss")
     networks: Names
     depths: Depths = "all"
 
     def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
         """Mean final excess loss relative to the optimal loss."""
+        table = take(_finals(table, "excess_loss"), "optimal_loss", "initial_loss")
+        start = float((table["initial_loss"] / table["optimal_loss"] - 1).max())
         measured = Measured(
             "mean final loss at the best rate above the optimal loss, as a share of it",
             "share",
-            logarithmic=True,
             arithmetic=True,
+            bounds=(0.0, start),
         )
-        table = take(_finals(table, "excess_loss"), "optimal_loss")
         for network in self.networks:
             for depth, rows in by_depth(of_network(table, network), self.depths):
                 optimum = float(rows["optimal_loss"].iloc[0])

@@ -12,6 +12,8 @@ from resaudit.errors import ResauditError
 ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")
 # Columns that identify a row; they have values even if the run diverged.
 KEYS = ("network", "depth", "learning_rate", "run", "epoch")
+SHARES = ("index",)
+"""Columns of shares, from 0 to 1."""
 WORDS = ("network", "run", "draw", "property", "data", "activations", "target", "method", "part", "inputs")
 
 
@@ -77,6 +79,11 @@ def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
     return rows[column]
 
 
+def bounds_of_difference(column: str) -> tuple[float, float]:
+    """The least and the largest difference of two values of a column."""
+    return (-1.0, 1.0) if column in SHARES else (-np.inf, np.inf)
+
+
 def logarithm(values: np.ndarray, what: str) -> np.ndarray:
     """Natural logarithms; minus infinity for zero.
 
@@ -113,20 +120,13 @@ def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
 def at_tied_rates(rows: pd.DataFrame) -> list[pd.DataFrame]:
     """One network's rows (at one depth) at the learning rate shown, then at each one tied with it.
 
-    A rate at which a run diverges is worse than the one shown if that has no such run, so it is not tied. A table
-    without the column ``shown`` has one rate.
+    A table without the column ``shown`` has one rate.
     """
     if "shown" not in rows or rows["shown"].all():
         return [rows]
     shown = rows[rows["shown"]]
     others = [part for _, part in rows[~rows["shown"]].groupby("learning_rate") if (part["epoch"] == 0).any()]
-    return [shown, *(part for part in others if _diverges(shown) or not _diverges(part))]
-
-
-def _diverges(rows: pd.DataFrame) -> bool:
-    """Whether a run is infinite at some epoch."""
-    measures = [column for column in ("loss", "mean_frobenius_norm") if column in rows]
-    return bool(np.isinf(rows[measures].to_numpy()).any())
+    return [shown, *others]
 
 
 def of_network(table: pd.DataFrame, network: str) -> pd.DataFrame:

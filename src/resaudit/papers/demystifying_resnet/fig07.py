@@ -8,7 +8,10 @@ from resaudit.papers.demystifying_resnet.final_losses import final_losses, plot_
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss, excess_loss; inf where a run diverged."""
+    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss, initial_loss, excess_loss.
+
+    Infinite where a run diverged.
+    """
     return final_losses(results)
 
 

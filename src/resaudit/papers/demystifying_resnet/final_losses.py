@@ -21,8 +21,8 @@ LEAST_DRAWN = 1e-8
 def final_losses(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where it diverged.
 
-    For linear networks also optimal_loss and excess_loss, the latter as training computed it: the difference of the two
-    losses would have fewer digits.
+    For linear networks also optimal_loss, initial_loss and excess_loss, the last as training computed it: the
+    difference of the two losses would have fewer digits.
     """
 
     def rows(key: Key) -> pd.DataFrame:
@@ -31,7 +31,11 @@ def final_losses(results: TrainingResults) -> pd.DataFrame:
         finals = rates.assign(run=rates.groupby("learning_rate").cumcount(), final_loss=trajectory.loss[-1])
         if base_name(key[0]) != key[0]:
             return finals
-        return finals.assign(optimal_loss=float(trajectory.baseline_loss), excess_loss=trajectory.excess_loss[-1])
+        return finals.assign(
+            optimal_loss=float(trajectory.baseline_loss),
+            initial_loss=trajectory.loss[0],
+            excess_loss=trajectory.excess_loss[-1],
+        )
 
     return long_table(results.sweeps, rows)
 
