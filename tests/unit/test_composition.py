@@ -94,6 +94,14 @@ def test_the_control_is_reduced_as_the_variants_are_and_nothing_else() -> None:
         assert bool(changed) == bool(reduced)
 
 
+def test_the_other_seed_is_the_control_with_the_next_seed() -> None:
+    control, other = load(["variant=control"]), load(["variant=other-seed"])
+    for name, figure in control.figure.items():
+        assert other.figure[name] == figure.model_copy(update={"seed": figure.seed + 1})
+    assert composed("fig04", "seed=7", "variant=other-seed").seed == 8
+    assert composed("fig07", "fig07.seed=7", "variant=other-seed").seed == 8
+
+
 def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:
     fig07 = "figure.demystifying_resnet.fig07"
     full = f"{fig07}.protocol.runs=4", f"{fig07}.seed=7"
@@ -180,7 +188,7 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
             "unknown configuration key 'dataset.debian.package', there is no section 'debian'; allowed: files, wheel",
         ),
         ("~dataset", "not added or deleted"),
-        ("variant=odd", "unknown variant 'odd'; allowed: control, statistics-64, shared-start"),
+        ("variant=odd", "unknown variant 'odd'; allowed: control, other-seed, statistics-64, shared-start"),
         ("scale=huge", "unknown scale 'huge'; allowed: gpu_hour, laptop, paper, smoke"),
         ("scale.name=huge", "chosen as a whole"),
         ("dataset=fashion-mnist", "unknown dataset 'fashion-mnist'; allowed: cifar10, cifar100, cifar10_jpeg"),

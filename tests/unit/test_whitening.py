@@ -1,8 +1,12 @@
 """Oracle: linear algebra on all of MNIST. Sees a wrong mean, scale, order or number of components."""
 
+from itertools import product
+from typing import get_args
+
 import numpy as np
 import pytest
 
+from resaudit.datasets.dataset import Signs
 from resaudit.datasets.moments import Moments, moments_of
 from resaudit.datasets.whitening import Whitened, whiten
 from resaudit.errors import ResauditError
@@ -49,6 +53,22 @@ def test_signs_do_not_depend_on_the_eigensolver(mnist: tuple[np.ndarray, np.ndar
     pixels = images.reshape(len(images), -1).astype(float)
     axes = (pixels - pixels.mean(axis=0)).T @ inputs.T
     assert np.all(axes[np.abs(axes).argmax(axis=0), range(3)] > 0)
+
+
+@pytest.mark.parametrize("centered", [True, False])
+def test_the_identity_is_nearest_and_farthest_of_all_signs(
+    mnist: tuple[np.ndarray, np.ndarray], centered: bool
+) -> None:
+    images, labels = mnist[0][:2000], mnist[1][:2000]
+    fixed, nearest, farthest = (
+        moments_of(found.inputs, found.targets).yx
+        for found in (whiten(images, labels, 10, centered, signs) for signs in get_args(Signs))
+    )
+    every = [np.linalg.norm(fixed * np.array(signs) - np.eye(10)) for signs in product((1, -1), repeat=10)]
+    assert np.linalg.norm(nearest - np.eye(10)) == pytest.approx(min(every), rel=1e-12)
+    assert np.linalg.norm(farthest - np.eye(10)) == pytest.approx(max(every), rel=1e-12)
+    np.testing.assert_array_equal(nearest, -farthest)
+    np.testing.assert_array_equal(np.abs(nearest), np.abs(fixed))
 
 
 def test_more_components_than_directions_are_refused() -> None:
