@@ -4,6 +4,7 @@ Not a benchmark: what was looked at to find out why claims fail.
 """
 
 import sys
+from collections.abc import Mapping
 
 import numpy as np
 import pandas as pd
@@ -12,14 +13,17 @@ import torch
 from resaudit.config.composition import load
 from resaudit.curvature.linear import hessians
 from resaudit.datasets.moments import Moments
+from resaudit.experiments.networks import Key
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import end_to_end
 from resaudit.networks.network import Network
 from resaudit.papers.by_loss import descending, interpolate
+from resaudit.papers.sweeps import best_rates
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
+from resaudit.training.rates import BestRate
 from resaudit.training.trajectory import Trajectory
 
 RATE = 3.16227766017
@@ -36,6 +40,7 @@ def main() -> None:
     index_by_threshold(moments)
     condition_by_excess(along, moments.optimal_loss)
     one_run_to_the_end(moments)
+    many_runs(moments, best_rates(pd.read_csv(layout.figure("demystifying_resnet/fig07", "csv")), "excess_loss"))
 
 
 def index_by_threshold(moments: Moments) -> None:
@@ -80,6 +85,25 @@ def one_run_to_the_end(moments: Moments) -> None:
     print(f"share of its largest singular direction in the distance: {missing[0] ** 2 / np.sum(missing**2):.4f}")
     for name, matrix in (("optimal map", moments.optimal_map), ("its map", product)):
         print(f"singular values of the {name}:", np.linalg.svd(matrix, compute_uv=False).round(4))
+
+
+def many_runs(moments: Moments, best: Mapping[Key, BestRate], runs: int = 200) -> None:
+    """Figure 7's deepest networks at their best rates, in so many runs that rare ones are among them."""
+    for depth in (64, 96):
+        means = {}
+        for name, shortcut, scale in (("2-shortcut", 2, 0.01), ("orthogonal", 0, 1.0), ("xavier", 0, 1.0)):
+            network, rate = Network(shortcut, depth, 10), best[name, depth].shown
+            initialization = "orthogonal" if name == "orthogonal" else "xavier"
+            weights = initial_weights(network, initialization, scale, seed=1, runs=runs)
+            objective = LinearObjective.of(network, moments, torch.device("cpu"))
+            rates = torch.full((runs,), rate, dtype=weights.dtype)
+            excess = descend(objective, weights, rates, 1000, ()).excess_loss[-1]
+            means[name] = excess.mean()
+            print(
+                f"{name}, depth {depth}, rate {rate:g}, {runs} runs: mean excess {means[name]:.2g}, median "
+                f"{np.median(excess):.2g}, {100 * np.mean(excess > 1e-4):g} % above 1e-4, largest {excess.max():.2g}"
+            )
+        print({name: f"{mean / means['2-shortcut']:.3g} times" for name, mean in means.items()})
 
 
 def _train(network: Network, moments: Moments, runs: int, epochs: int, snapshots: tuple[int, ...]) -> Trajectory:
