@@ -10,6 +10,7 @@ from resaudit.jobs.train_images import TrainImages
 from resaudit.plan.job import Job
 from resaudit.store.arrays import save_arrays
 from resaudit.store.files import sha256_of, write_json
+from tests.ran import RAN
 
 IMAGES = 50_000
 
@@ -60,6 +61,4 @@ def write(job: Job, records: Records, results: Path) -> None:
     save_arrays(folder / "records.npz", records)
     write_json(folder / "settings.json", job.identity)
     digest = {"records.npz": sha256_of(folder / "records.npz")}
-    write_json(
-        folder / "provenance.json", {"device": "cpu", "seconds": 1.0, "machine class": "made up", "sha256": digest}
-    )
+    write_json(folder / "provenance.json", RAN | {"sha256": digest})

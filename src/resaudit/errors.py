@@ -15,8 +15,13 @@ class ResauditError(Exception):
 
 
 def in_one_line(text: str) -> str:
-    """A text without line breaks, which messages of other libraries may contain."""
-    return " ".join(text.splitlines())
+    r"""A text without line breaks, which messages of other libraries may contain, and with other controls escaped.
+
+    >>> in_one_line("a\nb \x1b[2J")
+    'a b \\x1b[2J'
+    """
+    text = " ".join(text.splitlines())
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def suggestion(wanted: str, known: Sequence[str]) -> str:

@@ -32,7 +32,7 @@ def machine_class(device: str) -> dict[str, Any]:
         "device": device,
         "processor": processor(),
         "BLAS": blas,
-        "switches": {name: os.environ[name] for name in SWITCHES if name in os.environ},
+        "switches": {name: os.environ[name] for name in SWITCHES if os.environ.get(name)},
     }
     if torch := sys.modules.get("torch"):
         blas["torch"] = _torch_blas(torch.__config__.show())

@@ -2,20 +2,27 @@
 
 import unicodedata
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cache
-from typing import Any, TypeVar
+from typing import Annotated, Any, TypeVar
 
-from pydantic import BaseModel, ConfigDict, ValidationError, field_validator, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from resaudit.errors import ResauditError, suggestion
+from resaudit.errors import ResauditError, in_one_line, suggestion
 
 LONGEST_TEXT = 10_000
+LONGEST_LINE = 200
+"""Characters of a text that somebody else wrote."""
 LONGEST_LIST = 8
 """Longer lists are abbreviated."""
 _LONGEST_SHOWN = 40
 # Line breaks, other control characters, and lone surrogates, which UTF-8 cannot encode.
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
+M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
 
 
 class Closed(BaseModel):
@@ -49,8 +56,37 @@ class Model(Closed):
         return value
 
 
-M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
+def check_lines(given: T) -> T:
+    """Check that every text in plain values, keys among them, is one of 1 to 200 printable characters.
+
+    Raises:
+        ValueError: one is not; the message continues the place's name.
+    """
+    for text in _texts(given):
+        if not (0 < len(text) <= LONGEST_LINE and text.isprintable()):
+            raise ValueError(f"has the text {shown(text)}; allowed: 1 to {LONGEST_LINE} printable characters")
+    return given
+
+
+def _check_moment(text: str) -> str:
+    try:
+        year = datetime.fromisoformat(text).year
+    except ValueError as error:
+        raise ValueError(f"is {text} ({error}); allowed: a time that there is") from error
+    if not 1970 <= year < 9999:
+        raise ValueError(f"is {text}; allowed: a time since 1970")
+    return text
+
+
+Line = Annotated[str, AfterValidator(check_lines)]
+"""A text that somebody else wrote: 1 to 200 printable characters, so no line break, escape sequence or reversal."""
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Time = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"),
+    AfterValidator(_check_moment),
+]
+"""ISO 8601 with seconds and an offset."""
 
 
 def validated(kind: type[M], given: Any, where: str) -> M:
@@ -74,7 +110,7 @@ def validated(kind: type[M], given: Any, where: str) -> M:
 
 def _line(error: ErrorDetails, where: str) -> str:
     path = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
-    place = path.lstrip(".") or "the configuration"
+    place = one_line(path.lstrip(".")) or "the configuration"
     match error["type"]:
         case "value_error":
             return f"{place} {error['ctx']['error']}"
@@ -98,6 +134,11 @@ def shown(value: Any) -> str:
     """A value's ``repr``, shortened."""
     text = repr(value)
     return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def one_line(text: str) -> str:
+    """What somebody else wrote, or may have, as a part of a line of ours: printable and shortened."""
+    return in_one_line(text[:LONGEST_LINE]) + "…" * (len(text) > LONGEST_LINE)
 
 
 def in_words(value: Any) -> str:
@@ -142,11 +183,12 @@ def check_text(text: str) -> None:
 
 
 def _texts(value: Any) -> Iterator[str]:
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield from (*_texts(key), *_texts(item))
-    elif isinstance(value, list):
-        for item in value:
-            yield from _texts(item)
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value

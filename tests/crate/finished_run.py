@@ -17,6 +17,7 @@ from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.store.files import sha256_of, write_json
 from resaudit.store.provenance import provenance
 from tests.conftest import CHECKOUT
+from tests.ran import RAN
 
 OVERRIDES = ("scale=smoke", "figures=[demystifying_resnet/fig04,fig07]")
 STARTED = "2026-01-02T03:03:03+00:00"
@@ -36,7 +37,7 @@ def finished_run(folder: Path) -> Plan:
     plan = plan_in(folder)
     layout = Layout(plan.config.paths)
     made_by = provenance() | {"finished": FINISHED}
-    ran = {"device": "cpu", "threads": 1, "seconds": 61.5, "started": STARTED, "code": "0" * 64} | made_by
+    ran = RAN | {"seconds": 61.5, "started": STARTED} | made_by
     for job in plan.jobs.values():
         if job.files:
             _write_results(job, layout.results, ran)

@@ -27,6 +27,7 @@ from resaudit.report.schema import check_audit, read_audit
 from resaudit.store.provenance import provenance
 from tests.conftest import of_kind
 from tests.fuzz.inputs import damage, damaged, fuzzed, unless_refused
+from tests.ran import RAN
 
 PAPER = "demystifying_resnet"
 NAME = f"{PAPER}/fig11"
@@ -212,9 +213,6 @@ def test_any_matrix_is_read_or_refused(plan: Plan, content: bytes) -> None:
         if found is not None:
             assert isinstance(found.of_claim("a-claim"), list)
             assert found.stale("", {}) != ""
-
-
-RAN = {"device": "cpu", "threads": 1, "kernel": "counts", "seconds": 3.5}
 
 
 @fuzzed(100)

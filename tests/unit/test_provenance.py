@@ -16,6 +16,7 @@ from resaudit.store.files import write_json
 from resaudit.store.provenance import provenance
 from resaudit.store.results import machine_classes
 from tests.conftest import CHECKOUT, run_command
+from tests.ran import RAN
 
 INTEL = "processor\t: 0\ncpu family\t: 6\nmodel\t\t: 143\nmodel name\t: Intel(R) Xeon(R)\nstepping\t: 8\n\n"
 ARM = "processor\t: 0\nBogoMIPS\t: 2100.00\nCPU part\t: 0xd4f\n\n"
@@ -129,8 +130,8 @@ def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_pa
     jobs = list(part.jobs.values())
     first, *others = (job.folder(tmp_path) for job in jobs)
     assert others
-    write_json(first / "provenance.json", {"finished": "before classes were recorded"})
-    for folder in others[:-1]:
-        write_json(folder / "provenance.json", {"machine class": {"processor": "one"}})
-    write_json(others[-1] / "provenance.json", {"machine class": {"processor": "another"}})
-    assert machine_classes(jobs, tmp_path) == [{"processor": "one"}, {"processor": "another"}]
+    one, another = ({"device": "cpu", "processor": name} for name in ("one", "another"))
+    for folder in (first, *others[:-1]):
+        write_json(folder / "provenance.json", RAN | {"machine class": one})
+    write_json(others[-1] / "provenance.json", RAN | {"machine class": another})
+    assert machine_classes(jobs, tmp_path) == [one, another]

@@ -22,8 +22,9 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
 from resaudit.report.words import counted
-from resaudit.store.files import again, read_json, sha256_of
+from resaudit.store.files import sha256_of
 from resaudit.store.provenance import provenance
+from resaudit.store.results import read_provenance
 from resaudit.travel.words import spot_checks
 
 VERSION = 1
@@ -320,33 +321,14 @@ def _assumptions(part: FigurePlan) -> list[Json]:
 
 
 def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
-    """The provenance of the drawing, with the devices and seconds of its jobs."""
-    jobs = [ran for ran in map(_ran, folders) if ran]
+    """The provenance of the drawing, with the devices and seconds of its jobs whose results are still there."""
+    jobs = [read_provenance(folder) for folder in folders if (folder / "provenance.json").is_file()]
     keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")
     drawing = {key: figure.about[key] for key in keys}
     return drawing | {
-        "devices": sorted({" by ".join(job[key] for key in ("device", "kernel") if key in job) for job in jobs}),
-        "seconds": round(sum(float(job["seconds"]) for job in jobs), 1),
+        "devices": sorted({" by ".join(filter(None, (job.device, job.kernel))) for job in jobs}),
+        "seconds": round(math.fsum(job.seconds for job in jobs), 1),
     }
-
-
-def _ran(folder: Path) -> Json:
-    """A job's provenance; empty if its results have been removed since.
-
-    Raises:
-        ResauditError: it is damaged.
-    """
-    path = folder / "provenance.json"
-    if not path.is_file():
-        return {}
-    try:
-        ran: Json = read_json(path)
-        words = [ran[key] for key in ("device", "kernel") if key in ran]
-        if not math.isfinite(ran["seconds"]) or not words or not all(isinstance(word, str) for word in words):
-            raise ValueError("device, kernel or seconds are of another kind")
-    except (OSError, ValueError, LookupError, TypeError, OverflowError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
-    return ran
 
 
 def _robustness(robustness: Robustness, config: Config, figures: Mapping[str, Drawn]) -> Json:

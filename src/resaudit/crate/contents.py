@@ -4,7 +4,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
-from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +14,9 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_in_words
 from resaudit.report.schema import read_audit
+from resaudit.schema import validated
 from resaudit.store.files import again, sha256_of
+from resaudit.store.job_provenance import JobProvenance
 from resaudit.travel.records import Origin, origin_of
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
@@ -147,32 +148,15 @@ def _records(key: str) -> list[str]:
 def _job(folder: Path, content: bytes) -> dict[str, Any]:
     """The provenance of a job, whose result files must be there."""
     path = folder / "provenance.json"
-    job = _parsed(path, content)
-    if not {"inputs", "code", "started"} <= job.keys():
-        raise ResauditError(
-            f"{path} is of an earlier version, without digests of inputs and code; run again (snakemake)"
-        )
     try:
-        datetime.fromisoformat(job["finished"])
-        timedelta(seconds=job["seconds"])
-        texts = [job["device"], job["python"], *job["packages"], job["code"], job["started"], *job["inputs"]]
-        absent = [name for name in job["sha256"] if not (folder / name).is_file()]
-        versions = list(job["packages"].values())
-    except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise ResauditError(f"{path} is no provenance ({error}); remove {path.parent} and run again") from error
-    if not all(isinstance(text, str) for text in [*texts, *(v for v in versions if v is not None)]):
-        raise ResauditError(f"{path} is no provenance; remove {path.parent} and run again")
+        job: dict[str, Any] = json.loads(content)
+        ran = validated(JobProvenance, job, "it")
+    except (ValueError, ResauditError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
+    absent = [name for name in ran.sha256 if not (folder / name).is_file()]
     if absent:
         raise ResauditError(f"{folder / absent[0]} does not exist; run again (snakemake --cores all)")
     return job
-
-
-def _parsed(path: Path, content: bytes) -> dict[str, Any]:
-    try:
-        parsed: dict[str, Any] = json.loads(content)
-        return parsed
-    except ValueError as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:

@@ -4,9 +4,11 @@ import re
 from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.schema import check_text, shown
+from resaudit.schema import check_lines, shown
 
-_NAMED = re.compile(r"(?P<name>[^<>]{1,200}?)\s*(?:<(?:https://orcid\.org/)?(?P<orcid>\d{4}-\d{4}-\d{4}-\d{3}[\dX])>)?")
+_NAMED = re.compile(
+    r"(?P<name>[^<>]{1,170}?)\s*(?:<(?:https://orcid\.org/)?(?P<orcid>[0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])>)?"
+)
 
 
 def add(crate: Any, identifier: str, kind: str, **properties: Any) -> Any:
@@ -28,7 +30,7 @@ def named(by: str) -> dict[str, str]:
     """
     found = _NAMED.fullmatch(by.strip())
     try:
-        check_text(by)
+        check_lines(by)
     except ValueError as error:
         raise ResauditError(f"--by {error}") from error
     if found is None:

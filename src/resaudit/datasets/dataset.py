@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 from pydantic import Field, ModelWrapValidatorHandler, field_validator, model_validator
 
 from resaudit.errors import suggestion
-from resaudit.schema import Model, shown
+from resaudit.schema import Model, Sha256, shown
 
 LARGEST_FILE = 2**31
 """Bytes of a stored file, which is read at once; forty times MNIST's, ten times CIFAR's."""
@@ -21,7 +21,6 @@ LARGEST_CLASSES = 256
 
 Source = Literal["folder", "torchvision", "wheel", "debian"]
 """Kinds of sources."""
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Sha1 = Annotated[str, Field(pattern="^[0-9a-f]{40}$")]
 Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 # Names are used for files, folders and wildcards of the workflow.

@@ -60,8 +60,8 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
         ResauditError: a result is missing, or the figure has no module or one that gives something else.
     """
     module, csv = figure_module(part.figure.name), folder / "figure.csv"
-    found = part.figure.protocol.read(part.jobs, results)
-    write_csv(csv, _table(module, found, part.figure))
+    found, table = table_of(part, results)
+    write_csv(csv, table)
     if hasattr(module, "latex"):
         with written_whole(csv.with_suffix(".tex")) as temporary:
             temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
@@ -96,8 +96,14 @@ def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
     )
 
 
-def _table(module: ModuleType, found: Any, figure: Figure) -> pd.DataFrame:
-    """The table of a figure's module, with the columns that the figure names."""
+def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
+    """What a figure's experiment reads, and the table of it, with the columns that the figure names.
+
+    Raises:
+        ResauditError: a result is missing, or the figure has no module or one that gives something else.
+    """
+    module, figure = figure_module(part.figure.name), part.figure
+    found = figure.protocol.read(part.jobs, results)
     table: pd.DataFrame = _made_by(module, "table", found, pd.DataFrame)
     lacking = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
     if lacking:
@@ -105,7 +111,7 @@ def _table(module: ModuleType, found: Any, figure: Figure) -> pd.DataFrame:
             f"{module.__file__}: table(results) gives no column {', '.join(lacking)}, only "
             f"{', '.join(map(str, table))}; add it there, or take it out of keys and tolerances of {figure.name}"
         )
-    return table
+    return found, table
 
 
 def _made_by(module: ModuleType, function: str, given: Any, kind: type) -> Any:
@@ -151,7 +157,9 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
     """
     if note:
         lines = textwrap.wrap(note, int(drawing.get_figwidth() * 72 / (0.45 * SMALLEST_POINTS)))
-        drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST_POINTS, color="0.35")
+        written = drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST_POINTS, color="0.35")
+        # An archive's agent stands in it, who may be called A$AP: that is no formula.
+        written.set_parse_math(False)
     metadata: dict[str, dict[str, str | None]] = {
         "pdf": {"Title": title, "Subject": words, "CreationDate": None, "ModDate": None},
         "svg": {"Title": title, "Description": words, "Date": None},

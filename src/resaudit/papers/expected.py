@@ -27,7 +27,13 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
         table: as read.
         part: the figure and its jobs.
     """
-    return next((wrong for check in (_keys, _counts, _places) for wrong in check(table, part)), None)
+    return next((wrong for check in (_twice, _keys, _counts, _places) for wrong in check(table, part)), None)
+
+
+def _twice(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
+    keys = part.figure.keys
+    if set(keys) <= set(table) and table.duplicated(keys).any():
+        yield f"it has rows of the same {', '.join(keys)} twice; allowed: each once"
 
 
 def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:

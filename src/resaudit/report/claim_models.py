@@ -10,11 +10,6 @@ _ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
 _PART = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
 Verdict = Literal["supported", "contradicted", "inconclusive", "not run"]
-Time = Annotated[
-    str, Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$")
-]
-"""ISO 8601 with seconds and an offset."""
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 Id = Annotated[str, Field(pattern=f"^{_ID}$")]
 PairId = Annotated[str, Field(pattern=f"^{_ID}/{_ID}$")]
 """paper/claim or paper/figure."""

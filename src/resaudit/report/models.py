@@ -4,8 +4,9 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part, Sha256, Time
+from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part
 from resaudit.report.evidence_models import NotDrawn, Printed, SpotCheck
+from resaudit.schema import Sha256, Time
 
 JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]

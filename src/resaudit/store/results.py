@@ -6,8 +6,10 @@ from typing import Any, TypeVar
 
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
+from resaudit.schema import validated
 from resaudit.store.arrays import load_arrays
 from resaudit.store.files import again, read_json, sha256_of
+from resaudit.store.job_provenance import JobProvenance
 
 Arrays = TypeVar("Arrays")
 Found = TypeVar("Found")
@@ -32,26 +34,35 @@ def read_result(job: Job, results: Path, name: str, arrays: type[Arrays], withou
 
 
 def machine_classes(jobs: list[Job], results: Path) -> list[dict[str, Any]]:
-    """The distinct machine classes that jobs ran on; raises OSError or ValueError if a provenance is unreadable."""
+    """The distinct machine classes that jobs ran on; raises as :func:`read_provenance`."""
     found: list[dict[str, Any]] = []
     for job in jobs:
-        ran_on = read_json(job.folder(results) / "provenance.json").get("machine class")
-        if ran_on is not None and ran_on not in found:
+        ran_on = read_provenance(job.folder(results)).machine_class
+        if ran_on not in found:
             found.append(ran_on)
     return found
 
 
+def read_provenance(folder: Path) -> JobProvenance:
+    """The provenance beside a job's results.
+
+    Raises:
+        ResauditError: it is missing or damaged.
+    """
+    path = folder / "provenance.json"
+    given = _taken(read_json, path, folder)
+    try:
+        return validated(JobProvenance, given, "it")
+    except ResauditError as error:
+        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
+
+
 def _as_written(folder: Path, name: str) -> Path:
     """A result's path, after checking its SHA-256."""
-    path, provenance = folder / name, folder / "provenance.json"
-    recorded = _taken(read_json, provenance, folder)
-    try:
-        written = recorded["sha256"][name]
-    except (LookupError, TypeError):
-        raise ResauditError(f"{provenance} does not hold this result's SHA-256; {again(folder)}") from None
-    if _taken(sha256_of, path, folder) != written:
+    path = folder / name
+    if _taken(sha256_of, path, folder) != read_provenance(folder).sha256.get(name):
         raise ResauditError(
-            f"{path} is not what was computed: its SHA-256 is not that in {provenance}; {again(folder)}"
+            f"{path} is not what was computed: its SHA-256 is not that in provenance.json; {again(folder)}"
         )
     return path
 

@@ -1,13 +1,15 @@
-"""Checking an ``.npz`` from elsewhere by its headers, before NumPy reads an array of it."""
+"""Checking an ``.npz`` from elsewhere by its headers, before NumPy reads an array of it; then the texts in it."""
 
 import math
 import zipfile
 from pathlib import Path
 
+import numpy as np
 from numpy.lib import format as npy
 
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
+from resaudit.schema import check_lines, one_line, shown
 from resaudit.travel.opening import opened
 from resaudit.travel.shapes import Header, check_headers
 
@@ -16,7 +18,7 @@ KINDS = "biufU"
 
 
 def check_arrays(path: Path, job: Job) -> None:
-    """Check that every member is an array of plain numbers or text that fills its bytes exactly, and one of this job.
+    """Check that every member is an array of plain numbers or lines that fills its bytes exactly, and one of this job.
 
     Raises:
         ResauditError: one is not, or is missing.
@@ -25,7 +27,7 @@ def check_arrays(path: Path, job: Job) -> None:
 
     def check(info: zipfile.ZipInfo) -> None:
         if info.compress_type != zipfile.ZIP_STORED or not info.filename.removesuffix(".npy").isidentifier():
-            raise ResauditError(f"{path}: {info.filename!r} is no stored array; allowed: what resaudit writes")
+            raise ResauditError(f"{path}: {shown(info.filename)} is no stored array; allowed: what resaudit writes")
 
     with opened(path, check) as found, zipfile.ZipFile(path) as archive:
         for info in found.entries.values():
@@ -33,8 +35,19 @@ def check_arrays(path: Path, job: Job) -> None:
                 headers[info.filename.removesuffix(".npy")] = _header(info, archive)
             # On damaged headers zipfile, tokenize and NumPy each raise their own exceptions.
             except Exception as error:
-                raise ResauditError(f"{path}: {info.filename} is no array that is taken here ({error})") from error
+                raise ResauditError(f"{path}: {shown(info.filename)} is {_refused(error)}") from error
     check_headers(job, path.name, headers, path)
+    with np.load(path, allow_pickle=False) as arrays:
+        for name in [name for name, header in headers.items() if header.dtype.kind == "U"]:
+            try:
+                # What is empty says that there is nothing to say.
+                check_lines([text for text in np.unique(arrays[name]).tolist() if text])
+            except ValueError as error:
+                raise ResauditError(f"{path}: {shown(name)} is {_refused(error)}") from error
+
+
+def _refused(error: Exception) -> str:
+    return f"no array that is taken here ({one_line(str(error))})"
 
 
 def _header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> Header:

@@ -16,11 +16,12 @@ from resaudit.plan.files import code_of_kind, computing_kinds, planned
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan
 from resaudit.report.schema import check_audit
-from resaudit.schema import shown, validated
-from resaudit.travel.packed import Packed, Provenance
+from resaudit.schema import one_line, shown, validated
+from resaudit.store.job_provenance import JobProvenance
+from resaudit.travel.packed import Packed
 
 
-def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, Provenance]:
+def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobProvenance]:
     """Check every job of an archive; its provenance, by ``kind/id``.
 
     Args:
@@ -68,7 +69,9 @@ def _check_tables(packed: Packed, tables: Mapping[str, str]) -> None:
     for figure, digest in tables.items():
         name = f"figures/{figure}.csv"
         if packed.digests.get(name) != digest:
-            raise ResauditError(f"{packed.path}: {name} is not the table that its audit judged; get the archive again")
+            raise ResauditError(
+                f"{packed.path}: {one_line(name)} is not the table that its audit judged; get the archive again"
+            )
 
 
 def _kind(key: str) -> str:
@@ -102,20 +105,22 @@ def _check_plan(packed: Packed, job: Job) -> None:
         raise ResauditError(f"{packed.path}: {name} is not the plan of this job here; {_had(packed)}")
 
 
-def _provenance(packed: Packed, job: Job) -> Provenance:
+def _provenance(packed: Packed, job: Job) -> JobProvenance:
     """A job's provenance, checked against the bytes of its files."""
     folder, there = f"results/{job.key}", packed.jobs[job.key]
     if there != {*job.files, *RECORDS}:
-        raise ResauditError(f"{packed.path}: {folder} has {', '.join(sorted(there))}; allowed: {', '.join(job.files)}")
+        theirs = one_line(", ".join(sorted(there)))
+        raise ResauditError(f"{packed.path}: {folder} has {theirs}; allowed: {', '.join(job.files)}")
     if _canonical(packed.parsed(f"{folder}/settings.json")) != _canonical(job.identity):
         raise ResauditError(f"{packed.path}: {folder}/settings.json is of another job; get the archive again")
-    ran = validated(Provenance, packed.parsed(f"{folder}/provenance.json"), f"{packed.path}: {folder}/provenance.json")
+    provenance = f"{folder}/provenance.json"
+    ran = validated(JobProvenance, packed.parsed(provenance), f"{packed.path}: {provenance}")
     if ran.sha256 != {name: packed.digests[f"{folder}/{name}"] for name in job.files}:
         raise ResauditError(f"{packed.path}: {folder} is not what its provenance says was computed")
     return ran
 
 
-def _check_inputs(packed: Packed, job: Job, found: Mapping[str, Provenance]) -> None:
+def _check_inputs(packed: Packed, job: Job, found: Mapping[str, JobProvenance]) -> None:
     """Check that a job read what its inputs gave, and of raw data what the ledger in ``config/dataset`` has."""
     stated, raw = found[job.key].inputs, set[str]()
     for needed in job.inputs.values():

@@ -8,6 +8,7 @@ from typing import Any, Literal
 
 import numpy as np
 
+from resaudit.schema import one_line
 from resaudit.store.files import read_json, sha256_of
 from resaudit.travel.tolerances import Tolerance
 
@@ -54,7 +55,8 @@ def compare(
         return Compared("not confirmed", "made on another class of machine, and this kind of job has no tolerances")
     if tolerances is not None and same_class:
         tolerances = {name: tolerance.of_rounding() for name, tolerance in tolerances.items()}
-    beyond = [f"{name}: {line}" for name in other for line in _differences(ours / name, theirs / name, tolerances)]
+    found = [(name, line) for name in other for line in _differences(ours / name, theirs / name, tolerances)]
+    beyond = [f"{name}: {one_line(line)}" for name, line in found]
     if beyond:
         return Compared("failed", "; ".join(beyond))
     if same_class:

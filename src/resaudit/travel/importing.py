@@ -11,6 +11,7 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from resaudit.config.composition import config_folder
 from resaudit.config.models import Config
@@ -19,13 +20,16 @@ from resaudit.outside import as_words
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
+from resaudit.schema import check_lines
 from resaudit.store.checkpoints import forget
 from resaudit.store.files import sha256_of, write_json
+from resaudit.store.job_provenance import JobProvenance
 from resaudit.travel.arrays import check_arrays
+from resaudit.travel.building import build_tables
 from resaudit.travel.checking import check_jobs
 from resaudit.travel.differences import differences
 from resaudit.travel.opening import opened
-from resaudit.travel.packed import Packed, Provenance, check_entry, unpacked
+from resaudit.travel.packed import Packed, check_entry, unpacked
 from resaudit.travel.records import IMPORTED, Import, Origin, imports, origin_of, staging_of
 from resaudit.travel.touching import touch
 from resaudit.workflow import check_installed_from, hold_lock
@@ -49,6 +53,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         ResauditError: the archive does not fit this checkout, or ``results/`` cannot be written.
     """
     check_installed_from(config_folder().parent)
+    _check_lines(archive.name, "the name of the archive")
     plan, results = make_plan(config.with_every_figure()), Path(config.paths.results)
     hold_lock(results)
     with opened(archive, partial(check_entry, archive)) as found:
@@ -56,7 +61,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         ran = check_jobs(packed, plan, other_code)
         digest = sha256_of(archive)
         known = _known(results, digest)
-        moved, kept = _filled(packed, ran, plan.jobs, results, digest)
+        moved, kept = _filled(packed, ran, plan, results, digest)
     ours = sorted(key for key in ran if (origin := _origin(results, key)) and origin.archive == digest)
     if ours and (moved or known is None):
         say(f"telling Snakemake of {len(ours)} imported results")
@@ -93,7 +98,7 @@ def figures_of(plan: Plan, keys: Sequence[str]) -> list[str]:
 
 
 def _filled(
-    packed: Packed, ran: Mapping[str, Provenance], jobs: Mapping[str, Job], results: Path, digest: str
+    packed: Packed, ran: Mapping[str, JobProvenance], plan: Plan, results: Path, digest: str
 ) -> tuple[list[str], dict[str, bool]]:
     """Stage and rename the results that are not here.
 
@@ -104,7 +109,7 @@ def _filled(
     shutil.rmtree(staging, ignore_errors=True)
     try:
         kept, new = {}, {}
-        for key, job in jobs.items():
+        for key, job in plan.jobs.items():
             if key not in ran:
                 continue
             here, complete = _origin(results, key), _is_complete(job, results)
@@ -115,9 +120,10 @@ def _filled(
                 new[key] = _origin_in(packed, key, ran[key], digest)
         _check_disk(packed, list(new), results)
         for key, origin in new.items():
-            _stage(packed, jobs[key], staging / key, origin)
+            _stage(packed, plan.jobs[key], staging / key, origin)
+        build_tables(plan, new, staging, results)
         for key in new:
-            _move(staging / key, jobs[key].folder(results))
+            _move(staging / key, results / key)
             forget(results / "checkpoints" / key)
     except OSError as error:
         raise ResauditError(f"cannot write into {results}: {error.strerror or error}; free or allow it") from error
@@ -141,7 +147,7 @@ def _is_complete(job: Job, results: Path) -> bool:
     return all(path.is_file() for path in job.written(results))
 
 
-def _origin_in(packed: Packed, key: str, ran: Provenance, digest: str) -> Origin:
+def _origin_in(packed: Packed, key: str, ran: JobProvenance, digest: str) -> Origin:
     return Origin(
         archive=digest,
         by=packed.agents[key],
@@ -168,9 +174,16 @@ def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
             raise ResauditError(f"{packed.path} changes while it is read; copy it and import the copy")
         if name.endswith(".npz"):
             check_arrays(folder / name, job)
-        else:
-            packed.parsed(entry)
+        elif name in job.files:
+            _check_lines(packed.parsed(entry), f"{packed.path}: {entry}")
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))
+
+
+def _check_lines(given: Any, where: str) -> None:
+    try:
+        check_lines(given)
+    except ValueError as error:
+        raise ResauditError(f"{where} {error}") from error
 
 
 def _move(staged: Path, folder: Path) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from resaudit.errors import ResauditError
-from resaudit.schema import shown
+from resaudit.schema import one_line, shown
 
 LARGEST_ARCHIVE = 64 * 2**30
 MOST_ENTRIES = 100_000
@@ -114,7 +114,7 @@ def _errors_of(what: str) -> Iterator[None]:
         yield
     except BROKEN as error:
         raise ResauditError(
-            f"{what} cannot be read ({error or type(error).__name__}); get the archive again"
+            f"{what} cannot be read ({one_line(str(error)) or type(error).__name__}); get the archive again"
         ) from error
 
 

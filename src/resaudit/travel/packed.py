@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import Field
 
 from resaudit.errors import ResauditError
-from resaudit.schema import Model, shown, validated
+from resaudit.schema import LONGEST_LINE, Line, Model, Sha256, shown, validated
 from resaudit.travel.opening import Opened
-from resaudit.travel.records import Sha256
 from resaudit.travel.strict import LARGEST_JSON, parse_strictly
 
 METADATA = "ro-crate-metadata.json"
@@ -25,22 +24,6 @@ _PLACES = re.compile(
     rf"|{re.escape(METADATA)}"
 )
 _RESULT = re.compile(rf"results/(?!plan/)({_KIND}/{_ID})/({_FILE})")
-
-
-class Provenance(BaseModel):
-    """A job's ``provenance.json``, as far as an import relies on it; a job may say more."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
-
-    device: Annotated[str, Field(max_length=200)]
-    seconds: Annotated[float, Field(ge=0, le=1e10, strict=False)]
-    finished: Annotated[str, Field(max_length=40)]
-    python: Annotated[str, Field(max_length=40)]
-    packages: dict[str, str | None]
-    machine_class: Annotated[dict[str, JsonValue], Field(alias="machine class")]
-    code: Sha256
-    sha256: dict[str, Sha256]
-    inputs: dict[str, Sha256]
 
 
 class _Listed(Model):
@@ -80,7 +63,7 @@ def check_entry(path: Path, info: zipfile.ZipInfo) -> None:
         ResauditError: it is not.
     """
     name = info.filename
-    if not _PLACES.fullmatch(name):
+    if not _PLACES.fullmatch(name) or len(name) > LONGEST_LINE:
         raise ResauditError(
             f"{path}: the entry {shown(name)} has no place in a run; allowed: what resaudit crate packs"
         )
@@ -140,7 +123,9 @@ def _listed(entity: dict[str, Any], path: Path, name: str) -> _Listed:
 
 
 class _Agent(Model):
-    name: Annotated[str, Field(min_length=1, max_length=200, pattern="^[^<>]+$")]
+    """With an ORCID still a line, and one that a crate of these results takes in its turn."""
+
+    name: Annotated[Line, Field(max_length=170, pattern="^[^<> ]([^<>]*[^<> ])?$")]
 
 
 def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | None:
@@ -150,5 +135,5 @@ def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | N
         return None
     identifier = reference["@id"]
     agent = validated(_Agent, {"name": entities.get(identifier, {}).get("name")}, f"{path}: {METADATA}: agent")
-    orcid = re.fullmatch(r"https://orcid\.org/([0-9X-]{19})", identifier)
+    orcid = re.fullmatch(r"https://orcid\.org/([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])", identifier)
     return f"{agent.name} <{orcid[1]}>" if orcid else agent.name

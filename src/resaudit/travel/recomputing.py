@@ -11,11 +11,12 @@ from collections.abc import Generator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from resaudit.errors import ResauditError, in_one_line
+from resaudit.errors import ResauditError
 from resaudit.outside import as_words
 from resaudit.plan.files import code_of_kind, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import with_inputs
+from resaudit.schema import one_line
 from resaudit.travel.population import Imported
 from resaudit.travel.records import RECOMPUTED
 
@@ -161,4 +162,4 @@ def _start(job: Job, threads: int, own: Path) -> subprocess.Popen[bytes]:
 def _why(own: Path) -> str:
     """The last line of a failed job's log."""
     lines = (own / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return in_one_line(lines[-1] if lines else f"no log in {own}").removeprefix("resaudit: error: ")
+    return one_line(lines[-1] if lines else f"no log in {own}").removeprefix("resaudit: error: ")

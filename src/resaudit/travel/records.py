@@ -2,15 +2,13 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated, Any
-
-from pydantic import Field
+from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.schema import Closed, validated
+from resaudit.schema import Closed, Line, Sha256, Time, validated
 from resaudit.store.files import read_json
+from resaudit.store.job_provenance import MachineClass
 
-Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
 IMPORTED = "imported.json"
 RECOMPUTED, STATEMENTS = ".spot-check", "spot-checks"
 """Folders of spot-checks, which may be at work beside a run, in that of all results."""
@@ -29,11 +27,11 @@ class Origin(Closed):
     """
 
     archive: Sha256
-    by: str | None
+    by: Line | None
     code: Sha256
     accepted_code: Sha256
-    machine_class: dict[str, Any]
-    sha256: dict[str, Sha256]
+    machine_class: MachineClass
+    sha256: dict[Line, Sha256]
 
 
 class Import(Closed):
@@ -51,12 +49,12 @@ class Import(Closed):
     """
 
     archive: Sha256
-    name: str
-    by: str | None
-    imported: str
-    jobs: list[str]
-    kept: list[str]
-    missing: list[str]
+    name: Line
+    by: Line | None
+    imported: Time
+    jobs: list[Line]
+    kept: list[Line]
+    missing: list[Line]
     differences: list[str]
 
 

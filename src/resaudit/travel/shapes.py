@@ -8,6 +8,7 @@ import numpy as np
 
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
+from resaudit.schema import one_line
 
 
 @dataclass(frozen=True)
@@ -41,7 +42,8 @@ def check_headers(job: Job, file: str, found: Mapping[str, Header], where: objec
         return
     expected = {array["name"] for array in arrays}
     if expected != found.keys():
-        raise ResauditError(f"{where} holds {', '.join(sorted(found))}; its job gives {', '.join(sorted(expected))}")
+        held = one_line(", ".join(sorted(found)))
+        raise ResauditError(f"{where} holds {held}; its job gives {', '.join(sorted(expected))}")
     known = dict(job.known_sizes)
     for array in arrays:
         header, stated = found[array["name"]], array["type"] or "f8"
@@ -54,7 +56,7 @@ def check_headers(job: Job, file: str, found: Mapping[str, Header], where: objec
         if not is_type or len(names) != len(header.shape) or not _fits(names, header.shape, known):
             sizes = ", ".join(str(known.get(name, name)) for name in names)
             allowed = f"{'text' if is_text else dtype}[{sizes}]"
-            raise ResauditError(f"{where}: {array['name']} is {header}; its job can only give {allowed}")
+            raise ResauditError(f"{where}: {array['name']} is {one_line(str(header))}; its job can only give {allowed}")
 
 
 def _fits(names: list[str], shape: tuple[int, ...], known: dict[str, int]) -> bool:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from resaudit.errors import ResauditError
-from resaudit.schema import Closed, validated
+from resaudit.schema import Closed, Line, Sha256, Time, validated
 from resaudit.store.files import read_json, write_json
 from resaudit.travel.comparing import AGREED, COMPARED, Outcome
 from resaudit.travel.drawing import reached
-from resaudit.travel.records import STATEMENTS, Sha256, origin_of
+from resaudit.travel.records import STATEMENTS, origin_of
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
@@ -58,9 +58,9 @@ class SpotCheck(Closed):
         commit: of this checkout; None outside one.
     """
 
-    started: str
-    finished: str
-    archives: dict[Sha256, str]
+    started: Time
+    finished: Time
+    archives: dict[Sha256, Line]
     seed: str
     source: Literal["made here after the import", "given"]
     minutes: float | None

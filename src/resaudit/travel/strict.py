@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from resaudit.errors import ResauditError
+from resaudit.schema import one_line
 
 LARGEST_JSON = 64 * 2**20
 """Bytes; the metadata of a run of four papers has three million."""
@@ -38,5 +39,5 @@ def _refuse(constant: str) -> None:
 def _finite(text: str) -> float:
     number = float(text)
     if not math.isfinite(number):
-        raise ValueError(f"{text} is no finite number")
+        raise ValueError(f"{one_line(text)} is no finite number")
     return number

@@ -1,0 +1,83 @@
+"""Building every table once from staged results: an import takes nothing that a later command cannot read."""
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pandas as pd
+
+from resaudit.claims.verdicts import judge
+from resaudit.config.models import Config
+from resaudit.errors import ResauditError
+from resaudit.papers.drawing import ODD_CONTENT, read_csv, table_of, write_csv
+from resaudit.papers.expected import unexpected
+from resaudit.papers.printed import printed_values
+from resaudit.papers.tables import Drawn
+from resaudit.plan.job import Job
+from resaudit.plan.plan import FigurePlan, Plan, with_inputs
+from resaudit.report.evidence_models import Printed
+from resaudit.schema import one_line, validated
+
+
+def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
+    """Read every staged result; make and judge every table that rests on one and whose other results are here.
+
+    Args:
+        plan: with every figure.
+        staged: keys of the jobs whose results are staged.
+        staging: their folder of results; those that are here already are linked into it.
+        results: folder of the results that are here.
+
+    Raises:
+        ResauditError: a result or a table is not what later commands take.
+    """
+    for key in staged:
+        with _named(key):
+            plan.jobs[key].read(staging)
+    for name, part in plan.figures.items():
+        behind = with_inputs(part.jobs.values())
+        if behind.keys() & set(staged):
+            for key, job in behind.items():
+                if job.files and not (staging / key).exists() and _is_read(job, results):
+                    (staging / key).parent.mkdir(exist_ok=True)
+                    (staging / key).symlink_to((results / key).resolve())
+            if all(file.is_file() for file in part.reads(staging)):
+                with _named(name):
+                    _check(plan.config, name, _table(part, staging), part)
+
+
+@contextmanager
+def _named(what: str) -> Iterator[None]:
+    try:
+        yield
+    except (ResauditError, *ODD_CONTENT) as error:
+        reason = one_line(str(error) or type(error).__name__)
+        raise ResauditError(f"the archive's results give no {what}: {reason}; ask for another run") from error
+
+
+def _is_read(job: Job, results: Path) -> bool:
+    """Whether a result is here and whole; that it is not, is no fault of the archive."""
+    try:
+        job.read(results)
+    except (ResauditError, *ODD_CONTENT):
+        return False
+    return True
+
+
+def _table(part: FigurePlan, staging: Path) -> pd.DataFrame:
+    """As the drawing writes it and the audit reads it."""
+    csv = staging / "figure.csv"
+    write_csv(csv, table_of(part, staging)[1])
+    return read_csv(csv)
+
+
+def _check(config: Config, name: str, table: pd.DataFrame, part: FigurePlan) -> None:
+    """Check and judge a table as the audit does."""
+    if wrong := unexpected(table, part):
+        raise ResauditError(wrong)
+    paper, _, figure = name.partition("/")
+    for claim in config.claims_of(paper).values():
+        if claim.evidence == figure:
+            judge(claim, table, config.scale.name, config.dataset_of(name))
+    for printed in printed_values(config, paper, {name: Drawn(name, table, "", {})}):
+        validated(Printed, printed, "printed")
