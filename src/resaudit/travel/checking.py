@@ -17,6 +17,7 @@ from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan
 from resaudit.report.schema import check_audit
 from resaudit.schema import shown, validated
+from resaudit.travel.machines import check_machine
 from resaudit.travel.packed import Packed, Provenance
 
 
@@ -45,6 +46,7 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, Proven
         _check_plan(packed, jobs[key])
     found = {key: _provenance(packed, jobs[key]) for key in packed.jobs}
     for key in packed.jobs:
+        check_machine(jobs[key], found[key], f"{packed.path}: results/{key}/provenance.json")
         _check_inputs(packed, jobs[key], found)
     others = [key for key, ran in found.items() if ran.code != code_of_kind(jobs[key].kind)]
     if others and not other_code:

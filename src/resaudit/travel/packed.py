@@ -35,6 +35,7 @@ class Provenance(BaseModel):
     device: Annotated[str, Field(max_length=200)]
     seconds: Annotated[float, Field(ge=0, le=1e10, strict=False)]
     finished: Annotated[str, Field(max_length=40)]
+    kernel: Annotated[str, Field(max_length=400)] | None = None
     python: Annotated[str, Field(max_length=40)]
     packages: dict[str, str | None]
     machine_class: Annotated[dict[str, JsonValue], Field(alias="machine class")]
