@@ -185,7 +185,7 @@ def test_an_imported_result_keeps_the_name_of_who_ran_it(plan: Plan, tmp_path: P
     folder = job.folder(Path(plan.config.paths.results))
     origin = Origin(
         archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, machine_class={},
-        sha256=read_json(folder / "provenance.json")["sha256"],
+        kernel=None, sha256=read_json(folder / "provenance.json")["sha256"],
     )  # fmt: skip
     write_json(folder / "imported.json", origin.model_dump(mode="json"))
     write_crate(plan, tmp_path / "mine.zip", "Grace Hopper")

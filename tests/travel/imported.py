@@ -26,12 +26,14 @@ def mark_imported(jobs: Iterable[Job], results: Path, **changed: Any) -> list[st
     keys = []
     for job in jobs:
         folder = job.folder(results)
+        ran = read_json(folder / "provenance.json")
         fields: dict[str, Any] = {
             "archive": ARCHIVE,
             "by": "A. Person",
             "code": code_of_kind(job.kind),
             "accepted_code": code_of_kind(job.kind),
-            "machine_class": read_json(folder / "provenance.json")["machine class"],
+            "machine_class": ran["machine class"],
+            "kernel": ran.get("kernel"),
             "sha256": {name: sha256_of(folder / name) for name in job.files},
         }
         write_json(folder / IMPORTED, Origin(**(fields | changed)).model_dump())

@@ -41,7 +41,7 @@ OTHER = {"device": "cpu", "processor": "another one"}
 
 @cache
 def configured() -> Config:
-    return load(["scale=smoke", f"figures=[{FIGURE}]"])
+    return load(["scale=smoke", f"figures=[{FIGURE},demystifying_resnet/fig08]"])
 
 
 def plan_in(folder: Path) -> Plan:
@@ -53,16 +53,21 @@ def linear(plan: Plan) -> list[Train]:
     return [job for job in of_kind(plan, Train).values() if job.ensemble.network.is_linear][:3]
 
 
+def with_activations(plan: Plan) -> Train:
+    return next(job for job in of_kind(plan, Train).values() if not job.ensemble.network.is_linear)
+
+
 @pytest.fixture(scope="session")
 def computed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the results of three linear trainings of a figure, and of what they need."""
+    """A folder with the results of three linear trainings of a figure and one with ReLUs, and of what they need."""
     assert mnist_config
 
     def compute(folder: Path) -> None:
-        for job in with_inputs(linear(plan_in(folder))).values():
+        plan = plan_in(folder)
+        for job in with_inputs([*linear(plan), with_activations(plan)]).values():
             run_planned(job, folder / "results")
 
-    return made_once(tmp_path_factory, "three-trainings", compute)
+    return made_once(tmp_path_factory, "four-trainings", compute)
 
 
 @pytest.fixture
@@ -165,16 +170,69 @@ def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[P
 
 
 def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tuple[Plan, list[Train], Path]) -> None:
-    plan, jobs, results = run
-    mark_imported(jobs, results, machine_class=CUDA)
-    said: list[str] = []
+    plan, (honest, *_), results = run
+    job, said = with_activations(plan), list[str]()
     with_no_gpu = make_plan(plan.config.model_copy(update={"device": "cpu"}))
+    mark_imported([job], results, machine_class=CUDA)
     assert not spot_check(with_no_gpu, said.append, minutes=10), "what compared nothing confirms nothing"
     (check,) = statements(results)
-    assert as_statement(check)["predicate"]["result"] == "WARNED"
-    assert (check.jobs, set(check.out_of_reach)) == ({}, {job.key for job in jobs})
-    assert any(line.startswith("Not covered: 3 jobs with 100% of what these verdicts rest on: ") for line in said)
+    assert (check.jobs, list(check.out_of_reach)) == ({}, [job.key])
+    assert any(line.startswith("Not covered: 1 job with 100% of what these verdicts rest on: ") for line in said)
     assert "would have missed" not in "".join(said)
+    mark_imported([honest], results)
+    assert spot_check(with_no_gpu, said.append, minutes=10)
+    for check in statements(results):
+        assert as_statement(check)["predicate"]["result"] == "WARNED", "whatever else agrees"
+
+
+def test_a_job_that_uses_no_gpu_is_recomputed_whatever_its_record_says(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (forged, *_), results = run
+    forge(forged, results, scaled(forged, results, 0.99))
+    mark_imported([forged], results, machine_class=CUDA)
+    assert not spot_check(plan, lambda _line: None, minutes=None)
+    assert statements(results)[0].keys("failed") == [forged.key]
+
+
+def test_a_job_is_recomputed_by_the_kernel_that_its_record_names(run: tuple[Plan, list[Train], Path]) -> None:
+    """Here the compiled one is chosen if none is named."""
+    plan, _, results = run
+    job = with_activations(plan)
+    run_planned(job, results, Execution(kernel="torch"))
+    mark_imported([job], results, kernel="torch, since there was no compiler")
+    assert spot_check(plan, lambda _line: None, minutes=None)
+    assert statements(results)[0].keys("equal") == [job.key]
+
+
+def test_another_kernel_on_the_same_class_of_machine_confirms_nothing(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (job, *_), results = run
+    mark_imported([job], results, kernel="another\n")
+    said: list[str] = []
+    assert not spot_check(plan, said.append, minutes=None)
+    (check,) = statements(results)
+    assert as_statement(check)["predicate"]["warnedTests"] == [job.key]
+    assert f"Not confirmed: {job.key}: computed by moments of the data in torch, not by 'another\\n'." in said
+
+
+def test_a_job_of_a_kernel_that_was_not_built_here_is_out_of_reach(
+    run: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, _, results = run
+    job = with_activations(plan)
+    mark_imported([job], results, kernel="fused kernel, vectors of 8 floats")
+    assert not population(plan, results, Execution(), None, 2).out_of_reach
+    monkeypatch.setattr(populations, "lanes", lambda: None)
+    assert "was not built" in population(plan, results, Execution(), None, 2).out_of_reach[job.key]
+
+
+def test_digests_of_raw_data_are_the_senders_words_and_loosen_nothing(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (job, *_), results = run
+    provenance = job.data.folder(results) / "provenance.json"
+    ran = read_json(provenance)
+    assert ran["inputs"]
+    write_json(provenance, ran | {"inputs": dict.fromkeys(ran["inputs"], "0" * 64)})
+    mark_imported([job.data], results)
+    spot_check(plan, lambda _line: None, minutes=None)
+    assert statements(results)[0].jobs[job.data.key].same_class
 
 
 def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Train], Path]) -> None:

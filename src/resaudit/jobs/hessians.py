@@ -125,6 +125,12 @@ class Hessians(Job):
         spectra = along((weights.to(device, dtype) for weights in snapshots), self.ensemble.network, moments)
         return {"spectra.npz": spectra}
 
+    def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
+        """LAPACK, or what counts (:func:`resaudit.curvature.counts.counted_by`)."""
+        if self.method == "dense":
+            return ("LAPACK",)
+        return (f"compiled counts, vectors of {lanes['counts']} doubles" if "counts" in lanes else "LAPACK up to *",)
+
     def _weights(self, results: Path) -> "torch.Tensor":
         """Shape (snapshots, depth, runs, width, width)."""
         import torch

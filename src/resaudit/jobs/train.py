@@ -10,6 +10,7 @@ from resaudit.networks.ensemble import Ensemble
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.store.results import read_result
 from resaudit.training.kernels.library import why_not
+from resaudit.training.kernels.steps import unfit
 
 if TYPE_CHECKING:
     import torch
@@ -133,6 +134,16 @@ class Train(Job):
         if network.is_linear:
             return linear_objective(network, self.data.moments(work.results), device)
         return sampled_objective(network, self.data.samples(work.results), device, work.execution.kernel)
+
+    def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
+        """As :meth:`objective` names them."""
+        network = self.ensemble.network
+        if network.is_linear:
+            return ("moments of the data in torch",)
+        if unfit(network) or (device == "cpu" and "training" not in lanes):
+            return ("torch, *",)
+        fused = "triton *" if device == "cuda" else f"vectors of {lanes['training']} floats"
+        return "torch, *", f"fused kernel, {fused}"
 
     def rates(self, results: Path) -> Sequence[float]:
         """The learning rates to train at."""

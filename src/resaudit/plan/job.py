@@ -158,6 +158,19 @@ class Job(ABC):
     def cost(self, execution: Execution) -> Cost:
         """The estimated cost on a CPU."""
 
+    def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:  # noqa: ARG002
+        """What can compute it, as ``kernel`` in its provenance; none: it has no choice, and records nothing.
+
+        Args:
+            device: ``cpu`` or ``cuda``.
+            lanes: numbers in the widest vector of each compiled kernel that there is, as ``vector lanes`` of
+                :func:`resaudit.machine.machine_class`.
+
+        Returns:
+            Names; ``*`` stands for a reason or a version.
+        """
+        return ()
+
     @abstractmethod
     def run(self, work: Work) -> dict[str, Any]:
         """Do the work.

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.config.models import CONTROL, OTHER_SEED
-
+CONTROL, OTHER_SEED = "control", "other-seed"
+"""Ids in audit.json: the configured reading as far reduced as the variants, and the same with another seed."""
 CONTROLS = {CONTROL: "the reduction alone", OTHER_SEED: "another seed alone"}
 """What is no other assumption, by id, and what it shows."""
 

@@ -18,6 +18,7 @@ from resaudit.plan.plan import Plan
 from resaudit.report.schema import check_audit
 from resaudit.schema import one_line, shown, validated
 from resaudit.store.job_provenance import JobProvenance
+from resaudit.travel.machines import check_machine
 from resaudit.travel.packed import Packed
 
 
@@ -46,6 +47,7 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
         _check_plan(packed, jobs[key])
     found = {key: _provenance(packed, jobs[key]) for key in packed.jobs}
     for key in packed.jobs:
+        check_machine(jobs[key], found[key], f"{packed.path}: results/{key}/provenance.json")
         _check_inputs(packed, jobs[key], found)
     others = [key for key, ran in found.items() if ran.code != code_of_kind(jobs[key].kind)]
     if others and not other_code:

@@ -154,6 +154,7 @@ def _origin_in(packed: Packed, key: str, ran: JobProvenance, digest: str) -> Ori
         code=ran.code,
         accepted_code=code_of_kind(key.split("/")[0]),
         machine_class=ran.machine_class,
+        kernel=ran.kernel,
         sha256=ran.sha256,
     )
 

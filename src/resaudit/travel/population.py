@@ -8,11 +8,14 @@ from resaudit.errors import ResauditError, one_named
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.plan.plan import Plan, with_inputs
+from resaudit.runtime.extensions import NOT_BUILT
+from resaudit.training.kernels.library import lanes
 from resaudit.travel.drawing import normalized, weights
 from resaudit.travel.records import Origin, origin_of
 
 SECONDS_ALWAYS = 2.0
 """Jobs predicted to work for less, beyond starting, are always recomputed."""
+FUSED = "fused kernel"
 
 
 @dataclass(frozen=True)
@@ -22,7 +25,7 @@ class Imported:
     Attributes:
         job: whose it is.
         origin: where it comes from.
-        execution: how to recompute it here: on a GPU if it was made on one.
+        execution: how to recompute it here: on a GPU if it was made on one, by the kernel that computed it.
         cost: predicted for this execution.
         weight: its share of what all verdicts of the population rest on.
     """
@@ -107,9 +110,20 @@ def population(
 
 
 def _imported(job: Job, origin: Origin, here: Execution, weight: float) -> Imported:
-    device = "cpu" if origin.machine_class.get("device") == "cpu" else "cuda"
-    execution = replace(here, device=device)
+    can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
+    device = "cuda" if can_use_gpu and origin.machine_class.get("device") != "cpu" else "cpu"
+    kernel = {"torch": "torch", FUSED: "fused"}.get(family(origin.kernel), here.kernel)
+    execution = replace(here, device=device, kernel=kernel)
     return Imported(job, origin, execution, job.cost(execution).on(device), weight)
+
+
+def family(kernel: str | None) -> str:
+    """A kernel without the reason for it and the width of its vectors, which the class of machine has.
+
+    >>> family("torch, as configured"), family("fused kernel, vectors of 8 floats")
+    ('torch', 'fused kernel')
+    """
+    return (kernel or "").partition(",")[0]
 
 
 def _is_short(cost: Cost) -> bool:
@@ -121,6 +135,8 @@ def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: 
         return "it was imported for other code than today's"
     if one.execution.device != "cpu" and here.device == "cpu":
         return f"it was made on {one.origin.machine_class.get('device')}, and torch can use no GPU here"
+    if (family(one.origin.kernel), one.execution.device) == (FUSED, "cpu") and lanes() is None:
+        return f"it was computed by the {FUSED}, and here {NOT_BUILT}"
     predicted = one.cost.seconds / min(one.cost.threads, cores)
     if seconds is not None and predicted > seconds:
         return f"it takes about {predicted:.0f} s here"

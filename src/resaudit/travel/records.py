@@ -23,6 +23,7 @@ class Origin(Closed):
         code: hash of the code that made it, as its provenance says (:func:`resaudit.plan.code.code_sha256`).
         accepted_code: this checkout's hash of the same kind of job, for which the result was accepted.
         machine_class: of the machine that made it, as its provenance says.
+        kernel: that computed it, as its provenance says; None for jobs without a choice.
         sha256: digests of its result files, by name, as found at the import.
     """
 
@@ -31,6 +32,7 @@ class Origin(Closed):
     code: Sha256
     accepted_code: Sha256
     machine_class: MachineClass
+    kernel: Line | None
     sha256: dict[Line, Sha256]
 
 

@@ -10,17 +10,19 @@ from types import FrameType
 from typing import Any
 
 from resaudit.errors import Interrupted, ResauditError
-from resaudit.jobs.train import Train
+from resaudit.jobs.fetch import Fetch
 from resaudit.plan.files import code_of_kind
+from resaudit.plan.job import Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
 from resaudit.runtime.devices import processors
 from resaudit.runtime.locks import hold
+from resaudit.schema import shown
 from resaudit.store.files import read_json, sha256_of
 from resaudit.store.provenance import commit
 from resaudit.travel.comparing import AGREED, COMPARED, Compared, compare
 from resaudit.travel.drawing import in_order
-from resaudit.travel.population import Imported, Population, population
+from resaudit.travel.population import Imported, Population, family, population
 from resaudit.travel.recomputing import Ran, forget, recompute
 from resaudit.travel.records import RECOMPUTED, imports
 from resaudit.travel.statement import Recomputed, SpotCheck, independent, statements, write_statement
@@ -144,17 +146,24 @@ def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
     """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
     if ran.error is not None:
         return Compared("not confirmed", f"it failed here: {ran.error}"), False
-    job, kind = ran.one.job, ran.one.job.kind
+    job, origin = ran.one.job, ran.one.origin
     ours, theirs = job.folder(ran.results), job.folder(results)
     here, there = (_provenance(folder) for folder in (ours, theirs))
     # Input digests differ where, say, whitened data had to be computed here on another class of machine.
-    of_both = all(here.get(key) == there.get(key) for key in ("kernel", "inputs"))
-    is_same = of_both and here.get("machine class") == ran.one.origin.machine_class
-    linear = not isinstance(job, Train) or job.ensemble.network.is_linear
+    same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
+    is_same = same_inputs and here.get("machine class") == origin.machine_class
+    if is_same and family(here.get("kernel")) != family(origin.kernel):
+        return Compared("not confirmed", f"computed by {here.get('kernel')}, not by {shown(origin.kernel)}"), True
     try:
-        return compare(job.files, ours, theirs, is_same, tolerances_of(kind, linear)), is_same
+        return compare(job.files, ours, theirs, is_same, tolerances_of(job)), is_same
     except OSError as error:
         return Compared("failed", f"cannot be read ({error})"), is_same
+
+
+def _computed_inputs(job: Job, ran: dict[str, Any]) -> dict[str, Any]:
+    """The digests of what a job read, without raw data: of those, an import has to take the sender's word."""
+    raw = {needed.key for needed in job.inputs.values() if isinstance(needed, Fetch)}
+    return {name: digest for name, digest in ran.get("inputs", {}).items() if name.rpartition("/")[0] not in raw}
 
 
 def _provenance(folder: Path) -> dict[str, Any]:

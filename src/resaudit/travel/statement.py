@@ -125,8 +125,8 @@ def _short(seed: str) -> str:
 def as_statement(check: SpotCheck) -> dict[str, Any]:
     """A spot-check as an in-toto Statement with the test-result predicate; tests are the keys of jobs.
 
-    A check that compared nothing does not pass. Beside the predicate's own fields, ``spotCheck`` holds all of
-    :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
+    A check that compared nothing, or has results out of reach, does not pass. Beside the predicate's own fields,
+    ``spotCheck`` holds all of :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
     """
     failed, passed = check.keys("failed"), check.keys(*AGREED)
     warned = check.keys("warned", "not confirmed")
@@ -135,7 +135,7 @@ def as_statement(check: SpotCheck) -> dict[str, Any]:
         "subject": [{"name": name, "digest": {"sha256": sha256}} for sha256, name in check.archives.items()],
         "predicateType": TEST_RESULT,
         "predicate": {
-            "result": "FAILED" if failed else "WARNED" if warned or not passed else "PASSED",
+            "result": "FAILED" if failed else "WARNED" if warned or check.out_of_reach or not passed else "PASSED",
             "configuration": [{"name": "resaudit", "digest": {"gitCommit": check.commit["id"]}}]
             if check.commit
             else [],

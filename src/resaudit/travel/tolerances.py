@@ -8,6 +8,9 @@ they are wider too, stand beside them. A kind that is not in the table is compar
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from resaudit.jobs.train import Train
+from resaudit.plan.job import Job
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -146,13 +149,9 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
 }
 
 
-def tolerances_of(kind: str, linear: bool = True) -> Mapping[str, Tolerance] | None:
-    """The tolerances of a kind of job; None if there are none, so that only equal bytes count.
-
-    Args:
-        kind: of job.
-        linear: whether the job trains linear networks, which float64 and no kink keep close.
-    """
-    if kind == "train" and not linear:
+def tolerances_of(job: Job) -> Mapping[str, Tolerance] | None:
+    """The tolerances of a job; None if its kind has none, so that only equal bytes count."""
+    # float64 and no kink keep linear networks close.
+    if isinstance(job, Train) and not job.ensemble.network.is_linear:
         return TOLERANCES["train, with activations"]
-    return TOLERANCES.get(kind)
+    return TOLERANCES.get(job.kind)

@@ -11,10 +11,9 @@ from resaudit.datasets.whitening import Whitened
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
 from resaudit.training.kernels.samples import in_blocks
-from resaudit.training.kernels.steps import chosen, step_bits, unfit
+from resaudit.training.kernels.steps import WIDTH, chosen, step_bits, unfit
 from resaudit.training.sampled import SampledObjective
 
-WIDTH = 10
 SAMPLES = 128
 """Samples in a block: four per thread, the most that the registers allow."""
 PARTS = 64
@@ -44,7 +43,7 @@ def why_not_on_cuda(network: Network) -> str | None:
         return "triton needs a C compiler, and there is neither gcc nor clang (nor is CC set)"
     if _period(step_bits(network)) > LONGEST_PERIOD:
         return f"the kernel is for units of at most {LONGEST_PERIOD} layers"
-    return unfit(network, WIDTH)
+    return unfit(network)
 
 
 def cuda_kernel_of(network: Network, wanted: str) -> tuple[str, str]:

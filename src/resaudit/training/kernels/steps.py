@@ -3,6 +3,8 @@
 from resaudit.errors import ResauditError
 from resaudit.networks.network import Network
 
+WIDTH = 10
+"""Of the layers that the kernels are written for."""
 KERNEL_ACTIVATIONS = ("identity", "relu")
 _BITS = {"before": 1, "after": 2, "enters": 4, "leaves": 8}
 
@@ -18,7 +20,7 @@ def step_bits(network: Network) -> bytes:
     )
 
 
-def unfit(network: Network, width: int) -> str | None:
+def unfit(network: Network, width: int = WIDTH) -> str | None:
     """Why a kernel for layers of a width cannot compute a network; None if it can."""
     others = {network.pre, network.mid, network.post} - set(KERNEL_ACTIVATIONS)
     if others:

@@ -1,0 +1,125 @@
+"""Devices and kernels of a provenance against the jobs of a plan; oracle: what every job of a real run recorded.
+
+Sees a sender who chooses how strictly he is compared, and an honest run that is refused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+
+from resaudit.config.composition import load
+from resaudit.errors import ResauditError
+from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.lemma import Lemma
+from resaudit.jobs.train import Train
+from resaudit.plan.job import Execution, Job
+from resaudit.plan.plan import make_plan
+from resaudit.store.files import read_json
+from resaudit.travel.machines import check_machine
+from resaudit.travel.packed import Provenance
+
+GPU = "NVIDIA H100 80GB HBM3"
+LANES = {"training": 16, "counts": 8}
+KERNELS = (
+    None, "x", "torch, as configured", "fused kernel, vectors of 16 floats", "fused kernel, vectors of 8 floats",
+    "fused kernel, triton 3.6.0", "moments of the data in torch", "LAPACK", "compiled counts, vectors of 8 doubles",
+    "compiled counts, vectors of 4 doubles", "LAPACK up to 3200 parameters",
+)  # fmt: skip
+
+
+@cache
+def jobs() -> Mapping[str, Job]:
+    planned = make_plan(load(["scale=smoke"]).with_every_figure()).jobs
+    return {key: job for key, job in planned.items() if job.files}
+
+
+def is_taken(
+    job: Job, kernel: str | None, device: str = "cpu", lanes: Any = LANES, of_class: str | None = None
+) -> bool:
+    """Whether the gate takes this provenance of a job."""
+    ran: dict[str, Any] = {
+        "device": device,
+        "seconds": 1.0,
+        "finished": "",
+        "python": "3.11",
+        "packages": {},
+        "code": "0" * 64,
+    }
+    ran |= {"machine class": {"device": of_class or device, "vector lanes": lanes}, "sha256": {}, "inputs": {}}
+    ran |= {"code": "0" * 64, "kernel": kernel}
+    try:
+        check_machine(job, Provenance.model_validate(ran), "provenance.json")
+    except ResauditError as error:
+        return "\n" in str(error)
+    return True
+
+
+def allowed(device: str = "cpu", lanes: Any = LANES) -> dict[str, set[str | None]]:
+    """The kernels that the gate takes, by what kind of job it is."""
+    found: dict[str, set[str | None]] = {}
+    for job in jobs().values():
+        if device == "cpu" or job.cost(Execution("cuda")).wants_gpu:
+            name = "other"
+            if isinstance(job, Train):
+                name = "train, linear" if job.ensemble.network.is_linear else "train, ReLU"
+            elif isinstance(job, Hessians):
+                name = job.method
+            taken = {kernel for kernel in KERNELS if is_taken(job, kernel, device, lanes)}
+            assert found.setdefault(name, taken) == taken, job.key
+    return found
+
+
+def test_a_job_has_the_kernels_that_it_can_have_and_no_other() -> None:
+    assert allowed() == {
+        "train, linear": {"moments of the data in torch"},
+        "train, ReLU": {"torch, as configured", "fused kernel, vectors of 16 floats"},
+        "dense": {"LAPACK"},
+        "counts": {"compiled counts, vectors of 8 doubles"},
+        "other": {None},
+    }
+
+
+@pytest.mark.parametrize("lanes", [None, {}, {"training": None, "counts": None}, {"training": "16", "counts": [8]}])
+def test_without_vectors_there_is_no_compiled_kernel(lanes: Any) -> None:
+    found = allowed(lanes=lanes)
+    assert found["train, ReLU"] == {"torch, as configured"}
+    assert found["counts"] == {"LAPACK up to 3200 parameters"}
+
+
+def test_on_a_gpu_a_kernel_is_one_of_a_gpu() -> None:
+    assert allowed(GPU)["train, ReLU"] == {"torch, as configured", "fused kernel, triton 3.6.0"}
+
+
+def test_a_network_that_no_fused_kernel_can_compute_has_torch_alone() -> None:
+    (job, *_) = (job for job in jobs().values() if isinstance(job, Train) and not job.ensemble.network.is_linear)
+    for network in (replace(job.ensemble.network, width=20), replace(job.ensemble.network, mid="tanh")):
+        other = replace(job, ensemble=replace(job.ensemble, network=network))
+        assert [kernel for kernel in KERNELS if is_taken(other, kernel)] == ["torch, as configured"]
+
+
+def test_no_job_is_of_a_gpu_that_it_does_not_use_or_of_a_class_of_another_device() -> None:
+    for job in jobs().values():
+        taken = [kernel for kernel in KERNELS if is_taken(job, kernel, GPU)]
+        assert bool(taken) == job.cost(Execution("cuda")).wants_gpu
+        assert not any(is_taken(job, kernel, of_class=GPU) for kernel in KERNELS)
+        assert not any(is_taken(job, kernel, GPU, of_class="cpu") for kernel in KERNELS)
+
+
+@dataclass(frozen=True)
+class Outside(Lemma):
+    kind: ClassVar[str] = "outside"
+
+
+def test_kinds_of_jobs_from_outside_say_what_they_like() -> None:
+    (job, *_) = (job for job in jobs().values() if isinstance(job, Lemma))
+    assert is_taken(Outside(job.sizes, job.seed), "x", GPU, of_class="cpu")
+
+
+def test_what_a_real_run_recorded_is_taken(smoked: Path) -> None:
+    for key, job in jobs().items():
+        content = read_json(smoked / "results" / key / "provenance.json")
+        check_machine(job, Provenance.model_validate(content), key)
