@@ -65,14 +65,12 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
     if hasattr(module, "latex"):
         with written_whole(csv.with_suffix(".tex")) as temporary:
             temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
-    apply_style()
     best = part.figure.protocol.best_rates(found)
     words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
     under = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
-    drawing = _made_by(module, "plot", read_csv(csv), Drawing)
-    drawings = save_drawing(drawing, folder, "figure", part.figure.title, words, under)
+    drawings = save_drawing(plot_of(part, read_csv(csv)), folder, "figure", part.figure.title, words, under)
     made = {
         "sha256": sha256_of(csv),
         "drawings": drawings,
@@ -112,6 +110,13 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
             f"{', '.join(map(str, table))}; add it there, or take it out of keys and tolerances of {figure.name}"
         )
     return found, table
+
+
+def plot_of(part: FigurePlan, table: pd.DataFrame) -> Drawing:
+    """The plot of a figure's table as it is read; raises as :func:`table_of`."""
+    apply_style()
+    drawing: Drawing = _made_by(figure_module(part.figure.name), "plot", table, Drawing)
+    return drawing
 
 
 def _made_by(module: ModuleType, function: str, given: Any, kind: type) -> Any:

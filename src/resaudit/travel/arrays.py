@@ -42,7 +42,8 @@ def check_arrays(path: Path, job: Job) -> None:
             try:
                 # What is empty says that there is nothing to say.
                 check_lines([text for text in np.unique(arrays[name]).tolist() if text])
-            except ValueError as error:
+            # NumPy raises SystemError for numbers that are no letters.
+            except (ValueError, SystemError) as error:
                 raise ResauditError(f"{path}: {shown(name)} is {_refused(error)}") from error
 
 

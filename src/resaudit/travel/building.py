@@ -1,4 +1,4 @@
-"""Building every table once from staged results: an import takes nothing that a later command cannot read."""
+"""Building every table and plot once from staged results: an import takes nothing that a later command cannot."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -9,7 +9,7 @@ import pandas as pd
 from resaudit.claims.verdicts import judge
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.papers.drawing import ODD_CONTENT, read_csv, table_of, write_csv
+from resaudit.papers.drawing import ODD_CONTENT, plot_of, read_csv, table_of, write_csv
 from resaudit.papers.expected import unexpected
 from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn
@@ -20,7 +20,7 @@ from resaudit.schema import one_line, validated
 
 
 def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
-    """Read every staged result; make and judge every table that rests on one and whose other results are here.
+    """Read every staged result; make, judge and plot each table that rests on one and whose other results are here.
 
     Args:
         plan: with every figure.
@@ -72,7 +72,7 @@ def _table(part: FigurePlan, staging: Path) -> pd.DataFrame:
 
 
 def _check(config: Config, name: str, table: pd.DataFrame, part: FigurePlan) -> None:
-    """Check and judge a table as the audit does."""
+    """Check and judge a table as the audit does, and plot it as the drawing does."""
     if wrong := unexpected(table, part):
         raise ResauditError(wrong)
     paper, _, figure = name.partition("/")
@@ -81,3 +81,4 @@ def _check(config: Config, name: str, table: pd.DataFrame, part: FigurePlan) -> 
             judge(claim, table, config.scale.name, config.dataset_of(name))
     for printed in printed_values(config, paper, {name: Drawn(name, table, "", {})}):
         validated(Printed, printed, "printed")
+    plot_of(part, table).draw_without_rendering()
