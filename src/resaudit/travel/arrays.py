@@ -4,12 +4,15 @@ import math
 import zipfile
 from pathlib import Path
 
+import numpy as np
 from numpy.lib import format as npy
 
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
+from resaudit.travel.comparing import stays
 from resaudit.travel.opening import opened
 from resaudit.travel.shapes import Header, check_headers
+from resaudit.travel.tolerances import tolerances_of
 
 KINDS = "biufU"
 """Of dtypes: booleans, integers, floats and text; objects would be pickles."""
@@ -35,6 +38,19 @@ def check_arrays(path: Path, job: Job) -> None:
             except Exception as error:
                 raise ResauditError(f"{path}: {info.filename} is no array that is taken here ({error})") from error
     check_headers(job, path.name, headers, path)
+    _check_ends(path, job)
+
+
+def _check_ends(path: Path, job: Job) -> None:
+    """Check that runs which diverge stay so: what is inf or NaN at an epoch is never a number later."""
+    runs = {name: tolerance for name, tolerance in (tolerances_of(job) or {}).items() if tolerance.runs is not None}
+    if not runs:
+        return
+    with np.load(path, allow_pickle=False) as file:
+        for name, tolerance in runs.items():
+            diverged = ~np.isfinite(file[name])
+            if (diverged != stays(diverged, tolerance.epochs)).any():
+                raise ResauditError(f"{path}: {name} has a run that diverges and comes back, which no training does")
 
 
 def _header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> Header:
