@@ -10,11 +10,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from resaudit.config.composition import load
+from resaudit.jobs.hessians import Hessians
 from resaudit.plan.files import computing_kinds
+from resaudit.plan.plan import make_plan
 from resaudit.store.arrays import save_arrays
 from resaudit.store.files import write_json
 from resaudit.travel.comparing import Compared, compare, difference
-from resaudit.travel.tolerances import TOLERANCES, Tolerance, tolerances_of
+from resaudit.travel.tolerances import EIGENVALUES, TOLERANCES, Tolerance, tolerances_of
 
 CHANCE = np.random.default_rng(3)
 LOSSES = CHANCE.lognormal(size=(30, 20))
@@ -39,9 +42,9 @@ def agree_one_by_one(ours: np.ndarray, theirs: np.ndarray, tolerance: Tolerance)
     wrong = 0
     for run in range(ours.shape[1]):
         pairs = list(zip(ours[:, run].tolist(), theirs[:, run].tolist(), strict=True))
-        diverged = all(any(not np.isfinite(pair[i]) for pair in pairs) for i in (0, 1))
-        near = all(a == b or abs(a - b) <= tolerance.absolute + tolerance.relative * abs(b) for a, b in pairs)
-        wrong += not (near or diverged)
+        while pairs and not np.isfinite(pairs[-1]).any():
+            pairs.pop()
+        wrong += not all(a == b or abs(a - b) <= tolerance.absolute + tolerance.relative * abs(b) for a, b in pairs)
     return wrong <= tolerance.differing * ours.shape[1] + 1e-9
 
 
@@ -51,10 +54,11 @@ def test_differences_against_a_loop(size: float, runs: int) -> None:
     theirs = LOSSES.copy()
     theirs[CHANCE.integers(30, size=runs), np.arange(runs)] *= 1 + size
     assert (difference(LOSSES, theirs, LOOSE) is None) == agree_one_by_one(LOSSES, theirs, LOOSE)
-    theirs[5:, 19] = np.inf
-    diverged = LOSSES.copy()
-    diverged[7:, 19] = np.inf
-    assert (difference(diverged, theirs, LOOSE) is None) == agree_one_by_one(diverged, theirs, LOOSE)
+    for first, back in ((5, 30), (7, 30), (5, 29), (29, 30)):
+        theirs[first:back, 18:] = np.nan
+        diverged = LOSSES.copy()
+        diverged[7:, 18:] = np.inf
+        assert (difference(diverged, theirs, LOOSE) is None) == agree_one_by_one(diverged, theirs, LOOSE)
 
 
 def test_a_run_that_diverged_on_one_machine_alone_differs() -> None:
@@ -63,6 +67,68 @@ def test_a_run_that_diverged_on_one_machine_alone_differs() -> None:
     line = difference(LOSSES, theirs, LOOSE)
     assert line is not None
     assert "3 of 20 runs (allowed: 10%)" in line
+
+
+@pytest.mark.parametrize("epochs", [0, 1])
+def test_runs_that_diverge_agree_from_there_to_the_end_alone(epochs: int) -> None:
+    """Whatever is not finite there, whoever holds the run to be lost, and wherever its axes lie."""
+    strict = Tolerance(relative=1e-6, runs=-1, epochs=epochs)
+    ours = CHANCE.lognormal(size=(30, 4, 20))
+    ours[20:, :, 3] = np.inf
+
+    def agrees(at: int, value: float) -> bool:
+        theirs = ours.copy()
+        theirs[20:, :, 3] = np.nan
+        theirs[at, :, 3] = value
+        arrays = (np.moveaxis(array, 0, epochs) for array in (ours, theirs))
+        return difference(*arrays, strict) is None
+
+    assert agrees(20, -np.inf)
+    assert not agrees(19, np.inf), "earlier than ours"
+    assert not agrees(20, 1.0), "later than ours"
+    assert not agrees(29, 1.0), "back at the end"
+    assert not agrees(3, np.nan), "lost for an epoch"
+    assert not agrees(3, 2.0), "otherwise before"
+
+
+def test_errors_lie_on_the_same_side_of_our_limit(tmp_path: Path) -> None:
+    """Below it they are rounding, whose digits every machine has of its own; theirs would be as wide as it takes."""
+    table = {"error": Tolerance(relative=1e-3, limit="tolerance"), "tolerance": Tolerance(relative=1e-6)}
+
+    def found(errors: list[float], limits: list[float]) -> str:
+        np.savez(tmp_path / "ours.npz", error=[1e-15, 3e-14, 0.5], tolerance=[1e-14, 1e-14, np.inf])
+        np.savez(tmp_path / "theirs.npz", error=errors, tolerance=limits)
+        for name in ("ours", "theirs"):
+            (tmp_path / name).mkdir(exist_ok=True)
+            (tmp_path / f"{name}.npz").rename(tmp_path / name / FILES[0])
+        return compare(FILES, tmp_path / "ours", tmp_path / "theirs", False, table).difference
+
+    limits = [1e-14, 1e-14, np.inf]
+    assert found([9e-15, 1.0, 0.5001], limits) == ""
+    assert "error differs in 1 of 3" in found([2e-14, 1.0, 0.5], limits)
+    assert "error differs in 1 of 3" in found([0.0, 1e-15, 0.5], limits)
+    assert "error differs in 1 of 3" in found([np.nan, 1.0, 0.5], limits)
+    assert "error differs in 1 of 3" in found([0.0, 1.0, 0.6], limits), "no limit is no permission"
+    assert "tolerance differs in 1 of 3" in found([0.0, 1.0, 0.5], [1e-14, 1.1e-14, np.inf]), "however small"
+
+
+def test_a_limit_is_held_relatively_alone_in_every_kind_of_job() -> None:
+    limits = {(kind, t.limit): table for kind, table in TOLERANCES.items() for t in table.values() if t.limit}
+    assert len(limits) > 3
+    assert {where: table[where[1]].absolute for where, table in limits.items() if table[where[1]].absolute} == {}
+
+
+def test_an_index_may_differ_by_whole_eigenvalues_of_its_matrix() -> None:
+    jobs = make_plan(load(["scale=paper"]).with_every_figure()).jobs.values()
+    sizes = {job.ensemble.network.parameters: job for job in jobs if isinstance(job, Hessians)}
+    assert len(sizes) > 2
+    for size, job in sizes.items():
+        tolerances = tolerances_of(job)
+        assert tolerances is not None
+        for name in ("index", "sizeable_index"):
+            for by, agrees in ((EIGENVALUES, True), (EIGENVALUES + 1, False)):
+                ours = np.array([size // 4 / size])
+                assert (difference(ours, ours + by / size, tolerances[name]) is None) == agrees, (size, name)
 
 
 def test_another_shape_or_type_differs() -> None:
@@ -187,14 +253,14 @@ def test_a_damaged_file_is_a_difference(tmp_path: Path) -> None:
 def test_numbers_in_json_have_the_tolerance_of_their_file(tmp_path: Path) -> None:
     for folder, value in (("ours", 1.0), ("theirs", 1.0 + 1e-12)):
         write_json(tmp_path / folder / "summary.json", {"samples": 3, "variance": [value]})
-    folders, table = (tmp_path / "ours", tmp_path / "theirs"), {"summary.json": LOOSE}
+    folders, table = (tmp_path / "ours", tmp_path / "theirs"), {"summary.json": Tolerance(relative=1e-3)}
     assert compare(("summary.json",), *folders, False, table).outcome == "within tolerance"
     write_json(folders[1] / "summary.json", {"samples": 4, "variance": [1.0]})
     assert compare(("summary.json",), *folders, False, table).outcome == "failed"
 
 
 def test_every_kind_of_job_has_tolerances() -> None:
-    assert [kind for kind in computing_kinds() if tolerances_of(kind) is None] == []
+    assert set(computing_kinds()) <= set(TOLERANCES)
 
 
 def test_the_table_names_arrays_that_results_have(smoked: Path) -> None:

@@ -15,10 +15,12 @@ from resaudit.config.composition import load
 from resaudit.errors import ResauditError
 from resaudit.jobs.train import Train
 from resaudit.plan.files import computing_kinds, read_job
+from resaudit.plan.job import Job
 from resaudit.plan.plan import make_plan
 from resaudit.plan.simulation import Simulation
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.shapes import Header, check_headers
+from resaudit.travel.tolerances import tolerances_of
 
 
 def test_every_result_of_a_run_of_all_figures_is_taken(smoked: Path) -> None:
@@ -29,6 +31,34 @@ def test_every_result_of_a_run_of_all_figures_is_taken(smoked: Path) -> None:
         kinds.add(job.kind)
         assert job.arrays_of(file.name), f"{job.kind} states nothing"
     assert len(kinds) > 10
+
+
+@pytest.mark.parametrize("kind", ["train", "train_scaled", "simulate"])
+def test_a_run_that_diverges_and_comes_back_is_refused(kind: str, smoked: Path, tmp_path: Path) -> None:
+    tried = 0
+    for file in sorted((smoked / "results").glob(f"{kind}/*/*.npz")):
+        job, _ = read_job(smoked / "results", f"{kind}/{file.parts[-2]}")
+        with np.load(file) as content:
+            arrays = dict(content)
+        for name, tolerance in (tolerances_of(job) or {}).items():
+            array = arrays[name]
+            if tolerance.runs is None or array.size == 0 or array.shape[tolerance.epochs] < 3:
+                continue
+            for part, taken in ((slice(1, None), True), (slice(1, 2), False), (slice(0, -1), False)):
+                changed = array.copy()
+                np.moveaxis(changed, tolerance.epochs, 0)[part, ..., :1] = np.nan
+                np.savez(tmp_path / file.name, **arrays | {name: changed})
+                assert taken == is_taken(tmp_path / file.name, job), (file, name, part)
+            tried += 1
+    assert tried
+
+
+def is_taken(file: Path, job: Job) -> bool:
+    try:
+        check_arrays(file, job)
+    except ResauditError as error:
+        return "comes back" not in str(error)
+    return True
 
 
 def test_every_kind_states_its_arrays() -> None:

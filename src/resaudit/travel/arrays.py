@@ -10,8 +10,10 @@ from numpy.lib import format as npy
 from resaudit.errors import ResauditError
 from resaudit.plan.job import Job
 from resaudit.schema import check_lines, one_line, shown
+from resaudit.travel.comparing import stays
 from resaudit.travel.opening import opened
 from resaudit.travel.shapes import Header, check_headers
+from resaudit.travel.tolerances import tolerances_of
 
 KINDS = "biufU"
 """Of dtypes: booleans, integers, floats and text; objects would be pickles."""
@@ -37,8 +39,13 @@ def check_arrays(path: Path, job: Job) -> None:
             except Exception as error:
                 raise ResauditError(f"{path}: {shown(info.filename)} is {_refused(error)}") from error
     check_headers(job, path.name, headers, path)
+    _check_texts(path, [name for name, header in headers.items() if header.dtype.kind == "U"])
+    _check_ends(path, job)
+
+
+def _check_texts(path: Path, names: list[str]) -> None:
     with np.load(path, allow_pickle=False) as arrays:
-        for name in [name for name, header in headers.items() if header.dtype.kind == "U"]:
+        for name in names:
             try:
                 # What is empty says that there is nothing to say.
                 check_lines([text for text in np.unique(arrays[name]).tolist() if text])
@@ -49,6 +56,18 @@ def check_arrays(path: Path, job: Job) -> None:
 
 def _refused(error: Exception) -> str:
     return f"no array that is taken here ({one_line(str(error))})"
+
+
+def _check_ends(path: Path, job: Job) -> None:
+    """Check that runs which diverge stay so: what is inf or NaN at an epoch is never a number later."""
+    runs = {name: tolerance for name, tolerance in (tolerances_of(job) or {}).items() if tolerance.runs is not None}
+    if not runs:
+        return
+    with np.load(path, allow_pickle=False) as file:
+        for name, tolerance in runs.items():
+            diverged = ~np.isfinite(file[name])
+            if (diverged != stays(diverged, tolerance.epochs)).any():
+                raise ResauditError(f"{path}: {name} has a run that diverges and comes back, which no training does")
 
 
 def _header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> Header:

@@ -79,11 +79,11 @@ def _differences(ours: Path, theirs: Path, tolerances: Mapping[str, Tolerance] |
         return
     for name, array in here.items():
         tolerance = tolerances.get(ours.name if ours.suffix == ".json" else name, _EXACT)
-        # The bound on rounding and the rows are ours: a forger would choose wide ones.
-        rounding = here.get(tolerance.rounding) if tolerance.rounding else None
+        # The bound on rounding, the limit and the rows are ours: a forger would choose wide ones.
+        bound = here.get(tolerance.rounding or tolerance.limit or "")
         same_shape = array.shape == there[name].shape
         for words, limit, rows in _parts(here, tolerance) if same_shape else [("", tolerance, np.s_[...])]:
-            line = difference(array[rows], there[name][rows], limit, None if rounding is None else rounding[rows])
+            line = difference(array[rows], there[name][rows], limit, None if bound is None else bound[rows])
             if line:
                 yield f"{name}{words} {line}"
 
@@ -106,7 +106,7 @@ def _parts(here: dict[str, np.ndarray], tolerance: Tolerance) -> list[tuple[str,
 
 
 def difference(
-    ours: np.ndarray, theirs: np.ndarray, tolerance: Tolerance, rounding: np.ndarray | None = None
+    ours: np.ndarray, theirs: np.ndarray, tolerance: Tolerance, bound: np.ndarray | None = None
 ) -> str | None:
     """Where two arrays differ by more than a tolerance, in words; None if they do not.
 
@@ -114,15 +114,21 @@ def difference(
         ours: computed here.
         theirs: of the same name.
         tolerance: of this array.
-        rounding: entries that rounding alone may reach, of the same shape, or None.
+        bound: computed here, of the same shape: the tolerance's ``rounding`` or ``limit``, if it has one.
     """
     if ours.shape != theirs.shape or ours.dtype.kind != theirs.dtype.kind:
         return f"has shape {theirs.shape} of {theirs.dtype}, expected {ours.shape} of {ours.dtype}"
     agrees = np.asarray(ours == theirs)
     if ours.dtype.kind == "f":
-        absolute = tolerance.absolute + (0.0 if rounding is None else np.where(np.isfinite(rounding), rounding, 0.0))
+        known = np.full(ours.shape, np.inf) if bound is None else bound
+        is_known = np.isfinite(known)
+        absolute = tolerance.absolute + (np.where(is_known, known, 0.0) if tolerance.rounding else 0.0)
         agrees = np.isclose(ours, theirs, rtol=tolerance.relative, atol=absolute, equal_nan=True)
-    units = _by_runs(agrees, ours, theirs, tolerance.runs)
+        if tolerance.limit:
+            agrees = np.where(is_known, (ours <= known) == (theirs <= known), agrees)
+        if tolerance.runs is not None:
+            agrees |= stays(~np.isfinite(ours) & ~np.isfinite(theirs), tolerance.epochs)
+    units = _by_runs(agrees, tolerance.runs)
     wrong = int(np.count_nonzero(~units))
     if wrong <= math.floor(tolerance.differing * units.size + 1e-9):
         return None
@@ -131,12 +137,20 @@ def difference(
     return f"differs in {wrong} of {units.size} {what}{allowed}, {_furthest(agrees, ours, theirs)}"
 
 
-def _by_runs(agrees: np.ndarray, ours: np.ndarray, theirs: np.ndarray, axis: int | None) -> np.ndarray:
-    if axis is None or agrees.ndim == 0:
+def _by_runs(agrees: np.ndarray, axis: int | None) -> np.ndarray:
+    if axis is None:
         return np.atleast_1d(agrees)
     others = tuple(i for i in range(agrees.ndim) if i != axis % agrees.ndim)
-    diverged = [~np.isfinite(array).all(axis=others) for array in (ours, theirs)]
-    return np.atleast_1d(agrees.all(axis=others) | (diverged[0] & diverged[1]))
+    return np.atleast_1d(agrees.all(axis=others))
+
+
+def stays(flags: np.ndarray, axis: int) -> np.ndarray:
+    """Where a flag is set from there to the end of an axis.
+
+    >>> stays(np.array([True, False, True, True]), 0).tolist()
+    [False, False, True, True]
+    """
+    return np.flip(np.logical_and.accumulate(np.flip(flags, axis), axis), axis)
 
 
 def _furthest(agrees: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> str:

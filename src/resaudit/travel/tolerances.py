@@ -8,6 +8,7 @@ they are wider too, stand beside them. A kind that is not in the table is compar
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
+from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
 from resaudit.plan.job import Job
 
@@ -20,12 +21,14 @@ class Tolerance:
         relative: to the other machine's value.
         absolute: in the array's unit.
         differing: share of the runs that may be farther apart.
-        runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. A run that diverged
-            (is inf or NaN somewhere) on both machines agrees.
+        runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. Runs that diverge
+            agree from the epoch on from which both stay inf or NaN to the end.
         first: epochs at the start, and how far apart every run may be there, relative: chaos has not set in yet.
-        epochs: the axis of these.
+        epochs: the axis of epochs.
         rounding: the array of the same file that says how large an entry may be by rounding alone, where it is finite;
             it is added to the tolerance.
+        limit: the array of the same file that an error is judged by: where it is finite, both errors must lie on the
+            same side of it, and may be apart by any amount.
         rows: a column of texts of the same file and the text in it of the rows that this is for; None: of all.
         others: for the other rows.
         chaotic: whether it is this wide because trainings or searches amplify rounding, so that it bounds no rounding.
@@ -38,6 +41,7 @@ class Tolerance:
     first: tuple[int, float] | None = None
     epochs: int = 0
     rounding: str | None = None
+    limit: str | None = None
     rows: tuple[str, str] | None = None
     others: "Tolerance | None" = None
     chaotic: bool = False
@@ -53,7 +57,11 @@ class Tolerance:
 # Rounding that nothing amplifies; the figures' tables allow as much.
 _CLOSE = Tolerance(relative=1e-6, absolute=1e-9)
 # An error of rounding's size has other digits on every machine; the measuring function derived how large it may be.
-_ERROR = Tolerance(relative=1e-6, absolute=1e-12, rounding="tolerance")
+_ERROR = Tolerance(relative=1e-6, absolute=1e-12, limit="tolerance")
+# What judges an error is far below every absolute tolerance.
+_LIMIT = Tolerance(relative=1e-6)
+EIGENVALUES = 8
+"""Near the noise floor, as counted in the smallest network; that many may lie on the other side of it elsewhere."""
 
 TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
     # Eigenvectors turn by eps over the gaps of the eigenvalues.
@@ -96,9 +104,9 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         # The smallest tenth of the eigenvalues, relative to rounding of the largest.
         "lambda_p10": Tolerance(relative=1e-3, absolute=2e-9, differing=0.05),
         "condition_number": Tolerance(relative=1e-3, differing=0.15),
-        # Eight eigenvalues near the noise floor, of the 200 of the smallest network.
-        "index": Tolerance(absolute=0.0425, differing=0.05),
-        "sizeable_index": Tolerance(absolute=0.0425, differing=0.05),
+        # In eigenvalues; tolerances_of gives the share.
+        "index": Tolerance(absolute=EIGENVALUES, differing=0.05),
+        "sizeable_index": Tolerance(absolute=EIGENVALUES, differing=0.05),
         # The signs of eigenvalues under the noise floor are rounding.
         "raw_index": Tolerance(absolute=1.0),
         "resolved": Tolerance(differing=0.05),
@@ -107,19 +115,20 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         "value": Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance"),
         "expected": _CLOSE,
         "error": _ERROR,
-        "tolerance": _CLOSE,
+        "tolerance": _LIMIT,
         **{name: Tolerance(absolute=1e-9) for name in ("path", "direct", "obstacles", "rho")},
     },
     "simulate": {
         # A start on the border of two basins falls to either side.
         "outcomes": Tolerance(differing=0.01),
-        "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1),
+        "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1, epochs=1),
     },
     "factorize": {
         # With other instructions norms of factors were at most 1e-12 apart, those of searches 0.1 %.
         "norm": Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True),
         # An orthogonal map has gamma 0, up to rounding.
-        **dict.fromkeys(("gamma", "paper", "whole", "least", "tolerance"), _CLOSE),
+        **dict.fromkeys(("gamma", "paper", "whole", "least"), _CLOSE),
+        "tolerance": _LIMIT,
         "error": _ERROR,
     },
     "dominance": {
@@ -132,11 +141,12 @@ TOLERANCES: Mapping[str, Mapping[str, Tolerance]] = {
         name: Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)
         for name in ("learning_rate", "smallest", "largest", "excess", "log_ratio", "rounding")
     },
-    "proposition": {"error": _ERROR, "tolerance": _CLOSE},
-    "lemma": {"error": _ERROR, "tolerance": _CLOSE},
+    "proposition": {"error": _ERROR, "tolerance": _LIMIT},
+    "lemma": {"error": _ERROR, "tolerance": _LIMIT},
     "express": {
         "rho": Tolerance(relative=1e-6),
-        "error": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, rounding="tolerance"),
+        # Without a bound, in single precision, it is the error that the network has.
+        "error": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, limit="tolerance"),
         "tolerance": Tolerance(relative=1e-3),
         "moved_error": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
         "disturbance": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
@@ -154,4 +164,8 @@ def tolerances_of(job: Job) -> Mapping[str, Tolerance] | None:
     # float64 and no kink keep linear networks close.
     if isinstance(job, Train) and not job.ensemble.network.is_linear:
         return TOLERANCES["train, with activations"]
-    return TOLERANCES.get(job.kind)
+    table = TOLERANCES.get(job.kind)
+    if table is None or not isinstance(job, Hessians):
+        return table
+    share = (EIGENVALUES + 0.5) / job.ensemble.network.parameters
+    return {**table, **{name: replace(table[name], absolute=share) for name in ("index", "sizeable_index")}}
