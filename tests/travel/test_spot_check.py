@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from resaudit.claims.claim import Needs
 from resaudit.config.composition import load
 from resaudit.config.models import Config, Paths
 from resaudit.errors import Interrupted, ResauditError
@@ -25,15 +26,18 @@ from resaudit.store.arrays import save_arrays
 from resaudit.store.files import read_json, sha256_of, write_json
 from resaudit.training.trajectory import Trajectory
 from resaudit.travel import population as populations
+from resaudit.travel.judging import audited_table, judge_twice
 from resaudit.travel.population import population
 from resaudit.travel.records import imported_among
 from resaudit.travel.spot_check import spot_check
 from resaudit.travel.statement import TEST_RESULT, as_statement, statements
 from resaudit.travel.words import spot_checks, statement_in_words
+from tests.claims.made import result
 from tests.conftest import CHECKOUT, made_once, of_kind, run_planned
 from tests.travel.imported import ARCHIVE, mark_imported
 
-FIGURE = "demystifying_resnet/fig07"
+PAPER, NEAR_OPTIMAL = "demystifying_resnet", "final-loss-near-optimal"
+FIGURE = f"{PAPER}/fig07"
 TRAJECTORY = "trajectory.npz"
 CUDA = {"device": "NVIDIA H100 80GB HBM3"}
 OTHER = {"device": "cpu", "processor": "another one"}
@@ -59,15 +63,15 @@ def with_activations(plan: Plan) -> Train:
 
 @pytest.fixture(scope="session")
 def computed(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the results of three linear trainings of a figure and one with ReLUs, and of what they need."""
+    """A folder with the results of a figure and of a training with ReLUs, and of what they need."""
     assert mnist_config
 
     def compute(folder: Path) -> None:
         plan = plan_in(folder)
-        for job in with_inputs([*linear(plan), with_activations(plan)]).values():
+        for job in with_inputs([*plan.figures[FIGURE].jobs.values(), with_activations(plan)]).values():
             run_planned(job, folder / "results")
 
-    return made_once(tmp_path_factory, "four-trainings", compute)
+    return made_once(tmp_path_factory, "every-training", compute)
 
 
 @pytest.fixture
@@ -155,7 +159,9 @@ def test_an_interrupted_check_says_what_it_found_and_the_same_seed_goes_on(
     assert InAudit.model_validate(in_audit).equal == 3
     assert "always recomputed" not in "".join(said), "none is so short"
     alone = second.model_copy(update={"claims": dict([next(iter(second.claims.items()))])})
-    assert "All that this verdict rests on was recomputed" in "".join(statement_in_words(alone, [alone], results))
+    assert "All that this verdict rests on was recomputed and agrees, and so do the verdicts" in "".join(
+        statement_in_words(alone, [alone], results)
+    )
 
 
 def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[Plan, list[Train], Path]) -> None:
@@ -167,6 +173,60 @@ def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[P
     (check,) = statements(results)
     assert {key: job.outcome for key, job in check.jobs.items()} == {near.key: "within tolerance", far.key: "failed"}
     assert not any(job.same_class for job in check.jobs.values())
+
+
+def threshold_at(plan: Plan, name: str, threshold: float) -> Plan:
+    """The plan with a claim of one check that takes what a smoke test has, and has its threshold there."""
+    claims = plan.config.claims_of(PAPER)
+    (check,), claim = claims[name].checks.values(), claims[name]
+    changed = claim.model_copy(
+        update={
+            "checks": {"it": check.model_copy(update={"at_most": threshold})},
+            "needs": Needs(runs=1, scales=["smoke"]),
+        }
+    )
+    return make_plan(plan.config.model_copy(update={"claims": {PAPER: claims | {name: changed}}}))
+
+
+@pytest.mark.parametrize("within", [0.0, 1e-9, 5e-7])
+@pytest.mark.parametrize("margin", [1e-7, 1e-3])
+def test_a_verdict_that_a_forger_turns_within_all_tolerances_fails_and_another_is_agreed(
+    run: tuple[Plan, list[Train], Path], within: float, margin: float
+) -> None:
+    plan, _, results = run
+    claim, jobs = f"{PAPER}/{NEAR_OPTIMAL}", list(plan.figures[FIGURE].jobs.values())
+    check = next(iter(plan.config.claims_of(PAPER)[NEAR_OPTIMAL].checks.values()))
+    points = result(check, audited_table(plan.figures[FIGURE], results), runs=1).points
+    plan = threshold_at(plan, NEAR_OPTIMAL, max(point.ends[1] for point in points) * (1 + margin))
+    honest = judge_twice(plan, results, [claim], {})[claim]
+    for job in jobs:
+        forge(job, results, scaled(job, results, 1 + within))
+    mark_imported(jobs, results, machine_class=OTHER)
+    said: list[str] = []
+    passed = spot_check(plan, said.append, minutes=None, wanted=NEAR_OPTIMAL)
+    (found,) = statements(results)
+    assert set(found.keys("equal", "within tolerance")) == {job.key for job in jobs}, "no job looks forged"
+    twice, turned = found.judged[claim], within > margin
+    assert twice.recomputed == honest.imported == "supported"
+    assert (twice.imported != twice.recomputed) is turned
+    assert passed is not turned
+    assert (found.doubted, found.covered) == (([claim], []) if turned else ([], [claim]))
+    assert as_statement(found)["predicate"]["result"] == ("FAILED" if turned else "PASSED")
+    assert any(line.startswith(f"ANOTHER VERDICT: {claim}: ") for line in said) is turned
+    assert any("agrees, and so do the verdicts" in line for line in said) is not turned
+
+
+def test_a_claim_whose_table_is_not_whole_is_not_agreed(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (honest, *_), results = run
+    missing = next(job for job in plan.figures[FIGURE].jobs.values() if job != honest)
+    shutil.rmtree(missing.folder(results))
+    mark_imported([honest], results)
+    said: list[str] = []
+    assert spot_check(plan, said.append, minutes=None)
+    (found,) = statements(results)
+    assert (found.keys("equal"), found.covered, found.turned) == ([honest.key], [], [])
+    assert as_statement(found)["predicate"]["result"] == "WARNED"
+    assert any(line.startswith("Not judged again: ") and missing.key in line for line in said)
 
 
 def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tuple[Plan, list[Train], Path]) -> None:
@@ -205,12 +265,12 @@ def test_a_job_is_recomputed_by_the_kernel_that_its_record_names(run: tuple[Plan
 
 def test_another_kernel_on_the_same_class_of_machine_confirms_nothing(run: tuple[Plan, list[Train], Path]) -> None:
     plan, (job, *_), results = run
-    mark_imported([job], results, kernel="another\n")
+    mark_imported([job], results, kernel="another")
     said: list[str] = []
     assert not spot_check(plan, said.append, minutes=None)
     (check,) = statements(results)
     assert as_statement(check)["predicate"]["warnedTests"] == [job.key]
-    assert f"Not confirmed: {job.key}: computed by moments of the data in torch, not by 'another\\n'." in said
+    assert f"Not confirmed: {job.key}: computed by moments of the data in torch, not by 'another'." in said
 
 
 def test_a_job_of_a_kernel_that_was_not_built_here_is_out_of_reach(

@@ -4,19 +4,16 @@ from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import pandas as pd
-
-from resaudit.claims.verdicts import judge
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.papers.drawing import ODD_CONTENT, plot_of, read_csv, table_of, write_csv
-from resaudit.papers.expected import unexpected
+from resaudit.papers.drawing import ODD_CONTENT, plot_of
 from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn
 from resaudit.plan.job import Job
 from resaudit.plan.plan import FigurePlan, Plan, with_inputs
 from resaudit.report.evidence_models import Printed
 from resaudit.schema import one_line, validated
+from resaudit.travel.judging import audited_table, verdicts_on
 
 
 def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
@@ -43,7 +40,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
                     (staging / key).symlink_to((results / key).resolve())
             if all(file.is_file() for file in part.reads(staging)):
                 with _named(name):
-                    _check(plan.config, name, _table(part, staging), part)
+                    _check(plan.config, name, part, staging)
 
 
 @contextmanager
@@ -64,21 +61,10 @@ def _is_read(job: Job, results: Path) -> bool:
     return True
 
 
-def _table(part: FigurePlan, staging: Path) -> pd.DataFrame:
-    """As the drawing writes it and the audit reads it."""
-    csv = staging / "figure.csv"
-    write_csv(csv, table_of(part, staging)[1])
-    return read_csv(csv)
-
-
-def _check(config: Config, name: str, table: pd.DataFrame, part: FigurePlan) -> None:
+def _check(config: Config, name: str, part: FigurePlan, staging: Path) -> None:
     """Check and judge a table as the audit does, and plot it as the drawing does."""
-    if wrong := unexpected(table, part):
-        raise ResauditError(wrong)
-    paper, _, figure = name.partition("/")
-    for claim in config.claims_of(paper).values():
-        if claim.evidence == figure:
-            judge(claim, table, config.scale.name, config.dataset_of(name))
-    for printed in printed_values(config, paper, {name: Drawn(name, table, "", {})}):
+    table = audited_table(part, staging)
+    verdicts_on(config, name, table)
+    for printed in printed_values(config, name.split("/")[0], {name: Drawn(name, table, "", {})}):
         validated(Printed, printed, "printed")
     plot_of(part, table).draw_without_rendering()

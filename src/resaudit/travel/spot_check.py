@@ -22,10 +22,11 @@ from resaudit.store.files import read_json, sha256_of
 from resaudit.store.provenance import commit
 from resaudit.travel.comparing import AGREED, COMPARED, Compared, compare
 from resaudit.travel.drawing import in_order
+from resaudit.travel.judging import judge_twice
 from resaudit.travel.population import Imported, Population, family, population
-from resaudit.travel.recomputing import Ran, forget, recompute
+from resaudit.travel.recomputing import Ran, folder_of, forget, recompute
 from resaudit.travel.records import RECOMPUTED, imports
-from resaudit.travel.statement import Recomputed, SpotCheck, independent, statements, write_statement
+from resaudit.travel.statement import JudgedTwice, Recomputed, SpotCheck, independent, statements, write_statement
 from resaudit.travel.tolerances import tolerances_of
 from resaudit.travel.words import announcement, comparison_in_words, statement_in_words
 
@@ -50,7 +51,8 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
         seed: of the draw; None: a new one.
 
     Returns:
-        Whether something was compared, and all of it agrees: in every byte where equal bytes were expected.
+        Whether something was compared, all of it agrees (in every byte where equal bytes were expected), and every
+        verdict is the same with what was recomputed.
 
     Raises:
         ResauditError: nothing is imported, or another spot-check is at work.
@@ -72,13 +74,15 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
                     say(comparison_in_words(key, check.jobs[key]))
         except Interrupted as stop:
             stopped = stop
+    if not stopped:
+        check = check.model_copy(update={"judged": _judged(plan, check, found, results)})
     path = write_statement(check, results)
     for line in ("", *statement_in_words(check, independent(statements(results), check), results)):
         say(line)
     say(f"written to {path}; with --seed {check.seed} and more time the same list goes on")
     if stopped:
         raise stopped
-    return bool(check.keys(*AGREED)) and not check.keys("failed", "warned")
+    return bool(check.keys(*AGREED)) and not check.keys("failed", "warned") and not check.turned
 
 
 def _begin(found: Population, results: Path, seed: str | None, minutes: float | None, wanted: str | None) -> SpotCheck:
@@ -116,7 +120,21 @@ def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[st
         and job.outcome in COMPARED
         and job.code == code_of_kind(found.jobs[key].job.kind)
         and job.imported == _digests(found.jobs[key], results)
+        and (job.outcome == "equal" or _recomputed(found.jobs[key].job, results).is_dir())
     }
+
+
+def _judged(plan: Plan, check: SpotCheck, found: Population, results: Path) -> dict[str, JudgedTwice]:
+    """The verdicts on all claims that rest on anything that was recomputed."""
+    compared = set(check.keys(*COMPARED))
+    claims = [claim for claim, keys in check.claims.items() if compared.intersection(keys)]
+    others = {key: _recomputed(found.jobs[key].job, results) for key in compared - set(check.keys("equal"))}
+    return judge_twice(plan, results, claims, others)
+
+
+def _recomputed(job: Job, results: Path) -> Path:
+    """The folder of a recomputed result; of one that is equal nothing is kept."""
+    return job.folder(folder_of(results, job))
 
 
 def _going_on(
@@ -136,7 +154,7 @@ def _going_on(
                 code=code_of_kind(ran.one.job.kind),
                 seconds=ran.seconds,
             )
-            if compared.outcome in AGREED:
+            if compared.outcome == "equal":
                 forget(results, ran.one.job)
             check = check.model_copy(update={"jobs": check.jobs | {ran.one.job.key: done}, "finished": _now()})
             yield ran.one.job.key, check

@@ -2,7 +2,7 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -37,6 +37,25 @@ class Recomputed(Closed):
     seconds: float
 
 
+class JudgedTwice(Closed):
+    """A claim that was judged by what was imported, and again with what was recomputed in its place.
+
+    Attributes:
+        imported: the verdict by what was imported; None with an obstacle.
+        recomputed: the verdict with what was recomputed; None likewise.
+        obstacle: why it cannot be judged, such as that other results are not here; empty if it can.
+    """
+
+    imported: str | None = None
+    recomputed: str | None = None
+    obstacle: str = ""
+
+    @property
+    def same(self) -> bool:
+        """Whether both verdicts are there, and the same."""
+        return self.imported is not None and self.imported == self.recomputed
+
+
 class SpotCheck(Closed):
     """A spot-check, as far as it has come.
 
@@ -55,6 +74,7 @@ class SpotCheck(Closed):
         out_of_reach: by key, why a result cannot be recomputed here.
         out_of_reach_weight: their share of what all these verdicts rest on.
         jobs: what was recomputed.
+        judged: by ``paper/claim``, the verdicts on the claims that rest on anything of that.
         commit: of this checkout; None outside one.
     """
 
@@ -72,6 +92,7 @@ class SpotCheck(Closed):
     out_of_reach: dict[str, str]
     out_of_reach_weight: float
     jobs: dict[str, Recomputed]
+    judged: dict[str, JudgedTwice] = {}
     commit: dict[str, Any] | None
 
     def keys(self, *outcomes: Outcome) -> list[str]:
@@ -91,19 +112,21 @@ class SpotCheck(Closed):
 
     @property
     def covered(self) -> list[str]:
-        """The claims that rest on checked evidence alone."""
-        return wholly_checked(self.claims, set(self.keys(*AGREED)))
+        """The claims that rest on checked evidence alone, and whose verdict is the same with it."""
+        agreed = set(self.keys(*AGREED))
+        same = {claim for claim, twice in self.judged.items() if twice.same}
+        return [claim for claim, keys in self.claims.items() if claim in same and agreed.issuperset(keys)]
+
+    @property
+    def turned(self) -> list[str]:
+        """The claims whose verdict is another one with what was recomputed."""
+        return [claim for claim, twice in self.judged.items() if not twice.same and not twice.obstacle]
 
     @property
     def doubted(self) -> list[str]:
-        """The claims that rest on a result which was not reproduced."""
-        failed = set(self.keys("failed"))
-        return [claim for claim, keys in self.claims.items() if failed.intersection(keys)]
-
-
-def wholly_checked(claims: Mapping[str, Iterable[str]], agreed: set[str]) -> list[str]:
-    """The claims all of whose imported results agree."""
-    return [claim for claim, keys in claims.items() if agreed.issuperset(keys)]
+        """The claims that rest on a result which was not reproduced, or whose verdict is another one with it."""
+        failed, turned = set(self.keys("failed")), set(self.turned)
+        return [claim for claim, keys in self.claims.items() if failed.intersection(keys) or claim in turned]
 
 
 def write_statement(check: SpotCheck, results: Path) -> Path:
@@ -125,17 +148,18 @@ def _short(seed: str) -> str:
 def as_statement(check: SpotCheck) -> dict[str, Any]:
     """A spot-check as an in-toto Statement with the test-result predicate; tests are the keys of jobs.
 
-    A check that compared nothing, or has results out of reach, does not pass. Beside the predicate's own fields,
-    ``spotCheck`` holds all of :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
+    A check that turns a verdict fails; one that compared nothing, or has results out of reach, does not pass. Beside
+    the predicate's own fields, ``spotCheck`` holds all of :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
     """
     failed, passed = check.keys("failed"), check.keys(*AGREED)
     warned = check.keys("warned", "not confirmed")
+    open_ = warned or check.out_of_reach or any(twice.obstacle for twice in check.judged.values())
     return {
         "_type": STATEMENT,
         "subject": [{"name": name, "digest": {"sha256": sha256}} for sha256, name in check.archives.items()],
         "predicateType": TEST_RESULT,
         "predicate": {
-            "result": "FAILED" if failed else "WARNED" if warned or check.out_of_reach or not passed else "PASSED",
+            "result": "FAILED" if failed or check.turned else "WARNED" if open_ or not passed else "PASSED",
             "configuration": [{"name": "resaudit", "digest": {"gitCommit": check.commit["id"]}}]
             if check.commit
             else [],

@@ -66,12 +66,15 @@ def statement_in_words(check: SpotCheck, together: Sequence[SpotCheck], results:
         f"Seed {seed} ({check.source}). {tried} of {all_of} jobs under {_count(len(check.claims), 'verdict')} "
         f"recomputed: {outcomes_in_words(check)}."
     )
-    if check.keys("failed"):
+    if check.keys("failed") or check.turned:
         yield from _mismatches(check, results)
     else:
         yield from _chances(check, together)
     if check.covered:
-        yield f"All that {_these(check.covered)} on was recomputed and agrees: {_named(check.covered)}."
+        yield (
+            f"All that {_these(check.covered)} on was recomputed and agrees, and so do the verdicts with it: "
+            f"{_named(check.covered)}."
+        )
     for key in check.keys("warned"):
         kept = results / RECOMPUTED / key
         yield f"Not equal in every byte: {key}: {check.jobs[key].difference}; recomputed in {kept}."
@@ -81,6 +84,9 @@ def statement_in_words(check: SpotCheck, together: Sequence[SpotCheck], results:
 def _mismatches(check: SpotCheck, results: Path) -> Iterator[str]:
     for key in check.keys("failed"):
         yield f"NOT REPRODUCED: {key}: {check.jobs[key].difference}; recomputed in {results / RECOMPUTED / key}."
+    for claim in check.turned:
+        twice = check.judged[claim]
+        yield f"ANOTHER VERDICT: {claim}: {twice.imported} as imported, {twice.recomputed} with what was recomputed."
     yield (
         f"Verdicts that rest on this: {_named(check.doubted)}. A difference is more often due to another processor or "
         "library than to intent: compare the machines in both provenance.json; no probability is stated."
@@ -113,7 +119,7 @@ def _added_up(together: Sequence[SpotCheck]) -> Iterator[str]:
     """What several checks of the same results by other seeds say together."""
     if len(together) < 2:
         return
-    if failed := sorted({key for other in together for key in other.keys("failed")}):
+    if failed := sorted({key for other in together for key in (*other.keys("failed"), *other.turned)}):
         yield f"But a spot-check by another seed did not reproduce {', '.join(failed)}."
         return
     total = math.fsum(other.reach for other in together)
@@ -139,6 +145,9 @@ def _single(check: SpotCheck, reach: float) -> str:
 def _not_covered(check: SpotCheck) -> Iterator[str]:
     for key in check.keys("not confirmed"):
         yield f"Not confirmed: {key}: {check.jobs[key].difference}."
+    obstacles = {claim: twice.obstacle for claim, twice in check.judged.items() if twice.obstacle}
+    if obstacles:
+        yield f"Not judged again: {_reasons(obstacles)}."
     if check.out_of_reach:
         yield (
             f"Not covered: {_count(len(check.out_of_reach), 'job')} with {check.out_of_reach_weight:.0%} of what these "
