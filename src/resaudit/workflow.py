@@ -4,7 +4,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
@@ -361,3 +362,22 @@ def hold_lock(folder: Path) -> None:
         print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
     except OSError as error:
         raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error
+
+
+def set_dates_in_the_future(files: Iterable[Path]) -> None:
+    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them.
+
+    Raises:
+        ResauditError: one belongs to somebody else.
+    """
+    now = time.time()
+    late = sorted({file for file in files if file.is_file() and file.stat().st_mtime > now})
+    for file in late:
+        try:
+            os.utime(file)
+        except OSError as error:
+            raise ResauditError(
+                f"{file} has a date in the future, and it cannot be set ({error.strerror}); touch it as its owner"
+            ) from error
+    if late:
+        print(f"resaudit: {len(late)} files had a date in the future ({late[0]} …); set to now", file=sys.stderr)
