@@ -97,7 +97,10 @@ def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
     for figure in figures_of(audit):
         table = f"figures/{figure['files']['csv']}"
         if hashlib.sha256(files[table]).hexdigest() != figure["sha256"]:
-            raise ResauditError(f"{table} is not the table that the audit judged; make the audit again")
+            raise ResauditError(
+                f"{table} is not the table that the audit judged; "
+                "make the audit again (snakemake --cores all -R report)"
+            )
 
 
 def _check_results(results: dict[str, Path], jobs: dict[str, dict[str, Any]]) -> None:
@@ -133,8 +136,7 @@ def _keys(audit: dict[str, Any], layout: Layout) -> list[str]:
     for job in jobs:
         if not (layout.results / job).is_dir():
             raise ResauditError(
-                f"{layout.results / job} does not exist, but a figure is drawn from it; "
-                "run again (snakemake --cores all)"
+                f"{layout.results / job} does not exist, but a figure is drawn from it; {again(layout.results / job)}"
             )
     return jobs
 
@@ -149,9 +151,7 @@ def _job(folder: Path, content: bytes) -> dict[str, Any]:
     path = folder / "provenance.json"
     job = _parsed(path, content)
     if not {"inputs", "code", "started"} <= job.keys():
-        raise ResauditError(
-            f"{path} is of an earlier version, without digests of inputs and code; run again (snakemake)"
-        )
+        raise ResauditError(f"{path} is of an earlier version, without digests of inputs and code; {again(folder)}")
     try:
         datetime.fromisoformat(job["finished"])
         timedelta(seconds=job["seconds"])
@@ -159,11 +159,11 @@ def _job(folder: Path, content: bytes) -> dict[str, Any]:
         absent = [name for name in job["sha256"] if not (folder / name).is_file()]
         versions = list(job["packages"].values())
     except (LookupError, ValueError, TypeError, AttributeError, OverflowError) as error:
-        raise ResauditError(f"{path} is no provenance ({error}); remove {path.parent} and run again") from error
+        raise ResauditError(f"{path} is no provenance ({error}); {again(folder)}") from error
     if not all(isinstance(text, str) for text in [*texts, *(v for v in versions if v is not None)]):
-        raise ResauditError(f"{path} is no provenance; remove {path.parent} and run again")
+        raise ResauditError(f"{path} is no provenance; {again(folder)}")
     if absent:
-        raise ResauditError(f"{folder / absent[0]} does not exist; run again (snakemake --cores all)")
+        raise ResauditError(f"{folder / absent[0]} does not exist; {again(folder)}")
     return job
 
 
@@ -172,7 +172,7 @@ def _parsed(path: Path, content: bytes) -> dict[str, Any]:
         parsed: dict[str, Any] = json.loads(content)
         return parsed
     except ValueError as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
+        raise ResauditError(f"{path} cannot be read ({error}); {again(path.parent)}") from error
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:
@@ -194,6 +194,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise ResauditError(f"{path} does not exist; run again (snakemake --cores all)") from None
+        remedy = again(path.parent) if path.name in RECORDS else "run again (snakemake --cores all)"
+        raise ResauditError(f"{path} does not exist; {remedy}") from None
     except OSError as error:
         raise ResauditError(f"{path} cannot be read ({error.strerror}); allow it") from error
