@@ -45,7 +45,7 @@ with errors_in_one_line():
     DATASETS = JOBS.fetching()
 
 if workflow.is_main_process:
-    for line in left_out_in_words(JOBS.plan.config, JOBS.overrides):
+    for line in (*left_out_in_words(JOBS.plan.config, JOBS.overrides), *JOBS.long_in_words()):
         logger.info(line)
 
 PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
