@@ -149,7 +149,7 @@ def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undist
 
 
 @pytest.mark.parametrize("way", ["removed", "one byte, date kept"])
-def test_a_result_spoilt_behind_drawn_figures_comes_back_as_told(way: str, copy: Path) -> None:
+def test_a_result_spoilt_behind_drawn_figures_comes_back_as_told(way: str, copy: Path, undisturbed: Path) -> None:
     """To run again would not help: Snakemake asks for no result behind a figure that is there."""
     packed = ("crate", "run.zip", "scale=smoke", FIGURES, *FEW_OVERRIDES)
     spoilt = the_file(copy, "results/train/*/trajectory.npz")
@@ -158,8 +158,10 @@ def test_a_result_spoilt_behind_drawn_figures_comes_back_as_told(way: str, copy:
     run = few(copy, *done_as_told(error_of(refused), copy))
     assert run.returncode == 0, run.stderr[-3000:]
     assert in_process(*packed, cwd=copy).returncode == 0
+    assert few(copy).returncode == 0, "what reads it is made again: its provenance has another date"
+    assert drawn(copy) == drawn(undisturbed)
     again = few(copy, "--dry-run")
-    assert "Nothing to be done" in again.stdout + again.stderr, "nothing else is made again"
+    assert "Nothing to be done" in again.stdout + again.stderr, "it comes to an end"
 
 
 # By default a result in a way that Snakemake cannot see; all with -m slow.
