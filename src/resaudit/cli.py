@@ -234,7 +234,9 @@ def new_paper(name: str, folder: str) -> None:
 
     for file in write_paper(name, Path(folder)):
         click.echo(f"wrote {file}")
-    click.echo(f'next: snakemake --cores all --config papers_path={shlex.quote(folder)} "figures=[{name}]"')
+    # Snakemake would read 2024_05 as a number.
+    given = shlex.quote(f"./{folder}" if folder[0].isdecimal() else folder)
+    click.echo(f'next: snakemake --cores all --config papers_path={given} "figures=[{name}]"')
 
 
 @cli.command("hash")

@@ -4,7 +4,8 @@ import logging
 import os
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from importlib.util import find_spec
@@ -22,7 +23,7 @@ from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
 from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
-from resaudit.outside import module_of, outside_papers, take_papers_path
+from resaudit.outside import KEY, module_of, outside_papers, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import computing_kinds, read_job, write_job
 from resaudit.plan.job import Cost, Job
@@ -37,6 +38,8 @@ from resaudit.training.kernels.library import kernel_of
 LOCK = ".lock"
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
 """Rules that are no kind of computing job; a figure is a rule too, by its short name."""
+DAY = 86_400
+"""Seconds."""
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
 """Words that Hydra reads as another type unless they are quoted."""
 
@@ -52,7 +55,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         command: the command line, of which Snakemake keeps only the last ``--config``.
 
     Raises:
-        ResauditError: a key has no value, or ``--config`` is given twice.
+        ResauditError: a key has no value, a folder is read as a number, or ``--config`` is given twice.
 
     >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
     ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
@@ -64,6 +67,8 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     empty = [key for key, value in config.items() if value is None]
     if empty:
         raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
+    if not isinstance(config.get(KEY, ""), str):
+        raise ResauditError(f"--config {KEY} was read as the number {config[KEY]}; write {KEY}=./FOLDER")
     named = [
         # Plain text goes to Hydra unquoted: it may be a list or a number.
         f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
@@ -165,6 +170,15 @@ class JobsOfRules:
         """Write the plan files of all configured figures."""
         for job in self.plan.jobs.values():
             self._planned(job)
+
+    def long_in_words(self) -> list[str]:
+        """The planned jobs without a result that are estimated to take over a day; a partition may allow less."""
+        seconds = {key: self.cost(job).seconds for key, job in self.plan.jobs.items()}
+        return [
+            f"long: {key}: {in_minutes(seconds[key])}; exclude its figure with figures=[…] if that is too long"
+            for key, job in self.plan.jobs.items()
+            if seconds[key] > DAY and not all(file.is_file() for file in job.written(self.files.results))
+        ]
 
     def of(self, rule: str, **wildcards: str) -> Job:
         """The job of a rule, by the wildcards of its files.
@@ -361,3 +375,22 @@ def hold_lock(folder: Path) -> None:
         print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
     except OSError as error:
         raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error
+
+
+def set_dates_in_the_future(files: Iterable[Path]) -> None:
+    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them.
+
+    Raises:
+        ResauditError: one belongs to somebody else.
+    """
+    now = time.time()
+    late = sorted({file for file in files if file.is_file() and file.stat().st_mtime > now})
+    for file in late:
+        try:
+            os.utime(file)
+        except OSError as error:
+            raise ResauditError(
+                f"{file} has a date in the future, and it cannot be set ({error.strerror}); touch it as its owner"
+            ) from error
+    if late:
+        print(f"resaudit: {len(late)} files had a date in the future ({late[0]} …); set to now", file=sys.stderr)

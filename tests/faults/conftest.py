@@ -70,11 +70,11 @@ def error_of(run: Completed) -> str:
 
 def done_as_told(line: str, folder: Path) -> list[str]:
     """Do what an error asks for, to the letter; gives the options of Snakemake that it asks for."""
-    if options := re.search(r"\(snakemake --cores all (.+)\)$", line):
-        return options[1].split()
-    told = re.search(r"(?:copy (.+) again, or )?remove (.+) and run again$", line)
+    if options := re.search(r"\((?:with the run's --config: )?snakemake --cores all (.+)\)$", line):
+        return shlex.split(options[1])
+    told = re.search(r"remove (.+) and run again$", line)
     assert told, line
-    for name in shlex.split(told[1] or told[2]):
+    for name in shlex.split(told[1]):
         assert (folder / name).exists(), line
         shutil.rmtree(folder / name) if (folder / name).is_dir() else (folder / name).unlink()
     return []

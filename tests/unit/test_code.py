@@ -136,9 +136,27 @@ def test_the_kernels_are_among_what_jobs_compute_with() -> None:
     assert "resaudit.claims.checks.depths" in code.closure("resaudit.claims.terminal", "resaudit.claims.checks.*")
 
 
-@pytest.mark.parametrize("name", [".#fused.c", "._fused.c", ".schema.json"])
-def test_hidden_files_are_no_code(name: str, package: Path) -> None:
-    before = code.code_sha256("made_up.jobs.one")
-    (package / "deep" / name).symlink_to("nowhere") if "#" in name else (package / "deep" / name).write_bytes(b"x")
+HIDDEN_OR_KEPT = (
+    *("deep/.#fused.c", "deep/._fused.c", "deep/.schema.json", "deep/fused.c~"),
+    *("page/templates/.page.css.swp", "page/templates/page.css~"),
+)
+
+
+@pytest.mark.parametrize("name", HIDDEN_OR_KEPT)
+def test_hidden_files_and_backups_are_no_code(name: str, package: Path) -> None:
+    before = code.code_sha256("made_up.jobs.one", "made_up.page")
+    (package / name).symlink_to("nowhere") if "#" in name else (package / name).write_bytes(b"x")
     forget()
-    assert code.code_sha256("made_up.jobs.one") == before
+    assert code.code_sha256("made_up.jobs.one", "made_up.page") == before
+
+
+@pytest.mark.parametrize("file", ["numerics.py", "deep/fused.c", "page/schema.json", "page/templates/page.css"])
+def test_ends_of_lines_are_no_code(file: str, package: Path) -> None:
+    """A checkout from a zip of Windows has others."""
+    modules = ("made_up.jobs.one", "made_up.page")
+    (package / file).write_bytes((package / file).read_bytes() + b"\n")
+    forget()
+    before = code.code_sha256(*modules)
+    (package / file).write_bytes((package / file).read_bytes().replace(b"\n", b"\r\n"))
+    forget()
+    assert code.code_sha256(*modules) == before

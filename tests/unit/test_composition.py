@@ -178,6 +178,7 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
         ("seed=abc", "seed is 'abc'; allowed: a valid integer"),
         ("seed=-1", "seed is -1; allowed"),
         ("seed=[1", "override 'seed=[1' does not parse"),
+        ("demystifying_resnet/fig07.runs=3", "write figure.demystifying_resnet.fig07.runs=3: keys have dots and no /"),
         ("seed", "override 'seed' does not parse"),
         ("+seed2=1", "can be set (key=value), not added"),
         (f"{FIG04}.assumptions=[1.0,10.0]", "assumptions is [1.0, 10.0]; allowed: a section"),

@@ -31,6 +31,20 @@ def test_jobs_without_an_id_have_no_file_to_read(words: list[str], keys: list[st
     assert started_for(["snakemake", "--cores", "all", *words]) == []
 
 
+@pytest.mark.parametrize(("scale", "long"), [("smoke", 0), ("paper", 2)])
+def test_jobs_of_more_than_a_day_are_said_until_they_are_done(scale: str, long: int, tmp_path: Path) -> None:
+    given = [f"scale={scale}", "figures=[stable_scaling/products,demystifying_resnet/fig05]"]
+    jobs = JobsOfRules([*given, f"paths.results={tmp_path}"], CHECKOUT / "config", writes=False)
+    said = jobs.long_in_words()
+    assert len(said) == long
+    assert all("long: multiply/" in line and " hours" in line for line in said)
+    for job in jobs.plan.jobs.values():
+        for file in job.written(tmp_path):
+            file.parent.mkdir(parents=True, exist_ok=True)
+            file.touch()
+    assert jobs.long_in_words() == []
+
+
 def test_a_process_for_one_job_reads_it_and_its_inputs_and_composes_no_figure(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -265,7 +265,7 @@ def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> 
 def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp_path: Path) -> None:
     asked = plan(f"paths.data={mnist_config.paths.data}", "figures=[fig11]", f"{PREFIX}.fig11.protocol.units=[1]")
     (theorem,), (part,) = of_kind(asked, Theorem).values(), asked.figures.values()
-    with pytest.raises(ResauditError, match=r"settings\.json does not exist; compute it first"):
+    with pytest.raises(ResauditError, match=r"settings\.json does not exist; copy .* --force"):
         run_planned(theorem, tmp_path)
     run_planned(theorem.data, tmp_path)
     run_planned(theorem, tmp_path)

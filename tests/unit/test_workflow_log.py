@@ -37,6 +37,12 @@ def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.parametrize("number", [202405, 1e5, True])
+def test_a_folder_of_papers_that_snakemake_reads_as_a_number_is_refused(number: object) -> None:
+    with pytest.raises(ResauditError, match=r"papers_path=\./FOLDER"):
+        overrides_from({"papers_path": number})
+
+
 def test_config_is_given_once() -> None:
     overrides_from({}, ["snakemake", "--config", "scale=paper", "seed=2"])
     for second in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):

@@ -100,7 +100,7 @@ def planned_and_run(job: Job, resaudit: Command, tmp_path: Path, **more: object)
 
 @pytest.mark.parametrize(
     ("kind", "said"),
-    [("whiten", "cannot be used"), ("draw", "settings.json does not exist; compute it first")],
+    [("whiten", "cannot be used"), ("draw", "settings.json does not exist; copy ")],
 )
 def test_a_job_without_its_inputs_is_refused(kind: str, said: str, resaudit: Command, tmp_path: Path) -> None:
     config = load(only=[FIGURE])

@@ -23,6 +23,17 @@ def profile(name: str) -> dict[str, Any]:
     return found
 
 
+def test_slurms_site_settings_need_but_their_number_signs_removed() -> None:
+    text = (PROFILES / "slurm" / "config.yaml").read_text(encoding="utf-8")
+    site = yaml.safe_load(re.sub(r"^( *)#(?=[ a-z_-]*:( |$))(?! \w)", r"\1", text, flags=re.MULTILINE))
+    assert {"slurm_partition", "slurm_account", "constraint", "qos", "mem_mb"} <= site["default-resources"].keys()
+    assert site["set-resources"]["train"] == {"slurm_partition": "gpu", "gpu_model": "h100"}
+    assert site["set-resources"]["train_images"] == {"slurm_partition": "gpu"}
+    assert {key: site[key] for key in profile("slurm") if key != "default-resources"} == {
+        key: value for key, value in profile("slurm").items() if key != "default-resources"
+    }
+
+
 def test_slurms_does_about_each_fault_what_is_said() -> None:
     readme = (PROFILES / "README.md").read_text(encoding="utf-8")
     table = readme[readme.index("| what goes wrong |") :].split("\n\n")[0]

@@ -3,6 +3,7 @@
 Sees a comment that costs a night, an edit after which old results stay, and a kind of job that knows another's modules.
 """
 
+import os
 from pathlib import Path
 
 import pytest
@@ -37,8 +38,12 @@ def test_an_edit_makes_again_what_it_can_change(file: str, text: str, made_again
 
 
 def test_a_comment_a_command_and_dates_make_nothing_again(checkout: Path) -> None:
+    """Dates of results too, as after `cp -r`, which copies in any order: inputs newer than what was made from them."""
     for file in (checkout / "src").rglob("*.py"):
         file.touch()
+    results = [file for file in (checkout / "results").rglob("*") if file.is_file()]
+    for seconds, file in enumerate(sorted(results, key=lambda file: file.stat().st_mtime_ns, reverse=True)):
+        os.utime(file, (seconds, 1_700_000_000 + seconds))
     append(checkout, "training/ensemble.py", "# A comment.\n")
     append(checkout, "cli.py", NAME)
     assert planned(checkout) == set()

@@ -33,8 +33,8 @@ rule report:
         matrices=matrices,
         others=other_tables(),
         kept=matrices_kept(),
-        checked=as_they_are(sorted((FILES.figures / "checked").glob("*.json"))),
-        spot_checks=as_they_are(sorted((FILES.results / "spot-checks").glob("*.json"))),
+        checked=as_they_are(sorted((FILES.figures / "checked").glob("[!.]*.json"))),
+        spot_checks=as_they_are(sorted((FILES.results / "spot-checks").glob("[!.]*.json"))),
     output:
         audit=FILES.figures / "audit.json",
         page=report(

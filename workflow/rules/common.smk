@@ -26,6 +26,7 @@ from resaudit.workflow import (
     hold_lock,
     make_readable,
     overrides_from,
+    set_dates_in_the_future,
     started_for,
     verdicts_in_words,
 )
@@ -44,7 +45,7 @@ with errors_in_one_line():
     DATASETS = JOBS.fetching()
 
 if workflow.is_main_process:
-    for line in left_out_in_words(JOBS.plan.config, JOBS.overrides):
+    for line in (*left_out_in_words(JOBS.plan.config, JOBS.overrides), *JOBS.long_in_words()):
         logger.info(line)
 
 PLANS, PLAN, FILES = JOBS.plans, JOBS.plan, JOBS.files
@@ -73,6 +74,7 @@ onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
         sweep(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
+        set_dates_in_the_future(Path(file) for waiting in workflow.dag.needrun_jobs() for file in waiting.input)
     make_readable(logger, JOBS, workflow)
     # Here the cores bound the jobs. Bounding them in time as well, Snakemake 9 would wake up once a timespan for every job
     # that has finished, look each time at all files of all waiting jobs, and end a timespan late.

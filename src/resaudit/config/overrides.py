@@ -60,9 +60,10 @@ def _parse(text: str) -> Override:
         found = OverridesParser.create().parse_overrides([text])[0]
         override = Override(found.key_or_group, found.value(), text)
     except (HydraException, ValueError) as error:
-        raise ResauditError(
-            f"override {text!r} does not parse; write key=value or key=[value,value], without a space in the key"
-        ) from error
+        form = "write key=value or key=[value,value], without a space in the key"
+        if "/" in text.split("=")[0]:
+            form = f"write figure.{text.removeprefix('figure.').replace('/', '.', 1)}: keys have dots and no /"
+        raise ResauditError(f"override {text!r} does not parse; {form}") from error
     if found.is_sweep_override():
         raise ResauditError(f"override {text!r}: write several values as a list, {found.key_or_group}=[value,value]")
     if found.is_add() or found.is_delete() or found.package is not None:

@@ -98,7 +98,10 @@ def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
     for figure in figures_of(audit):
         table = f"figures/{figure['files']['csv']}"
         if hashlib.sha256(files[table]).hexdigest() != figure["sha256"]:
-            raise ResauditError(f"{table} is not the table that the audit judged; make the audit again")
+            raise ResauditError(
+                f"{table} is not the table that the audit judged; "
+                "make the audit again (snakemake --cores all -R report)"
+            )
 
 
 def _check_results(results: dict[str, Path], jobs: dict[str, dict[str, Any]]) -> None:
@@ -134,8 +137,7 @@ def _keys(audit: dict[str, Any], layout: Layout) -> list[str]:
     for job in jobs:
         if not (layout.results / job).is_dir():
             raise ResauditError(
-                f"{layout.results / job} does not exist, but a figure is drawn from it; "
-                "run again (snakemake --cores all)"
+                f"{layout.results / job} does not exist, but a figure is drawn from it; {again(layout.results / job)}"
             )
     return jobs
 
@@ -152,10 +154,10 @@ def _job(folder: Path, content: bytes) -> dict[str, Any]:
         job: dict[str, Any] = json.loads(content)
         ran = validated(JobProvenance, job, "it")
     except (ValueError, ResauditError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove {path.parent} and run again") from error
+        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
     absent = [name for name in ran.sha256 if not (folder / name).is_file()]
     if absent:
-        raise ResauditError(f"{folder / absent[0]} does not exist; run again (snakemake --cores all)")
+        raise ResauditError(f"{folder / absent[0]} does not exist; {again(folder)}")
     return job
 
 
@@ -178,6 +180,7 @@ def _read(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        raise ResauditError(f"{path} does not exist; run again (snakemake --cores all)") from None
+        remedy = again(path.parent) if path.name in RECORDS else "run again (snakemake --cores all)"
+        raise ResauditError(f"{path} does not exist; {remedy}") from None
     except OSError as error:
         raise ResauditError(f"{path} cannot be read ({error.strerror}); allow it") from error

@@ -211,7 +211,9 @@ def read_csv(path: Path) -> pd.DataFrame:
     try:
         return pd.read_csv(path)
     except (OSError, ValueError, OverflowError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); draw the figure again") from error
+        raise ResauditError(
+            f"{path} cannot be read ({error}); draw the figure again (snakemake --cores all -R draw)"
+        ) from error
 
 
 def read_about(csv: Path) -> dict[str, Any]:

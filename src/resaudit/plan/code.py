@@ -14,14 +14,15 @@ if TYPE_CHECKING:
     from grimp import ImportGraph
 
 PACKAGE = "resaudit"
-BESIDE = ("*.[ch]", "*.json", "*.mplstyle", "templates/*")
-"""Files beside the Python modules that results depend on: C sources, the schema, the style of figures, templates."""
+BESIDE = ("[!.]*.[ch]", "[!.]*.json", "[!.]*.mplstyle", "templates/[!.]*[!~]")
+"""Files beside the modules that results depend on: C sources, schema, style, templates; none hidden, no backups."""
 
 
 def code_sha256(*modules: str) -> str:
     """SHA-256 of modules and their import closure within this package and those of papers outside.
 
-    Python counts as its syntax tree without docstrings and comments, other files of the packages byte by byte.
+    Python counts as its syntax tree without docstrings and comments, other files of the packages byte by byte, without
+    carriage returns at the ends of lines.
 
     Args:
         modules: names; ``package.*`` means all modules of a package, for those that are imported by name at run time.
@@ -62,8 +63,10 @@ def _module_sha256(module: str) -> str:
     source = Path(spec.origin)
     digest = hashlib.sha256(_meaning(source.read_text(encoding="utf-8")).encode())
     if spec.submodule_search_locations:
-        for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern) if file.name[0] != "."):
-            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):
+            # Archives of a checkout for Windows have CRLF.
+            content = file.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(file.name.encode() + b"\0" + content)
     return digest.hexdigest()
 
 

@@ -123,7 +123,10 @@ def download(file: Path, expected_sha256: str) -> Download:
     """
     content = _read(file)
     if sha256(content).hexdigest() != expected_sha256:
-        raise ResauditError(f"{file} is not the table of this audit (its SHA-256 differs); make the audit again")
+        raise ResauditError(
+            f"{file} is not the table of this audit (its SHA-256 differs); "
+            "make the audit again (snakemake --cores all -R report)"
+        )
     name = f"{file.parent.name}-{file.name}"
     if len(content) <= LARGEST_PLAIN_CSV:
         return Download(_uri("text/csv", content), name, len(content))

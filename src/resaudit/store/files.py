@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import shlex
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,8 +64,12 @@ def sha256_of(path: Path) -> str:
 
 
 def again(folder: Path) -> str:
-    """What to do about a damaged result, which may be expensive."""
-    return f"copy {folder} again, or remove it and run again"
+    """What to do about a missing or damaged result, which may be expensive.
+
+    A plain run would not: Snakemake asks for no result behind a figure that is there.
+    """
+    make = f"snakemake --cores all --force {shlex.quote(str(folder / 'provenance.json'))}"
+    return f"copy {folder} again, or make it again (with the run's --config: {make})"
 
 
 def read_json(path: Path) -> Any:

@@ -81,8 +81,8 @@ def _check_settings(folder: Path, expected: dict[str, Any]) -> None:
     try:
         found = read_json(path)
     except FileNotFoundError:
-        raise ResauditError(f"{path} does not exist; compute it first (snakemake --cores all)") from None
+        raise ResauditError(f"{path} does not exist; {again(folder)}") from None
     except (OSError, ValueError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
     if found != expected:
-        raise ResauditError(f"{path} is not what was asked for here; remove {folder} and run again")
+        raise ResauditError(f"{path} is not what was asked for here; {again(folder)}")

@@ -89,7 +89,7 @@ def imports(results: Path) -> list[Import]:
         ResauditError: a record cannot be read.
     """
     found = []
-    for path in sorted((results / "imports").glob("*.json")):
+    for path in sorted((results / "imports").glob("[!.]*.json")):
         try:
             found.append(validated(Import, read_json(path), str(path)))
         except (OSError, ValueError) as error:

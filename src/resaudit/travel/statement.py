@@ -179,7 +179,7 @@ def statements(results: Path) -> list[SpotCheck]:
         ResauditError: one cannot be read.
     """
     found = []
-    for path in sorted((results / STATEMENTS).glob("*.json")):
+    for path in sorted((results / STATEMENTS).glob("[!.]*.json")):
         try:
             found.append(validated(SpotCheck, read_json(path)["predicate"]["spotCheck"], "spotCheck"))
         except (OSError, ValueError, LookupError, TypeError, ResauditError) as error:
