@@ -19,8 +19,8 @@ from resaudit.jobs.train import Train
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import make_plan
 from resaudit.store.files import read_json
+from resaudit.store.job_provenance import JobProvenance
 from resaudit.travel.machines import check_machine
-from resaudit.travel.packed import Provenance
 
 GPU = "NVIDIA H100 80GB HBM3"
 LANES = {"training": 16, "counts": 8}
@@ -44,7 +44,8 @@ def is_taken(
     ran: dict[str, Any] = {
         "device": device,
         "seconds": 1.0,
-        "finished": "",
+        "started": "2026-11-22T12:00:00+00:00",
+        "finished": "2026-11-22T12:00:00+00:00",
         "python": "3.11",
         "packages": {},
         "code": "0" * 64,
@@ -52,7 +53,7 @@ def is_taken(
     ran |= {"machine class": {"device": of_class or device, "vector lanes": lanes}, "sha256": {}, "inputs": {}}
     ran |= {"code": "0" * 64, "kernel": kernel}
     try:
-        check_machine(job, Provenance.model_validate(ran), "provenance.json")
+        check_machine(job, JobProvenance.model_validate(ran), "provenance.json")
     except ResauditError as error:
         return "\n" in str(error)
     return True
@@ -122,4 +123,4 @@ def test_kinds_of_jobs_from_outside_say_what_they_like() -> None:
 def test_what_a_real_run_recorded_is_taken(smoked: Path) -> None:
     for key, job in jobs().items():
         content = read_json(smoked / "results" / key / "provenance.json")
-        check_machine(job, Provenance.model_validate(content), key)
+        check_machine(job, JobProvenance.model_validate(content), key)
