@@ -72,7 +72,7 @@ def test_smoke_says_so_on_the_figure(smoked: Path) -> None:
     drawing = (smoked / f"figures/{PAPER}/fig07.svg").read_text(encoding="utf-8")
     assert "<!-- Test run: no evidence. -->" in drawing
     assert "depths 2, 4 (protocol: 4, 8, 16, 32, 64, 96); runs 2 (protocol: 10)" in drawing
-    assert "Assumed: data mnist; centering yes; batch full batch; best rate the smallest rate" in drawing
+    assert "Assumed: data mnist; centering yes; signs largest_positive; order components in descending order" in drawing
     assert "depths 4, 8, 16, 32, 64, 96; learning rates 0.0001 … 31.6 (23 values);" in drawing
 
 
