@@ -118,7 +118,7 @@ def test_no_value_of_a_provenance_is_taken_for_one_of_another_type(key: str, val
         read_provenance(tmp_path)
         return
     with pytest.raises(
-        ResauditError, match=r"provenance\.json cannot be read \(it.*\); copy .* again, or remove it"
+        ResauditError, match=r"provenance\.json cannot be read \(it.*\); copy .* again, or make it again"
     ) as e:
         read_provenance(tmp_path)
     assert_one_line(e.value)

@@ -105,7 +105,7 @@ def test_fig05_has_the_runs_of_every_rate_that_is_followed_the_shown_one_first()
 def test_fig07_has_all_rates_and_runs() -> None:
     table = fig07.table(TrainingResults({("orthogonal", 4): SWEEP}, {}, {}))
     assert list(table.columns) == [
-        "network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "excess_loss",
+        "network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "initial_loss", "excess_loss",
     ]  # fmt: skip
     assert table["excess_loss"].tolist() == [4, 3, 1, np.inf]
     assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
@@ -308,7 +308,7 @@ def final_losses(losses: dict[float, tuple[float, ...]]) -> pd.DataFrame:
 
 
 def test_fig07_draws_the_shown_rate_with_those_tied() -> None:
-    worse, diverged = (97.0, 98.0, 102.0), (np.inf,) * 3
+    worse, diverged = (970.0, 980.0, 1020.0), (np.inf,) * 3
     left, right = fig07.plot(
         final_losses({0.2: (1.0, 2.0, 6.0), 0.1: (1.0, 2.0, 6.0), 0.01: worse, 0.3: diverged})
     ).axes
@@ -325,7 +325,7 @@ def test_fig07_draws_the_shown_rate_with_those_tied() -> None:
 def test_a_rate_that_the_sweep_does_not_determine_is_open_and_one_among_all_is_any(
     tied: tuple[float, ...], others: tuple[float, ...], drawn: str
 ) -> None:
-    losses = dict.fromkeys(tied, (1.0, 2.0, 6.0)) | dict.fromkeys(others, (97.0, 98.0, 102.0))
+    losses = dict.fromkeys(tied, (1.0, 2.0, 6.0)) | dict.fromkeys(others, (970.0, 980.0, 1020.0))
     rates = fig07.plot(final_losses(losses)).axes[1]
     _, *markers = [line for line in rates.get_lines() if len(line.get_xdata())]
     found = {"open" if line.get_markerfacecolor() == "white" else "solid" for line in markers}

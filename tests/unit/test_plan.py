@@ -104,7 +104,8 @@ def test_ids_change_with_what_results_depend_on(override: str) -> None:
 
 
 CHANGES: list[tuple[Job, dict[str, Any]]] = [
-    (WHITEN, {"data": replace(FETCH, dataset=with_other_bytes("test_labels")), "components": 9, "centered": False}),
+    (WHITEN, {"data": replace(FETCH, dataset=with_other_bytes("test_labels")), "components": 9, "centered": False,
+              "signs": "nearest"}),
     (TRAIN, {
         "data": replace(WHITEN, components=9), "ensemble": replace(ENSEMBLE, runs=4), "epochs": 6,
         "learning_rates": (0.2,), "sweep": TRAIN, "rate": "tied_for_best", "snapshot_epochs": (0,),

@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from resaudit.config.composition import load
-from resaudit.config.models import Config
+from resaudit.config.models import CONTROLS, Config
 from resaudit.datasets.idx import parse_idx, to_idx
 from resaudit.errors import ResauditError
 from resaudit.jobs.report import Report
@@ -274,7 +274,8 @@ def made(mnist_config: Config, tmp_path: Path) -> Path:
     return tmp_path
 
 
-OF_FIG04 = {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "exactly-zero", "float32-hessians"}
+OF_FIG04 = {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "exactly-zero", "float32-hessians",
+           "other-seed", "nearest-signs", "farthest-signs"}  # fmt: skip
 """Under what Figure 4 has a table of its own: that of the control is the configured one's at this scale."""
 
 
@@ -284,7 +285,7 @@ def test_the_matrix_compares_a_drawing_for_each_variant_that_changes_the_figure(
         Plans.composed(["scale=smoke", "figures=[demystifying_resnet/fig04]"]), PAPER, configured("scale=paper")
     )
     drawings = {variant: of[f"{PAPER}/fig04"] for variant, of in job.drawings.items()}
-    assert set(drawings) == {"as-configured", "control", *configured().variants(PAPER)}
+    assert set(drawings) == {"as-configured", *CONTROLS, *configured().variants(PAPER)}
     assert len(set(drawings.values())) == len(OF_FIG04)
     assert {variant for variant, key in drawings.items() if key != drawings["control"]} == OF_FIG04 - {"as-configured"}
 
@@ -303,7 +304,7 @@ def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str
     cells = pd.read_csv(folder / "robustness.csv").groupby(["claim", "variant"])["depends"].first()
     drawn = {file.stem for file in folder.glob("*.csv")}
     judged = {name for name, claim in CLAIMS.items() if claim.evidence in drawn and not claim.not_yet}
-    variants = ("as-configured", "control", *configured().variants(PAPER))
+    variants = ("as-configured", *CONTROLS, *configured().variants(PAPER))
     assert set(cells.index) == {(c, v) for c in judged for v in variants}
     of_fig04 = [name for name, claim in CLAIMS.items() if claim.evidence == "fig04"]
     changed = {variant for (claim, variant), depends in cells.items() if depends and claim in of_fig04}

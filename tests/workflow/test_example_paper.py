@@ -51,9 +51,9 @@ def test_a_paper_is_one_folder_one_package_and_one_module(checkout: Path) -> Non
         "bias 0.2", "bias 0.5", "bias 0.8",
     ]  # fmt: skip
     assert [(each["id"], each["verdict"]) for each in claim["variants"]] == [
-        ("control", None), ("fewer-tosses", "supported"),
+        ("control", None), ("other-seed", "supported"), ("fewer-tosses", "supported"),
     ]  # fmt: skip
-    assert len(list((checkout / "results" / "toss").iterdir())) == 6
+    assert len(list((checkout / "results" / "toss").iterdir())) == 9
     changed = run(checkout, "git", "status", "--porcelain", "--", "config", "src", "workflow").stdout.splitlines()
     assert {line.rstrip("/") for line in changed} == {f"?? {path}" for path in ADDED}
 
