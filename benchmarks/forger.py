@@ -43,7 +43,7 @@ def main() -> None:
                     judged = judge_twice(plan, forged, claims, recomputed)
                 other = {claim for claim, twice in judged.items() if not twice.same}
                 tried |= judged.keys()
-                turned |= other
+                turned |= set() if gone_too_far else other
                 words = "; ".join(f"{c}: {judged[c].imported or judged[c].obstacle[:90]}" for c in sorted(other))
                 print(f"{figure}, {strategy}: {words or 'turns nothing'}{gone_too_far}")
     print(f"{len(tried)} claims tried, {len(turned)} turned within all tolerances: {', '.join(sorted(turned))}")
@@ -83,13 +83,18 @@ def changed(
     found = dict(content)
     for name in [name for name in content if name in tolerances and content[name].dtype.kind == "f"]:
         array, tolerance = content[name], tolerances[name]
-        moved = np.atleast_1d(array * (1 + 0.9 * step * tolerance.relative) + 0.9 * step * tolerance.absolute)
+        if tolerance.limit:  # Only the side of our limit counts.
+            continue
+        relative = np.full(array.shape, tolerance.relative)
+        if tolerance.first:
+            relative[(np.s_[:],) * tolerance.epochs + (np.s_[: tolerance.first[0]],)] = tolerance.first[1]
+        moved = np.atleast_1d(array * (1 + 0.9 * step * relative) + 0.9 * step * tolerance.absolute)
+        moved = np.maximum(moved, 0.0) if (array >= 0).all() else moved
         if tolerance.rows is None and tolerance.differing and array.ndim:
             axis = 0 if tolerance.runs is None else tolerance.runs
             flat = moved.reshape(-1) if tolerance.runs is None else np.moveaxis(moved, axis, 0)
             some = math.floor(tolerance.differing * len(flat))
-            later = np.s_[:some, tolerance.first[0] :] if tolerance.first and flat.ndim > 1 else np.s_[:some]
-            flat[later] *= factor
+            flat[np.s_[:some, tolerance.first[0] :] if tolerance.first else np.s_[:some]] *= factor
         found[name] = moved.reshape(array.shape).astype(array.dtype)
     return found
 

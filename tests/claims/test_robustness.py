@@ -42,18 +42,6 @@ def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout
     return layout
 
 
-def test_the_verdicts_as_configured_are_recorded_else_read_from_the_matrix(tmp_path: Path) -> None:
-    words = {"a-claim": "supported", "b-claim": "contradicted"}
-    rows = pd.concat([ROWS.assign(claim=name) for name in words], ignore_index=True)
-    rows.loc[(rows["claim"] == "b-claim") & (rows["variant"] == CONFIGURED), "verdict"] = "contradicted"
-    layout = recorded(tmp_path, "old")
-    rows.to_csv(layout.figure("old/robustness", "csv"), index=False)
-    old, new = read_robustness(layout, "old"), read_robustness(recorded(tmp_path, "new", configured=words), "new")
-    assert old is not None
-    assert new is not None
-    assert old.configured == new.configured == words
-
-
 def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -> None:
     found = read_robustness(recorded(tmp_path), "made_up")
     assert found is not None

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
-from resaudit.claims.verdicts import CheckResult, Judgement, Verdict, judge
+from resaudit.claims.verdicts import CheckResult, Judgement, judge
 from resaudit.claims.words import why
 from resaudit.config.models import CONFIGURED, CONTROL, CONTROLS
 from resaudit.errors import ResauditError
@@ -45,7 +45,7 @@ class Robustness(Closed):
         tables: SHA-256 of each configured figure's table.
         variants: as they were run.
         verdicts: by claim, then variant.
-        configured: each claim's verdict as configured in that run; empty in matrices made before it was recorded.
+        configured: each claim's verdict as configured in that run.
         sha256: of the matrix as a table.
         drawings: SHA-256 of the drawn matrix, by suffix.
     """
@@ -91,19 +91,9 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     if not path.is_file():
         return None
     try:
-        found = validated(Robustness, read_json(path), "$")
-        return found if found.configured else found.model_copy(update={"configured": _as_configured(path)})
+        return validated(Robustness, read_json(path), "$")
     except (OSError, ValueError, ResauditError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
-
-
-def _as_configured(record: Path) -> dict[str, Any]:
-    """Each claim's verdict as configured, from the matrix beside its record; empty where that has none."""
-    csv = record.with_suffix(".csv")
-    table = pd.read_csv(csv) if csv.is_file() else pd.DataFrame()
-    if not {"claim", "variant", "verdict"} <= set(table.columns):
-        return {}
-    return _configured(table[table["verdict"].isin([verdict.value for verdict in Verdict])])
 
 
 def _configured(table: pd.DataFrame) -> dict[str, Any]:
