@@ -13,17 +13,17 @@ import torch
 from resaudit.config.composition import load
 from resaudit.curvature.linear import hessians
 from resaudit.datasets.moments import Moments
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.networks.initialization import initial_weights
 from resaudit.networks.linear import end_to_end
 from resaudit.networks.network import Network
 from resaudit.papers.by_loss import descending, interpolate
+from resaudit.papers.rates import BestRate
 from resaudit.papers.sweeps import best_rates
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
 from resaudit.training.ensemble import descend
 from resaudit.training.linear import LinearObjective
-from resaudit.training.rates import BestRate
 from resaudit.training.trajectory import Trajectory
 
 RATE = 3.16227766017

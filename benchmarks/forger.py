@@ -16,10 +16,10 @@ from resaudit.config.composition import load
 from resaudit.plan.job import Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, make_plan, with_inputs
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.files import read_json, sha256_of, write_json
 from resaudit.travel.comparing import compare
 from resaudit.travel.judging import judge_twice
-from resaudit.travel.tolerances import Tolerance, tolerances_of
 
 STRATEGIES = {"up": (1.0, 1e2), "down": (-1.0, 1e-2), "runs up": (0.0, 1e2), "runs down": (0.0, 1e-2)}
 """How far each entry moves, in nine tenths of its tolerance; the factor on the runs that may be any distance off."""
@@ -58,7 +58,7 @@ def forge(part: FigurePlan, results: Path, folder: Path, step: float, factor: fl
     """Write forged results of a figure; says how many jobs a spot-check would refuse by their numbers alone."""
     refused = 0
     for job in jobs_of(part).values():
-        source, own, tolerances = job.folder(results), job.folder(folder), tolerances_of(job) or {}
+        source, own, tolerances = job.folder(results), job.folder(folder), job.tolerances() or {}
         own.parent.mkdir(parents=True, exist_ok=True)
         if job.kind == "whiten":
             own.symlink_to(source.resolve())

@@ -65,3 +65,12 @@ def effect_and_interval(
         changes = [f"{100 * (value - 1):+.3g}".replace("-", "−") for value in known]
         return f"{changes[0]} %", f"{changes[1]} to {changes[2]} %" if changes[1] != changes[2] else f"{changes[1]} %"
     return number(effect, digits), span(low, high, digits)
+
+
+def counted(number: int, what: str) -> str:
+    """A number of things.
+
+    >>> counted(1, "job"), counted(3, "job")
+    ('1 job', '3 jobs')
+    """
+    return f"{number} {what}{'s' * (number != 1)}"

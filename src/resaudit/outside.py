@@ -11,6 +11,7 @@ from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
 
+import resaudit
 from resaudit.errors import ResauditError
 
 KEY = "papers_path"
@@ -103,3 +104,14 @@ def module_of(figure: str) -> str:
 def as_words() -> list[str]:
     """The words of a command line that add the same papers to another process."""
     return [f"{KEY}={folder}" for folder in dict.fromkeys(_folders.values())]
+
+
+def check_installed_from(checkout: Path) -> None:
+    """Check that the imported package is the one beside the Snakefile, whose files the rules watch.
+
+    Raises:
+        ResauditError: it is another one.
+    """
+    package = Path(resaudit.__file__).resolve().parent
+    if package != (checkout / "src" / "resaudit").resolve():
+        raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")

@@ -192,3 +192,9 @@ def _texts(value: Any) -> Iterator[str]:
             left += [*value, *value.values()]
         elif isinstance(value, list):
             left += value
+
+
+class Part(Closed):
+    """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)

@@ -21,21 +21,18 @@ from resaudit.errors import ResauditError
 from resaudit.jobs.draw import Draw, draw_job
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
-from resaudit.jobs.train import Train
 from resaudit.jobs.vary import vary_job
 from resaudit.outside import KEY, module_of, outside_papers, take_papers_path
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.files import computing_kinds, read_job, write_job
-from resaudit.plan.job import Cost, Job
+from resaudit.plan.job import Cost, Execution, Job
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
 from resaudit.report.words import counts_in_words
-from resaudit.runtime.locks import hold, is_held
+from resaudit.runtime.locks import LOCK, is_held
 from resaudit.store.files import read_json
-from resaudit.training.kernels.library import kernel_of
 
-LOCK = ".lock"
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
 """Rules that are no kind of computing job; a figure is a rule too, by its short name."""
 DAY = 86_400
@@ -105,17 +102,6 @@ def _split(text: str) -> list[str]:
         else:
             parts[-1] += token
     return [part for part in parts if part]
-
-
-def check_installed_from(checkout: Path) -> None:
-    """Check that the imported package is the one beside the Snakefile, whose files the rules watch.
-
-    Raises:
-        ResauditError: it is another one.
-    """
-    package = Path(__file__).resolve().parent
-    if package != (checkout / "src" / "resaudit").resolve():
-        raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
 
 
 def started_for(command: Sequence[str]) -> list[str]:
@@ -276,22 +262,14 @@ def check_modules(plan: Plan) -> None:
             )
 
 
-def check_kernels(plan: Plan) -> None:
-    """Warn before any job starts if networks with activations will train slowly without the compiled kernel.
+def warn(plan: Plan, execution: Execution) -> None:
+    """Print what the kinds of jobs warn of, such as a missing kernel, each warning once.
 
     Raises:
-        ResauditError: the fused kernel is wanted on the CPU and cannot be used.
+        ResauditError: a job cannot run as wanted.
     """
-    config = plan.config
-    networks = [job.ensemble.network for job in plan.jobs.values() if isinstance(job, Train)]
-    networks = [network for network in networks if not network.is_linear]
-    if not networks or config.device == "cuda" or config.kernel == "torch":
-        return
-    wanted = config.kernel if config.device == "cpu" else "auto"
-    reasons = {words for chosen, words in (kernel_of(network, wanted) for network in networks) if chosen == "torch"}
-    for reason in sorted(reasons):
-        slow = "on a CPU networks with ReLUs train some five times slower here"
-        print(f"resaudit: warning: {slow}: {reason}", file=sys.stderr)
+    for warning in dict.fromkeys(each for job in plan.jobs.values() for each in job.warnings(execution)):
+        print(f"resaudit: warning: {warning}", file=sys.stderr)
 
 
 class ReadableLog(logging.Filter):
@@ -352,29 +330,6 @@ def errors_in_one_line() -> Iterator[None]:
         yield
     except ResauditError as error:
         sys.exit(f"resaudit: error: {error}")
-
-
-def hold_lock(folder: Path) -> None:
-    """Hold a lock on a results folder until this process ends; without flock, warn and continue.
-
-    Snakemake's own lock cannot replace it: the profile disables that (``nolock``) before the Snakefile is read.
-
-    Raises:
-        ResauditError: another process holds the lock, or the folder cannot be written to.
-    """
-    path = folder / LOCK
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        if not hold(path):
-            raise ResauditError(
-                f"another run (process {path.read_text(encoding='utf-8')}) is at work in {folder}; "
-                "wait for it, or give this one another paths.results and paths.figures"
-            )
-        path.write_text(str(os.getpid()), encoding="utf-8")
-    except NotImplementedError as error:
-        print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
-    except OSError as error:
-        raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error
 
 
 def set_dates_in_the_future(files: Iterable[Path]) -> None:

@@ -26,7 +26,7 @@ from resaudit.jobs.whiten import Whiten
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.store.files import read_json, write_json
-from resaudit.travel.records import Origin
+from resaudit.store.origin import Origin
 from tests import forked
 from tests.conftest import CHECKOUT, first_of, in_process, of_kind
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in

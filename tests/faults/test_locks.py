@@ -41,7 +41,8 @@ int flock(int fd, int operation) {
 HOLD = """
 import sys
 from pathlib import Path
-from resaudit.workflow import errors_in_one_line, hold_lock
+from resaudit.runtime.locks import hold_lock
+from resaudit.workflow import errors_in_one_line
 with errors_in_one_line():
     hold_lock(Path("results"))
 print("held", flush=True)

@@ -7,7 +7,8 @@ from typing import Any
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import Job
 from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.travel.records import IMPORTED, Import, Origin
+from resaudit.store.origin import IMPORTED, Origin
+from resaudit.travel.records import Import
 
 ARCHIVE = "ab" * 32
 

@@ -5,19 +5,39 @@ Sees tolerances that forgive too many runs, that a forger can widen, or that for
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.jobs.hessians import Hessians
+from resaudit.jobs.hessians import EIGENVALUES, Hessians
+from resaudit.jobs.train import Train
 from resaudit.plan.files import computing_kinds
+from resaudit.plan.job import Job
 from resaudit.plan.plan import make_plan
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.arrays import save_arrays
 from resaudit.store.files import write_json
 from resaudit.travel.comparing import Compared, compare, difference
-from resaudit.travel.tolerances import EIGENVALUES, TOLERANCES, Tolerance, tolerances_of
+from tests.conftest import configured
+
+
+@cache
+def every_job() -> tuple[Job, ...]:
+    """The jobs of every figure at scale paper."""
+    return tuple(make_plan(configured("scale=paper").with_every_figure()).jobs.values())
+
+
+def tables() -> dict[str, Mapping[str, Tolerance]]:
+    """The tolerances of every kind of job, of trainings with activations too."""
+    activations = {True: "", False: ", with activations"}
+    return {
+        job.kind + (activations[job.ensemble.network.is_linear] if isinstance(job, Train) else ""): job.tolerances()
+        or {}
+        for job in every_job()
+    }
+
 
 CHANCE = np.random.default_rng(3)
 LOSSES = CHANCE.lognormal(size=(30, 20))
@@ -113,17 +133,16 @@ def test_errors_lie_on_the_same_side_of_our_limit(tmp_path: Path) -> None:
 
 
 def test_a_limit_is_held_relatively_alone_in_every_kind_of_job() -> None:
-    limits = {(kind, t.limit): table for kind, table in TOLERANCES.items() for t in table.values() if t.limit}
+    limits = {(kind, t.limit): table for kind, table in tables().items() for t in table.values() if t.limit}
     assert len(limits) > 3
     assert {where: table[where[1]].absolute for where, table in limits.items() if table[where[1]].absolute} == {}
 
 
 def test_an_index_may_differ_by_whole_eigenvalues_of_its_matrix() -> None:
-    jobs = make_plan(load(["scale=paper"]).with_every_figure()).jobs.values()
-    sizes = {job.ensemble.network.parameters: job for job in jobs if isinstance(job, Hessians)}
+    sizes = {job.ensemble.network.parameters: job for job in every_job() if isinstance(job, Hessians)}
     assert len(sizes) > 2
     for size, job in sizes.items():
-        tolerances = tolerances_of(job)
+        tolerances = job.tolerances()
         assert tolerances is not None
         for name in ("index", "sizeable_index"):
             for by, agrees in ((EIGENVALUES, True), (EIGENVALUES + 1, False)):
@@ -192,7 +211,7 @@ def test_what_chaos_may_do_elsewhere_is_a_forgery_on_the_same_class_of_machine(k
         for name, arrays in (("ours", ours), ("theirs", {**ours, **theirs})):
             (tmp_path / name).mkdir(exist_ok=True)
             np.savez(tmp_path / name / FILES[0], **arrays)  # type: ignore[arg-type]
-        return compare(FILES, tmp_path / "ours", tmp_path / "theirs", same_class, TOLERANCES[kind]).outcome
+        return compare(FILES, tmp_path / "ours", tmp_path / "theirs", same_class, tables()[kind]).outcome
 
     assert found(changed, same_class=False) == "within tolerance"
     assert found(changed, same_class=True) == "failed"
@@ -260,17 +279,14 @@ def test_numbers_in_json_have_the_tolerance_of_their_file(tmp_path: Path) -> Non
 
 
 def test_every_kind_of_job_has_tolerances() -> None:
-    assert set(computing_kinds()) <= set(TOLERANCES)
+    kinds = {job.kind for job in every_job() if job.tolerances() is not None}
+    assert kinds == set(computing_kinds())
 
 
-def test_the_table_names_arrays_that_results_have(smoked: Path) -> None:
-    found: dict[str, set[str]] = {}
-    for file in (smoked / "results").glob("*/*/*.npz"):
-        with np.load(file, allow_pickle=False) as arrays:
-            found.setdefault(file.parts[-3], {"summary.json"}).update(arrays.files)
-    unknown = {
-        kind: set(table) - found[kind.split(",")[0]]
-        for kind, table in TOLERANCES.items()
-        if kind.split(",")[0] in found
-    }
-    assert {kind: names for kind, names in unknown.items() if names} == {}
+def test_tolerances_name_arrays_that_results_have(smoked: Path) -> None:
+    for job in make_plan(configured("scale=smoke")).jobs.values():
+        found = {name for name in job.files if name.endswith(".json")}
+        for file in (job.folder(smoked / "results") / name for name in job.files if name.endswith(".npz")):
+            with np.load(file, allow_pickle=False) as arrays:
+                found |= set(arrays.files)
+        assert set(job.tolerances() or {}) <= found, job.key

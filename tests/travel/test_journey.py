@@ -22,7 +22,7 @@ from resaudit.travel import importing
 from resaudit.travel.recomputing import folder_of
 from resaudit.travel.spot_check import spot_check
 from resaudit.travel.statement import as_statement, statements
-from resaudit.travel.words import spot_checks
+from resaudit.travel.statement_words import spot_checks
 from tests.conftest import CHECKOUT, Completed, first_of, run_command, smoke_command
 from tests.travel.archives import BY, pack, with_array, with_paths
 

@@ -20,7 +20,6 @@ from resaudit.plan.plan import make_plan
 from resaudit.plan.simulation import Simulation
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.shapes import Header, check_headers
-from resaudit.travel.tolerances import tolerances_of
 
 
 def test_every_result_of_a_run_of_all_figures_is_taken(smoked: Path) -> None:
@@ -40,7 +39,7 @@ def test_a_run_that_diverges_and_comes_back_is_refused(kind: str, smoked: Path, 
         job, _ = read_job(smoked / "results", f"{kind}/{file.parts[-2]}")
         with np.load(file) as content:
             arrays = dict(content)
-        for name, tolerance in (tolerances_of(job) or {}).items():
+        for name, tolerance in (job.tolerances() or {}).items():
             array = arrays[name]
             if tolerance.runs is None or array.size == 0 or array.shape[tolerance.epochs] < 3:
                 continue

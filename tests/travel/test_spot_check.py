@@ -25,14 +25,14 @@ from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.report.models import SpotCheck as InAudit
 from resaudit.store.arrays import save_arrays
 from resaudit.store.files import read_json, sha256_of, write_json
+from resaudit.store.origin import imported_among
 from resaudit.training.trajectory import Trajectory
 from resaudit.travel import population as populations
 from resaudit.travel.judging import audited_table, judge_twice
 from resaudit.travel.population import population
-from resaudit.travel.records import imported_among
 from resaudit.travel.spot_check import spot_check
 from resaudit.travel.statement import TEST_RESULT, as_statement, statements
-from resaudit.travel.words import spot_checks, statement_in_words
+from resaudit.travel.statement_words import spot_checks, statement_in_words
 from tests.claims.made import result
 from tests.conftest import CHECKOUT, made_once, of_kind, run_command, run_planned
 from tests.travel.imported import ARCHIVE, mark_imported

@@ -18,10 +18,11 @@ from resaudit.papers.drawing import imported_in_words, save_drawing
 from resaudit.schema import Closed, validated
 from resaudit.store.files import write_json
 from resaudit.store.job_provenance import JobProvenance
+from resaudit.store.origin import Origin, origin_of
 from resaudit.store.results import read_provenance
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.packed import METADATA
-from resaudit.travel.records import Import, Origin, imports, origin_of
+from resaudit.travel.records import Import, imports
 from resaudit.travel.statement import SpotCheck
 from tests.ran import RAN
 from tests.travel.archives import a_job, config_in, with_json

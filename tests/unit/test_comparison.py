@@ -26,11 +26,11 @@ from resaudit.papers.comparison import (
     write_references,
 )
 from resaudit.papers.drawing import read_about, read_csv, write_csv
+from resaudit.papers.snapshots import snapshot_epochs
 from resaudit.papers.tables import Drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.store.files import sha256_of, write_json
-from resaudit.training.snapshots import snapshot_epochs
 
 FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG04 = "demystifying_resnet/fig04"

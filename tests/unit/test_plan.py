@@ -21,11 +21,11 @@ from resaudit.jobs.vary import vary_job
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
 from resaudit.networks.network import Network
+from resaudit.papers.snapshots import snapshot_epochs
 from resaudit.plan.job import Job, content_id
 from resaudit.plan.plan import Plan, make_plan, plan_figure, with_inputs
 from resaudit.plan.plans import Plans
 from resaudit.theory.cases import Cases
-from resaudit.training.snapshots import snapshot_epochs
 from tests.conftest import of_kind
 
 DATASET = Dataset.model_validate(

@@ -17,8 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from resaudit.claims.heatmap import plot as plot_matrix
+from resaudit.papers.demystifying_resnet.looks import look
 from resaudit.papers.drawing import figure_module, read_csv, save_drawing
-from resaudit.papers.style import apply_style, look
+from resaudit.papers.style import apply_style
 
 ROOT = Path(__file__).parents[2]
 TABLES = [

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from resaudit.config.composition import load
-from resaudit.machine import machine_class, processor
 from resaudit.plan.plan import make_plan
+from resaudit.runtime.machine import machine_class, processor
 from resaudit.store.files import write_json
 from resaudit.store.provenance import provenance
 from resaudit.store.results import machine_classes
@@ -100,7 +100,8 @@ def test_where_linux_does_not_describe_the_processor_it_is_named_still(tmp_path:
 
 
 def class_with(environment: dict[str, str], folder: Path, loaded: str = "torch") -> dict[str, Any]:
-    code = f"import json, {loaded}; from resaudit.machine import machine_class; print(json.dumps(machine_class('cpu')))"
+    imported = f"import json, {loaded}; from resaudit.runtime.machine import machine_class"
+    code = f"{imported}; print(json.dumps(machine_class('cpu')))"
     path = {"PYTHONPATH": str(CHECKOUT / "src")}
     return json.loads(run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout)
 

@@ -17,19 +17,10 @@ from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.travel.leaves import check_imported, leaf_inputs
-from resaudit.travel.records import RECOMPUTED, STATEMENTS
-from resaudit.workflow import (
-    JobsOfRules,
-    check_installed_from,
-    check_kernels,
-    errors_in_one_line,
-    hold_lock,
-    make_readable,
-    overrides_from,
-    set_dates_in_the_future,
-    started_for,
-    verdicts_in_words,
-)
+from resaudit.store.origin import RECOMPUTED, STATEMENTS
+from resaudit.runtime.locks import hold_lock
+from resaudit.outside import check_installed_from
+from resaudit.workflow import JobsOfRules, warn, errors_in_one_line, make_readable, overrides_from, set_dates_in_the_future, started_for, verdicts_in_words
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -39,7 +30,7 @@ with errors_in_one_line():
         workflow.is_main_process,
         started_for(sys.argv),
     )
-    check_kernels(JOBS.plan)
+    warn(JOBS.plan, JOBS.execution)
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()

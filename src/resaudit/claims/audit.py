@@ -25,7 +25,7 @@ from resaudit.report.words import counted
 from resaudit.store.files import sha256_of
 from resaudit.store.provenance import provenance
 from resaudit.store.results import read_provenance
-from resaudit.travel.words import spot_checks
+from resaudit.travel.statement_words import spot_checks
 
 VERSION = 1
 LEFT_OUT = "left out: "

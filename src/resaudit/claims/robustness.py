@@ -9,6 +9,8 @@ import numpy as np
 import pandas as pd
 
 from resaudit.claims.heatmap import plot
+from resaudit.claims.records import Commit, VariantRun, VerdictUnderVariant
+from resaudit.claims.records import Verdict as VerdictWord
 from resaudit.claims.verdicts import CheckResult, Judgement, judge
 from resaudit.claims.words import why
 from resaudit.config.models import CONFIGURED, CONTROL, CONTROLS
@@ -21,9 +23,6 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import judgement_sha256
-from resaudit.report.claim_models import Verdict as VerdictWord
-from resaudit.report.claim_models import VerdictUnderVariant
-from resaudit.report.models import Commit, VariantRun
 from resaudit.schema import Closed, validated
 from resaudit.store.files import read_json, sha256_of, write_json, written_whole
 from resaudit.store.provenance import provenance

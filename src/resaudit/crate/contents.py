@@ -17,7 +17,7 @@ from resaudit.report.schema import read_audit
 from resaudit.schema import validated
 from resaudit.store.files import again, sha256_of
 from resaudit.store.job_provenance import JobProvenance
-from resaudit.travel.records import Origin, origin_of
+from resaudit.store.origin import Origin, origin_of
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
 # Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.

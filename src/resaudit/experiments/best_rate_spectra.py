@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import Field
 
 from resaudit.experiments.experiment import Coordinates, Data, at, needed
+from resaudit.experiments.fields import LARGEST_EPOCHS, Depth
 from resaudit.experiments.initial_spectra import HessianMethod, Precision, hessians_job
-from resaudit.experiments.networks import LARGEST_EPOCHS, Depth, LinearNetworks
+from resaudit.experiments.networks import LinearNetworks
 from resaudit.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep
 from resaudit.jobs.train import Train
+from resaudit.papers.snapshots import snapshot_epochs
 from resaudit.plan.job import Job
-from resaudit.training.snapshots import snapshot_epochs
 
 if TYPE_CHECKING:
     from resaudit.experiments.results import TrainingResults

@@ -13,7 +13,7 @@ from resaudit.registry import import_modules
 from resaudit.schema import Model
 
 if TYPE_CHECKING:
-    from resaudit.training.rates import BestRate
+    from resaudit.papers.rates import BestRate
 
 Data = Whiten | Fetch | None
 """A figure's data: whitened, as they are (``whitening: null``), or none (``dataset: null``)."""

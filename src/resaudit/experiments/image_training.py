@@ -9,7 +9,7 @@ import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed_images
-from resaudit.experiments.networks import LARGEST_RUNS, Names, Rates, Runs
+from resaudit.experiments.fields import LARGEST_RUNS, Names, Rates, Runs
 from resaudit.images.records import Records
 from resaudit.images.setting import Network, Recipe, check
 from resaudit.jobs.train_images import TrainImages

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, at, needed
-from resaudit.experiments.networks import Depth, Epochs, Key, Networks, Rates, Runs, SomeRates, checked_name
+from resaudit.experiments.fields import Depth, Epochs, Key, Rates, Runs, SomeRates
+from resaudit.experiments.networks import Networks, checked_name
 from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import Job
@@ -15,7 +16,7 @@ from resaudit.schema import Model, different, in_words
 
 if TYPE_CHECKING:
     from resaudit.experiments.results import TrainingResults
-    from resaudit.training.rates import BestRate
+    from resaudit.papers.rates import BestRate
 
 RateChoice = Literal["best", "tenth_of_best"]
 """The learning rate at which a network is shown: the best by mean final loss, or the one nearest to a tenth of it,

@@ -8,11 +8,12 @@ from typing import Any
 from resaudit.curvature.spectra import Spectra
 from resaudit.datasets.moments import Moments
 from resaudit.experiments.experiment import Coordinates
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.jobs.hessians import Hessians
 from resaudit.jobs.train import Train
+from resaudit.papers.rates import BestRate
 from resaudit.plan.job import Job
-from resaudit.training.rates import BestRate, choice_of, followed_rates
+from resaudit.training.rates import choice_of, followed_rates
 from resaudit.training.trajectory import Trajectory
 
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
-from resaudit.experiments.networks import Depths, Names, Runs, checked_network
+from resaudit.experiments.fields import Depths, Names, Runs
+from resaudit.experiments.networks import checked_network
 from resaudit.jobs.theorem import Theorem
 from resaudit.networks.activations import ACTIVATIONS
 from resaudit.networks.network import base_name, shortcut_depth_of

@@ -9,6 +9,7 @@ import numpy as np
 
 from resaudit.jobs.propagate import AtInitialisation
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.scaled_residual.setting import Backpropagated, layers_kept
 from resaudit.store.results import read_result
 
@@ -33,6 +34,10 @@ class Backpropagate(AtInitialisation):
         most = max(each.width * each.depth for each in self.networks) * self.samples.count
         held = 2.4e-5 * max(most, min(NUMBERS_AT_ONCE, self.runs * most))
         return Cost(SECONDS_TO_START + SECONDS_PER_NUMBER * self.numbers, MEGABYTES_TO_START + 200 + held)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {name: Tolerance(relative=1e-6) for name in ("middle", "largest", "last")}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Backpropagate.

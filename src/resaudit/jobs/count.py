@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from resaudit.images.measured import Architecture, LayerCounts
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.results import read_result
 
 
@@ -36,6 +37,10 @@ class Count(Job):
     def cost(self, execution: Execution) -> Cost:
         """That of a start: the network has no memory."""
         return Cost(SECONDS_TO_START, MEGABYTES_TO_START)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and count."""

@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from resaudit.jobs.whiten import Whiten
 from resaudit.linear_residual.measured import Descended, Runs
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.results import read_result
 
 # Measured on the machine of benchmarks/RESULTS.md; runs that arrive leave early.
@@ -51,6 +52,13 @@ class Descents(Job):
     def reads(self, results: Path) -> list[Path]:
         """The moments."""
         return self.data.written(results, "moments.npz")
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            name: Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)
+            for name in ("learning_rate", "smallest", "largest", "excess", "log_ratio", "rounding")
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Descend; raises ResauditError as :meth:`resaudit.jobs.whiten.Whiten.moments`."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from resaudit.linear_residual.measured import Dominated, Points
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import ERROR, Tolerance
 from resaudit.store.results import read_result
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -48,6 +49,15 @@ class Dominance(Job):
         points = self.points
         layers = points.draws * len(points.widths) * len(points.radii) * sum(points.depths)
         return Cost(SECONDS_TO_START + SECONDS_PER_LAYER * layers * (1 + points.iterations), MEGABYTES_TO_START)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            "log_ratio": Tolerance(absolute=1e-4, differing=0.1, rounding="rounding"),
+            "error": ERROR,
+            "tolerance": Tolerance(relative=1e-3, differing=0.1),
+            "rounding": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1),
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Evaluate."""

@@ -10,6 +10,7 @@ from resaudit.errors import ResauditError
 from resaudit.expressivity.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.results import read_result
 
 # Measured on the machine of benchmarks/RESULTS.md: products on one core in double precision; twice as many in single.
@@ -68,6 +69,18 @@ class Express(Job):
         # Small products gain nothing from a second thread.
         threads = 2 if max(case.samples * case.width for case in self.cases) > LEAST_FOR_TWO_THREADS else 1
         return Cost(seconds, MEGABYTES_TO_EXPRESS + BYTES_OF_POINTS * largest / 1e6, threads)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            "rho": Tolerance(relative=1e-6),
+            # Without a bound, in single precision, it is the error that the network has.
+            "error": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, limit="tolerance"),
+            "tolerance": Tolerance(relative=1e-3),
+            "moved_error": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
+            "disturbance": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
+            "nested_rho": Tolerance(relative=1e-6),
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and run.

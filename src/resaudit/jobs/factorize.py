@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from resaudit.jobs.whiten import Whiten
 from resaudit.linear_residual.measured import Factored, Factorizations
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import CLOSE, ERROR, LIMIT, Tolerance
 from resaudit.store.results import read_result
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -56,6 +57,17 @@ class Factorize(Job):
     def reads(self, results: Path) -> list[Path]:
         """The moments."""
         return self.data.written(results, "moments.npz")
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            # With other instructions norms of factors were at most 1e-12 apart, those of searches 0.1 %.
+            "norm": Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True),
+            # An orthogonal map has gamma 0, up to rounding.
+            **dict.fromkeys(("gamma", "paper", "whole", "least"), CLOSE),
+            "tolerance": LIMIT,
+            "error": ERROR,
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Factor; raises ResauditError as :meth:`resaudit.jobs.whiten.Whiten.moments`."""

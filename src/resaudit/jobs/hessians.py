@@ -9,6 +9,7 @@ from resaudit.jobs.train import Train
 from resaudit.jobs.whiten import Whiten
 from resaudit.networks.ensemble import Ensemble
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
@@ -27,6 +28,9 @@ HESSIAN_COPIES = 2.6
 MEGABYTES_FOR_TWO_THREADS = 1500.0
 # All eigenvalues of a smaller Hessian take milliseconds on a CPU; CUDA takes seconds to start.
 LEAST_PARAMETERS_FOR_GPU = 1000
+
+EIGENVALUES = 8
+"""Near the noise floor, as counted in the smallest network; that many may lie on the other side of it elsewhere."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +106,23 @@ class Hessians(Job):
     def reads(self, results: Path) -> list[Path]:
         """The data's moments, and the training's snapshots."""
         return [*self.data.written(results, "moments.npz"), *(self.training.written(results) if self.training else [])]
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        # The share of eigenvalues; counts may be apart by the half too.
+        share = (EIGENVALUES + 0.5) / self.ensemble.network.parameters
+        return {
+            "lambda_max": Tolerance(relative=1e-6, differing=0.05),
+            "noise_floor": Tolerance(relative=1e-6, differing=0.05),
+            # The smallest tenth of the eigenvalues, relative to rounding of the largest.
+            "lambda_p10": Tolerance(relative=1e-3, absolute=2e-9, differing=0.05),
+            "condition_number": Tolerance(relative=1e-3, differing=0.15),
+            "index": Tolerance(absolute=share, differing=0.05),
+            "sizeable_index": Tolerance(absolute=share, differing=0.05),
+            # The signs of eigenvalues under the noise floor are rounding.
+            "raw_index": Tolerance(absolute=1.0),
+            "resolved": Tolerance(differing=0.05),
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Compute the spectra.

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from resaudit.expressivity.measured import LemmaChecked, LemmaSizes
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import ERROR, LIMIT, Tolerance
 from resaudit.store.results import read_result
 
 SECONDS_PER_ENTRY = 5e-7
@@ -42,6 +43,10 @@ class Lemma(Job):
         blocks = len(sizes.constants) * len(sizes.margins) * sizes.draws * (1 + sizes.others)
         seconds = SECONDS_PER_ENTRY * blocks * sum(k * k for k in sizes.widths)
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {"error": ERROR, "tolerance": LIMIT}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Check."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from resaudit.jobs.propagate import AtInitialisation
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.scaled_residual.setting import Products, layers_kept, torch_seed
 from resaudit.store.results import read_result
 
@@ -39,6 +40,10 @@ class Multiply(AtInitialisation):
         pairs = self.kept * (self.kept + 1) / 2
         seconds = SECONDS_PER_PRODUCT * pairs * self.steps * self.runs * self.samples.count * sum(entries)
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 8e-6 * 1.3 * max(entries))
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {"norms": Tolerance(relative=1e-6), "error": Tolerance(absolute=1e-6)}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Measure.

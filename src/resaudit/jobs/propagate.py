@@ -9,6 +9,7 @@ import numpy as np
 
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.scaled_residual.setting import Network, Propagated, Samples, layers_kept
 from resaudit.store.results import read_result
 
@@ -92,6 +93,10 @@ class Propagate(AtInitialisation):
         "propagated.npz": "squared_norms[networks,runs,layers] start[networks,runs] least[networks,runs] "
         "largest[networks,runs]",
     }
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {name: Tolerance(relative=1e-6) for name in ("squared_norms", "start", "least", "largest")}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Propagate.

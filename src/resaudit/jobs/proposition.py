@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 from resaudit.plan.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import ERROR, LIMIT, Tolerance
 from resaudit.store.results import read_result
 from resaudit.two_layer.measured import Checked, Sizes
 
@@ -45,6 +46,10 @@ class Proposition(Job):
         inputs = sum(sizes.patches) * sum(sizes.filter_sizes) * sizes.samples
         seconds = sizes.draws * (SECONDS_PER_STEP * steps + SECONDS_PER_INPUT * inputs)
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {"error": ERROR, "tolerance": LIMIT}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Check."""

@@ -54,7 +54,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
 
 
 def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    from resaudit.machine import machine_class
+    from resaudit.runtime.machine import machine_class
 
     return {
         "threads": _threads(),

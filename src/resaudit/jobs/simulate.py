@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import Tolerance
 from resaudit.store.results import read_result
 from resaudit.two_layer.setting import Setting, by_run
 
@@ -75,6 +76,14 @@ class Simulate(Job):
         seconds = settings * (SECONDS_PER_RUN * self.runs + SECONDS_PER_STEP * max(self.steps, default=0))
         kept = 8e-6 * 4 * settings * self.runs * (1 + len(self.steps))
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_SIMULATE + 2 * kept)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            # A start on the border of two basins falls to either side.
+            "outcomes": Tolerance(differing=0.01),
+            "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1, epochs=1),
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Simulate."""

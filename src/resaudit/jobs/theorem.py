@@ -1,11 +1,13 @@
 """A theorem, or a step of its proof, checked by construction at many sizes and draws."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from resaudit.jobs.whiten import Whiten
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.plan.tolerance import CLOSE, ERROR, LIMIT, Tolerance
 from resaudit.store.results import read_result
 from resaudit.theory.cases import Cases
 
@@ -68,6 +70,16 @@ class Theorem(Job):
     def reads(self, results: Path) -> list[Path]:
         """Samples and moments."""
         return self.data.written(results, "samples.npz", "moments.npz")
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            "value": Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance"),
+            "expected": CLOSE,
+            "error": ERROR,
+            "tolerance": LIMIT,
+            **{name: Tolerance(absolute=1e-9) for name in ("path", "direct", "obstacles", "rho")},
+        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Measure the theorem.

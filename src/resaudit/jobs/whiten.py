@@ -11,6 +11,7 @@ from resaudit.datasets.dataset import Signs
 from resaudit.errors import ResauditError
 from resaudit.jobs.fetch import Fetch
 from resaudit.plan.job import Cost, Execution, Job, Work
+from resaudit.plan.tolerance import CLOSE, Tolerance
 from resaudit.store.results import read_result
 
 if TYPE_CHECKING:
@@ -58,6 +59,11 @@ class Whiten(Job):
     def cost(self, execution: Execution) -> Cost:
         """The largest measured, on MNIST."""
         return Cost(7.0, 1200.0)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        # Eigenvectors turn by eps over the gaps of the eigenvalues.
+        return dict.fromkeys(("inputs", "explained_variance", "xx", "yx", "trace_yy", "summary.json"), CLOSE)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Whiten the training images.

@@ -10,11 +10,11 @@ from resaudit.config.composition import checkout_of, load
 from resaudit.config.models import Figure, Tolerance
 from resaudit.errors import ResauditError, in_one_line
 from resaudit.papers.drawing import read_about, read_csv, write_csv
+from resaudit.papers.snapshots import snapshot_epochs
 from resaudit.papers.tables import Drawn, drawn, errors_naming
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.store.files import sha256_of, write_json
-from resaudit.training.snapshots import snapshot_epochs
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20

@@ -15,14 +15,14 @@ from resaudit.config.models import Figure
 from resaudit.errors import ResauditError
 from resaudit.outside import module_of
 from resaudit.papers.formats import FORMATS
+from resaudit.papers.rates import BestRate
 from resaudit.papers.style import SMALLEST_POINTS, apply_style
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
 from resaudit.store.files import read_json, sha256_of, write_json, written_whole
+from resaudit.store.origin import imported_among
 from resaudit.store.provenance import provenance
 from resaudit.store.results import machine_classes
-from resaudit.training.rates import BestRate
-from resaudit.travel.records import imported_among
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from resaudit.training.rates import BestRate, choose_rate
+from resaudit.papers.rates import BestRate, choose_rate
 
 Key = tuple[Any, ...]
 """Network name and depth."""

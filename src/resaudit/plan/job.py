@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from resaudit.errors import ResauditError
+from resaudit.plan.tolerance import Tolerance
 
 ID_DIGITS = 16
 """Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
@@ -164,12 +165,24 @@ class Job(ABC):
         Args:
             device: ``cpu`` or ``cuda``.
             lanes: numbers in the widest vector of each compiled kernel that there is, as ``vector lanes`` of
-                :func:`resaudit.machine.machine_class`.
+                :func:`resaudit.runtime.machine.machine_class`.
 
         Returns:
             Names; ``*`` stands for a reason or a version.
         """
         return ()
+
+    def warnings(self, execution: Execution) -> tuple[str, ...]:  # noqa: ARG002
+        """What a user should know before it runs, such as that a compiled kernel is missing.
+
+        Raises:
+            ResauditError: it cannot run as the execution wants.
+        """
+        return ()
+
+    def tolerances(self) -> Mapping[str, Tolerance] | None:
+        """How far its result may be apart from another machine's, by array or JSON file; None: equal bytes count."""
+        return None
 
     @abstractmethod
     def run(self, work: Work) -> dict[str, Any]:

@@ -2,26 +2,18 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import ConfigDict, Field
+from pydantic import Field
 
-from resaudit.schema import Closed
+from resaudit.claims.records import ID, Id, Verdict, VerdictUnderVariant
+from resaudit.schema import Part
 
-_ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
 _PART = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
 
-Verdict = Literal["supported", "contradicted", "inconclusive", "not run"]
-Id = Annotated[str, Field(pattern=f"^{_ID}$")]
-PairId = Annotated[str, Field(pattern=f"^{_ID}/{_ID}$")]
+PairId = Annotated[str, Field(pattern=f"^{ID}/{ID}$")]
 """paper/claim or paper/figure."""
 File = Annotated[str, Field(pattern=f"^{_PART}(/{_PART})*$")]
 """Relative to the folder of audit.json, with forward slashes; never leads out of it."""
 Count = Annotated[int, Field(ge=0)]
-
-
-class Part(Closed):
-    """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
 
 class Point(Part):
@@ -120,21 +112,6 @@ class CheckResult(Part):
     """What was not counted, and why."""
     set_for_run: list[SetForRun] = []
     """Threshold and parameters that are not the repository's."""
-
-
-class VerdictUnderVariant(Part):
-    """A claim's verdict under one variant."""
-
-    verdict: Verdict | None
-    """The verdict; null where the claim's evidence does not depend on the variant."""
-    why: str | None
-    """The verdict in words."""
-    effect: float | None
-    """Effect at the point that decides."""
-    low: float | None
-    """Lower end of its interval."""
-    high: float | None
-    """Upper end of its interval."""
 
 
 class ClaimUnderVariant(VerdictUnderVariant):

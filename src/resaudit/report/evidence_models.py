@@ -4,8 +4,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from resaudit.report.claim_models import Count, PairId, Part
-from resaudit.schema import Sha256, Time
+from resaudit.report.claim_models import Count, PairId
+from resaudit.schema import Part, Sha256, Time
 
 
 class PrintedValue(Part):

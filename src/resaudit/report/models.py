@@ -4,21 +4,13 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from resaudit.report.claim_models import Claim, Count, File, Id, PairId, Part
+from resaudit.claims.records import Commit, Id, Variant, VariantRun
+from resaudit.report.claim_models import Claim, Count, File, PairId
 from resaudit.report.evidence_models import NotDrawn, Printed, SpotCheck
-from resaudit.schema import Sha256, Time
+from resaudit.schema import Part, Sha256, Time
 
 JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
-
-
-class Commit(Part):
-    """A commit."""
-
-    id: Annotated[str, Field(pattern="^[0-9a-f]{40}$|^[0-9a-f]{64}$")]
-    """Its hash."""
-    clean: bool
-    """Whether the tree had no uncommitted change."""
 
 
 class Provenance(Part):
@@ -47,26 +39,6 @@ class FigureProvenance(Provenance):
     """The devices of all jobs that the figure is drawn from, and what computed on them."""
     seconds: float | None
     """Seconds of all jobs that the figure is drawn from, together; null where not known."""
-
-
-class Variant(Part):
-    """Another plausible value of what a paper does not state."""
-
-    id: Id
-    """Its name."""
-    summary: str
-    """The difference, in words."""
-    overrides: list[str]
-    """The settings that make it, as Hydra overrides."""
-
-
-class VariantRun(Variant):
-    """A variant as it was run."""
-
-    scale: str
-    """Its scale."""
-    deviations: list[str]
-    """Where its settings differ from the paper's protocol."""
 
 
 class Assumption(Part):

@@ -3,6 +3,7 @@
 import ctypes
 import hashlib
 import os
+from collections.abc import Callable
 from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 
@@ -34,3 +35,21 @@ def extension(folder: Path, name: str) -> ctypes.CDLL | None:
 def source_sha256(folder: Path, name: str) -> str:
     """SHA-256 of an extension's source, as setup.py compiles it in."""
     return hashlib.sha256(b"".join((folder / f"{name}{part}").read_bytes() for part in (".c", "_lanes.h"))).hexdigest()
+
+
+_LANES: dict[str, Callable[[], int | None]] = {}
+
+
+def register_lanes(name: str, lanes: Callable[[], int | None]) -> None:
+    """Make an extension known to the machine class.
+
+    Args:
+        name: what it computes.
+        lanes: numbers in the widest vector that extension and processor support; None if it was not built.
+    """
+    _LANES[name] = lanes
+
+
+def vector_lanes() -> dict[str, int | None]:
+    """The lanes of every registered extension, by name."""
+    return {name: _LANES[name]() for name in sorted(_LANES)}

@@ -1,9 +1,16 @@
 """Operating-system locks, released when the process that holds them ends, even by SIGKILL."""
 
 import errno
+import os
+import sys
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+
+from resaudit.errors import ResauditError
+
+LOCK = ".lock"
+"""The lock's file in a folder of results."""
 
 _NO_FLOCK = (errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOLCK)
 _held: list[FileLock] = []
@@ -45,3 +52,26 @@ def hold(path: Path) -> bool:
         raise
     _held.append(lock)
     return True
+
+
+def hold_lock(folder: Path) -> None:
+    """Hold a lock on a results folder until this process ends; without flock, warn and continue.
+
+    Snakemake's own lock cannot replace it: the profile disables that (``nolock``) before the Snakefile is read.
+
+    Raises:
+        ResauditError: another process holds the lock, or the folder cannot be written to.
+    """
+    path = folder / LOCK
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        if not hold(path):
+            raise ResauditError(
+                f"another run (process {path.read_text(encoding='utf-8')}) is at work in {folder}; "
+                "wait for it, or give this one another paths.results and paths.figures"
+            )
+        path.write_text(str(os.getpid()), encoding="utf-8")
+    except NotImplementedError as error:
+        print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
+    except OSError as error:
+        raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error

@@ -14,7 +14,7 @@ def _check_machine(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
 
 
 MachineClass = Annotated[dict[Line, JsonValue], AfterValidator(check_lines), AfterValidator(_check_machine)]
-"""What :func:`resaudit.machine.machine_class` gives."""
+"""What :func:`resaudit.runtime.machine.machine_class` gives."""
 
 
 class JobProvenance(BaseModel):

@@ -13,7 +13,6 @@ from resaudit.schema import check_lines, one_line, shown
 from resaudit.travel.comparing import stays
 from resaudit.travel.opening import opened
 from resaudit.travel.shapes import Header, check_headers
-from resaudit.travel.tolerances import tolerances_of
 
 KINDS = "biufU"
 """Of dtypes: booleans, integers, floats and text; objects would be pickles."""
@@ -60,7 +59,7 @@ def _refused(error: Exception) -> str:
 
 def _check_ends(path: Path, job: Job) -> None:
     """Check that runs which diverge stay so: what is inf or NaN at an epoch is never a number later."""
-    runs = {name: tolerance for name, tolerance in (tolerances_of(job) or {}).items() if tolerance.runs is not None}
+    runs = {name: tolerance for name, tolerance in (job.tolerances() or {}).items() if tolerance.runs is not None}
     if not runs:
         return
     with np.load(path, allow_pickle=False) as file:

@@ -4,18 +4,15 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
+from resaudit.plan.tolerance import Tolerance
 from resaudit.schema import one_line
 from resaudit.store.files import read_json, sha256_of
-from resaudit.travel.tolerances import Tolerance
+from resaudit.travel.statement import Outcome
 
-Outcome = Literal["equal", "within tolerance", "warned", "failed", "not confirmed"]
-"""``warned``: apart by rounding alone where equal bytes were expected; that is no agreement."""
-COMPARED: tuple[Outcome, ...] = ("equal", "within tolerance", "warned", "failed")
-AGREED: tuple[Outcome, ...] = ("equal", "within tolerance")
 _EXACT = Tolerance()
 
 

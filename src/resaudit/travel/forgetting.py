@@ -5,9 +5,10 @@ import shutil
 from pathlib import Path
 
 from resaudit.errors import ResauditError
+from resaudit.runtime.locks import hold_lock
 from resaudit.store.files import sha256_of
-from resaudit.travel.records import IMPORTED, imports, origin_of, staging_of
-from resaudit.workflow import hold_lock
+from resaudit.store.origin import IMPORTED, origin_of
+from resaudit.travel.records import imports, staging_of
 
 
 def forget_import(wanted: str, results: Path) -> tuple[str, list[str]]:

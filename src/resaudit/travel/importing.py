@@ -16,23 +16,24 @@ from typing import Any
 from resaudit.config.composition import config_folder
 from resaudit.config.models import Config
 from resaudit.errors import ResauditError
-from resaudit.outside import as_words
+from resaudit.outside import as_words, check_installed_from
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import RECORDS, Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
+from resaudit.runtime.locks import hold_lock
 from resaudit.schema import check_lines
 from resaudit.store.checkpoints import forget
 from resaudit.store.files import sha256_of, write_json
 from resaudit.store.job_provenance import JobProvenance
+from resaudit.store.origin import IMPORTED, Origin, origin_of
 from resaudit.travel.arrays import check_arrays
 from resaudit.travel.building import build_tables
 from resaudit.travel.checking import check_jobs
 from resaudit.travel.differences import differences
 from resaudit.travel.opening import opened
 from resaudit.travel.packed import Packed, check_entry, unpacked
-from resaudit.travel.records import IMPORTED, Import, Origin, imports, origin_of, staging_of
+from resaudit.travel.records import Import, imports, staging_of
 from resaudit.travel.touching import touch
-from resaudit.workflow import check_installed_from, hold_lock
 
 DISK_LEFT = 2**30
 """Bytes that an import leaves free, for tables and drawings."""
@@ -133,7 +134,7 @@ def _filled(
 
 
 def _origin(results: Path, key: str) -> Origin | None:
-    """As :func:`resaudit.travel.records.origin_of`; a record that cannot be read counts as none: it is made again."""
+    """As :func:`resaudit.store.origin.origin_of`; a record that cannot be read counts as none: it is made again."""
     try:
         return origin_of(results, key)
     except ResauditError:

@@ -9,7 +9,7 @@ from resaudit.errors import ResauditError
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import Job
 from resaudit.plan.plan import Plan
-from resaudit.travel.records import IMPORTED, origin_of
+from resaudit.store.origin import IMPORTED, origin_of
 
 
 def check_imported(plan: Plan, results: Path) -> None:

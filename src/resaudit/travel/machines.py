@@ -6,7 +6,6 @@ from resaudit.errors import ResauditError
 from resaudit.plan.job import Execution, Job
 from resaudit.schema import shown
 from resaudit.store.job_provenance import JobProvenance
-from resaudit.travel.tolerances import tolerances_of
 
 
 def check_machine(job: Job, ran: JobProvenance, where: str) -> None:
@@ -22,7 +21,7 @@ def check_machine(job: Job, ran: JobProvenance, where: str) -> None:
     Raises:
         ResauditError: they cannot.
     """
-    if tolerances_of(job) is None:
+    if job.tolerances() is None:
         return
     device = "cpu" if ran.device == "cpu" else "cuda"
     if device == "cuda" and not job.cost(Execution(device)).wants_gpu:

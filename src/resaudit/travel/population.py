@@ -8,14 +8,12 @@ from resaudit.errors import ResauditError, one_named
 from resaudit.plan.files import code_of_kind
 from resaudit.plan.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.plan.plan import Plan, with_inputs
-from resaudit.runtime.extensions import NOT_BUILT
-from resaudit.training.kernels.library import lanes
+from resaudit.runtime.extensions import vector_lanes
+from resaudit.store.origin import Origin, origin_of
 from resaudit.travel.drawing import normalized, weights
-from resaudit.travel.records import Origin, origin_of
 
 SECONDS_ALWAYS = 2.0
 """Jobs predicted to work for less, beyond starting, are always recomputed."""
-FUSED = "fused kernel"
 
 
 @dataclass(frozen=True)
@@ -112,7 +110,7 @@ def population(
 def _imported(job: Job, origin: Origin, here: Execution, weight: float) -> Imported:
     can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
     device = "cuda" if can_use_gpu and origin.machine_class.get("device") != "cpu" else "cpu"
-    kernel = {"torch": "torch", FUSED: "fused"}.get(family(origin.kernel), here.kernel)
+    kernel = {"torch": "torch", "fused kernel": "fused"}.get(family(origin.kernel), here.kernel)
     execution = replace(here, device=device, kernel=kernel)
     return Imported(job, origin, execution, job.cost(execution).on(device), weight)
 
@@ -135,8 +133,10 @@ def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: 
         return "it was imported for other code than today's"
     if one.execution.device != "cpu" and here.device == "cpu":
         return f"it was made on {one.origin.machine_class.get('device')}, and torch can use no GPU here"
-    if (family(one.origin.kernel), one.execution.device) == (FUSED, "cpu") and lanes() is None:
-        return f"it was computed by the {FUSED}, and here {NOT_BUILT}"
+    lanes = {name: number for name, number in vector_lanes().items() if number}
+    here_are = [family(kernel) for kernel in one.job.kernels(one.execution.device, lanes)]
+    if here_are and family(one.origin.kernel) not in here_are:
+        return f"it was computed by the {family(one.origin.kernel)}, which is not here (pip install -e . builds it)"
     predicted = one.cost.seconds / min(one.cost.threads, cores)
     if seconds is not None and predicted > seconds:
         return f"it takes about {predicted:.0f} s here"

@@ -17,8 +17,8 @@ from resaudit.plan.files import code_of_kind, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import with_inputs
 from resaudit.schema import one_line
+from resaudit.store.origin import RECOMPUTED
 from resaudit.travel.population import Imported
-from resaudit.travel.records import RECOMPUTED
 
 SECONDS_BETWEEN_LOOKS = 0.1
 

@@ -19,16 +19,26 @@ from resaudit.runtime.devices import processors
 from resaudit.runtime.locks import hold
 from resaudit.schema import shown
 from resaudit.store.files import read_json, sha256_of
+from resaudit.store.origin import RECOMPUTED
 from resaudit.store.provenance import commit
-from resaudit.travel.comparing import AGREED, COMPARED, Compared, compare
+from resaudit.travel.comparing import Compared, compare
 from resaudit.travel.drawing import in_order
 from resaudit.travel.judging import judge_twice
 from resaudit.travel.population import Imported, Population, family, population
 from resaudit.travel.recomputing import Ran, folder_of, forget, recompute
-from resaudit.travel.records import RECOMPUTED, imports
-from resaudit.travel.statement import JudgedTwice, Recomputed, SpotCheck, independent, statements, write_statement
-from resaudit.travel.tolerances import tolerances_of
-from resaudit.travel.words import announcement, comparison_in_words, statement_in_words
+from resaudit.travel.records import imports
+from resaudit.travel.statement import (
+    AGREED,
+    COMPARED,
+    JudgedTwice,
+    Recomputed,
+    SpotCheck,
+    independent,
+    statements,
+    write_statement,
+)
+from resaudit.travel.statement_words import statement_in_words
+from resaudit.travel.words import announcement, comparison_in_words
 
 Say = Callable[[str], None]
 MINUTES = 10.0
@@ -173,7 +183,7 @@ def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
     if is_same and family(here.get("kernel")) != family(origin.kernel):
         return Compared("not confirmed", f"computed by {here.get('kernel')}, not by {shown(origin.kernel)}"), True
     try:
-        return compare(job.files, ours, theirs, is_same, tolerances_of(job)), is_same
+        return compare(job.files, ours, theirs, is_same, job.tolerances()), is_same
     except OSError as error:
         return Compared("failed", f"cannot be read ({error})"), is_same
 

@@ -9,12 +9,16 @@ from typing import Any, Literal
 from resaudit.errors import ResauditError
 from resaudit.schema import Closed, Line, Sha256, Time, validated
 from resaudit.store.files import read_json, write_json
-from resaudit.travel.comparing import AGREED, COMPARED, Outcome
+from resaudit.store.origin import STATEMENTS, origin_of
 from resaudit.travel.drawing import reached
-from resaudit.travel.records import STATEMENTS, origin_of
 
 STATEMENT = "https://in-toto.io/Statement/v1"
 TEST_RESULT = "https://in-toto.io/attestation/test-result/v0.1"
+
+Outcome = Literal["equal", "within tolerance", "warned", "failed", "not confirmed"]
+"""``warned``: apart by rounding alone where equal bytes were expected; that is no agreement."""
+COMPARED: tuple[Outcome, ...] = ("equal", "within tolerance", "warned", "failed")
+AGREED: tuple[Outcome, ...] = ("equal", "within tolerance")
 
 
 class Recomputed(Closed):

@@ -1,6 +1,6 @@
 """Checks of final losses and best learning rates.
 
-Effects that depend on the best rate are measured at every tied rate (:mod:`resaudit.training.rates`).
+Effects that depend on the best rate are measured at every tied rate (:mod:`resaudit.papers.rates`).
 """
 
 from collections.abc import Iterator
@@ -16,8 +16,8 @@ from resaudit.claims.checks.check import Check, Depth, Names
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
+from resaudit.papers.rates import LEVEL, BestRate, choose_rate
 from resaudit.papers.sweeps import sweep
-from resaudit.training.rates import LEVEL, BestRate, choose_rate
 
 Depths = Literal["all", "last"]
 """Every depth, or the greatest one."""

@@ -4,7 +4,7 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
-from resaudit.runtime.extensions import extension, lanes_allowed
+from resaudit.runtime.extensions import extension, lanes_allowed, register_lanes
 
 
 class Work(ctypes.Structure):
@@ -46,3 +46,6 @@ def lanes() -> int | None:
     """Doubles in the widest vector that extension and processor support; None without the extension."""
     loaded = library()
     return lanes_allowed(loaded.resaudit_count_lanes(), 64) if loaded else None
+
+
+register_lanes("counts", lanes)

@@ -8,11 +8,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.networks.network import base_name
+from resaudit.papers.demystifying_resnet.looks import label
 from resaudit.papers.demystifying_resnet.tables import long_table, runs_of_rate
-from resaudit.papers.style import colours_of, label, label_ends, panels
+from resaudit.papers.style import colours_of, label_ends, panels
 from resaudit.training.trajectory import Trajectory
 
 

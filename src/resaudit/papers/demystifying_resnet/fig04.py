@@ -8,10 +8,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.experiments.results import TrainingResults
+from resaudit.papers.demystifying_resnet.looks import look, network_legend
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.style import annotate, depth_axis, look, network_legend, panels
+from resaudit.papers.style import annotate, depth_axis, panels
 
 
 def table(results: TrainingResults) -> pd.DataFrame:

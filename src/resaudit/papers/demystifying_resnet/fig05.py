@@ -8,8 +8,9 @@ from matplotlib.lines import Line2D
 
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss
+from resaudit.papers.demystifying_resnet.looks import line_look, network_legend
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
-from resaudit.papers.style import annotate, line_look, network_legend, panels
+from resaudit.papers.style import annotate, panels
 
 
 def table(results: TrainingResults) -> pd.DataFrame:

@@ -6,8 +6,9 @@ from matplotlib.figure import Figure
 
 from resaudit.experiments.results import TrainingResults
 from resaudit.papers.by_loss import loss_axis, plot_against_loss
+from resaudit.papers.demystifying_resnet.looks import label, line_look, look, network_legend
 from resaudit.papers.demystifying_resnet.tables import spectra_along_training
-from resaudit.papers.style import label, line_look, look, network_legend, panels
+from resaudit.papers.style import panels
 
 
 def table(results: TrainingResults) -> pd.DataFrame:

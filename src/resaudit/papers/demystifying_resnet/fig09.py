@@ -3,8 +3,9 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.papers.demystifying_resnet.looks import look
 from resaudit.papers.image_curves import error_axis
-from resaudit.papers.style import depth_axis, look, panels
+from resaudit.papers.style import depth_axis, panels
 from resaudit.papers.sweeps import at_the_end
 
 

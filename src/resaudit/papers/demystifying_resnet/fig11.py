@@ -7,7 +7,8 @@ from matplotlib.colors import FuncNorm
 from matplotlib.figure import Figure
 
 from resaudit.networks.network import shortcut_depth_of
-from resaudit.papers.style import annotate, label, panels
+from resaudit.papers.demystifying_resnet.looks import label
+from resaudit.papers.style import annotate, panels
 from resaudit.theory.records import ZeroHessians
 
 CORNER = 3

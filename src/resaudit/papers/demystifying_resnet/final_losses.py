@@ -7,13 +7,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.networks.network import base_name
+from resaudit.papers.demystifying_resnet.looks import look, network_legend
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.style import annotate, depth_axis, look, network_legend, panels
+from resaudit.papers.rates import BestRate
+from resaudit.papers.style import annotate, depth_axis, panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates
-from resaudit.training.rates import BestRate
 
 LEAST_DRAWN = 1e-8
 

@@ -4,13 +4,14 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.experiments.results import TrainingResults
+from resaudit.papers.demystifying_resnet.looks import label, look, network_legend
 from resaudit.papers.demystifying_resnet.tables import long_table
-from resaudit.papers.style import colours_of, depth_axis, label, look, network_legend, panels
+from resaudit.papers.snapshots import snapshot_epochs
+from resaudit.papers.style import colours_of, depth_axis, panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 from resaudit.training.rates import choice_of
-from resaudit.training.snapshots import snapshot_epochs
 from resaudit.training.trajectory import Trajectory
 
 OURS, BESIDE = "1-shortcut", "orthogonal"

@@ -5,8 +5,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.papers.demystifying_resnet.final_losses import plot_losses_and_rates
+from resaudit.papers.demystifying_resnet.looks import line_look, network_legend
 from resaudit.papers.demystifying_resnet.shortcut1 import table
-from resaudit.papers.style import line_look, network_legend, panels
+from resaudit.papers.style import panels
 from resaudit.papers.sweeps import at_shown_rate, best_rates
 
 __all__ = ["plot", "table"]

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable
 import numpy as np
 import pandas as pd
 
-from resaudit.experiments.networks import Key
+from resaudit.experiments.fields import Key
 from resaudit.experiments.results import TrainingResults
 from resaudit.training.trajectory import Trajectory
 

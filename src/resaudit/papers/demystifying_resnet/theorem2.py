@@ -6,8 +6,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from resaudit.papers.demystifying_resnet.looks import look
 from resaudit.papers.demystifying_resnet.theorems import measurements_table, statements_panel, with_depth
-from resaudit.papers.style import annotate, depth_axis, label_ends, look, panels
+from resaudit.papers.style import annotate, depth_axis, label_ends, panels
 from resaudit.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"

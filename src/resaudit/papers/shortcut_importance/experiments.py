@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at
-from resaudit.experiments.networks import Runs
+from resaudit.experiments.fields import Runs
 from resaudit.jobs.proposition import Proposition
 from resaudit.jobs.simulate import Simulate
 from resaudit.plan.job import Job

@@ -3,15 +3,15 @@
 import numpy as np
 import pandas as pd
 
+from resaudit.papers.rates import NEAR
 from resaudit.papers.sweeps import at_the_end, sweep
-from resaudit.training.rates import NEAR
 
 
 def common_rates(rows: pd.DataFrame) -> tuple[float, ...]:
     """The learning rates that serve all depths of one network best, the one shown first.
 
     A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
-    the smallest one whose score is within :data:`~resaudit.training.rates.NEAR` of the least; the others within it
+    the smallest one whose score is within :data:`~resaudit.papers.rates.NEAR` of the least; the others within it
     follow. None if at every rate some run diverges at some depth.
 
     Args:

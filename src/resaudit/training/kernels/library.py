@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from resaudit.networks.network import Network
-from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed
+from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed, register_lanes
 from resaudit.training.kernels.steps import chosen, unfit
 
 
@@ -42,6 +42,9 @@ def lanes() -> int | None:
     """Floats in the widest vector that kernel and processor support; None without the kernel."""
     loaded = library()
     return lanes_allowed(loaded.resaudit_lanes(), 32) if loaded else None
+
+
+register_lanes("training", lanes)
 
 
 def why_not(network: Network) -> str | None:

@@ -8,7 +8,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
-from resaudit.experiments.networks import Runs
+from resaudit.experiments.fields import Runs
 from resaudit.expressivity.measured import DOUBLE, GAUSSIAN, IMAGES, ORTHOGONAL, SINGLE, SPHERE, Case, LemmaSizes
 from resaudit.images.measured import Architecture
 from resaudit.jobs.count import Count

@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
-from resaudit.experiments.networks import Runs
+from resaudit.experiments.fields import Runs
 from resaudit.jobs.backpropagate import Backpropagate
 from resaudit.jobs.multiply import Multiply
 from resaudit.jobs.propagate import AtInitialisation, Propagate

@@ -9,12 +9,12 @@ import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.experiments.experiment import Coordinates, Data, Experiment, at, needed
-from resaudit.experiments.networks import LARGEST_DEPTH, Key, Runs, SomeRates
+from resaudit.experiments.fields import LARGEST_DEPTH, Key, Runs, SomeRates
 from resaudit.jobs.train_scaled import TrainScaled
+from resaudit.papers.rates import BestRate
 from resaudit.papers.sweeps import at_the_end, best_rates
 from resaudit.plan.job import Job
 from resaudit.schema import Model, different, in_words
-from resaudit.training.rates import BestRate
 
 PLAIN = "feedforward"
 LARGEST_WIDTH = 10_000

@@ -9,9 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.curvature.kernels import library as counts
-from resaudit.runtime.extensions import VECTOR_BITS
-from resaudit.training.kernels import library as fused
+from resaudit.runtime.extensions import VECTOR_BITS, vector_lanes
 
 SWITCHES = (
     "ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES", "ONEDNN_MAX_CPU_ISA",
@@ -38,7 +36,7 @@ def machine_class(device: str) -> dict[str, Any]:
         blas["torch"] = _torch_blas(torch.__config__.show())
         found |= {
             "instruction set": torch.backends.cpu.get_cpu_capability(),
-            "vector lanes": {"training": fused.lanes(), "counts": counts.lanes()},
+            "vector lanes": vector_lanes(),
             "torch": torch.__version__,
         }
     return found

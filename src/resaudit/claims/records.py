@@ -1,0 +1,57 @@
+"""Records of verdicts under variants, as in ``robustness.json`` and in the audit."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from resaudit.schema import Part
+
+ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
+"""Pattern of the ids of papers, figures, claims and variants."""
+
+Verdict = Literal["supported", "contradicted", "inconclusive", "not run"]
+Id = Annotated[str, Field(pattern=f"^{ID}$")]
+
+
+class Commit(Part):
+    """A commit."""
+
+    id: Annotated[str, Field(pattern="^[0-9a-f]{40}$|^[0-9a-f]{64}$")]
+    """Its hash."""
+    clean: bool
+    """Whether the tree had no uncommitted change."""
+
+
+class Variant(Part):
+    """Another plausible value of what a paper does not state."""
+
+    id: Id
+    """Its name."""
+    summary: str
+    """The difference, in words."""
+    overrides: list[str]
+    """The settings that make it, as Hydra overrides."""
+
+
+class VariantRun(Variant):
+    """A variant as it was run."""
+
+    scale: str
+    """Its scale."""
+    deviations: list[str]
+    """Where its settings differ from the paper's protocol."""
+
+
+class VerdictUnderVariant(Part):
+    """A claim's verdict under one variant."""
+
+    verdict: Verdict | None
+    """The verdict; null where the claim's evidence does not depend on the variant."""
+    why: str | None
+    """The verdict in words."""
+    effect: float | None
+    """Effect at the point that decides."""
+    low: float | None
+    """Lower end of its interval."""
+    high: float | None
+    """Upper end of its interval."""

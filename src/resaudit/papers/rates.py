@@ -1,0 +1,109 @@
+"""The best learning rate of a sweep and the rates tied with it: the only definition.
+
+The paper's best rate has the least average final loss (Demystifying ResNet, section 5.3.1). A last digit can change it:
+near the edge of stability, processors differ in whether a run diverges. So the rate shown is the *smallest* one whose
+average is within :data:`NEAR` of the least, which is the same on the figure's logarithmic axis; and everything that
+depends on the choice is evaluated at every rate of :attr:`BestRate.tied`. Imports only NumPy and SciPy.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+NEAR = 1.1
+"""Averages within this factor of the least look equal on the figure: 0.04 decades, less than a marker's width."""
+LEVEL = 0.95
+"""Probability that the rate with the least expected loss is tied."""
+STILL_FALLING = 1.01
+"""A grid ends too early if the average at its end is the least, by more than this factor below its neighbour."""
+
+
+@dataclass(frozen=True)
+class BestRate:
+    """The best learning rate of a sweep.
+
+    Attributes:
+        shown: the smallest rate whose average final loss is within :data:`NEAR` of the least; None if some run diverged
+            at every rate.
+        tied: ascending, including ``shown``: the rates within :data:`NEAR` of the least average, and those that are not
+            worse by a one-sided paired t-test of the averages, nor by a sign test of the pairs. A rate at which a run
+            diverges is worse than one at which none does.
+        at_edge: whether the grid's first or last rate is tied, so that rates outside it may be as good.
+        still_falling: whether the least average lies at such an end and still falls there.
+    """
+
+    shown: float | None
+    tied: tuple[float, ...]
+    at_edge: bool
+    still_falling: bool
+
+    @property
+    def order(self) -> tuple[float, ...]:
+        """The tied rates, the shown one first."""
+        return tuple(sorted(self.tied, key=lambda rate: (rate != self.shown, rate)))
+
+
+# Averages beyond double precision are infinite, as those of diverged runs are.
+@np.errstate(over="ignore")
+def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> BestRate:
+    """The best learning rate of a sweep.
+
+    Args:
+        rates: ascending, shape (k,).
+        losses: final losses, or their distances to the optimum, by run and rate, shape (runs, k); infinite where a run
+            diverged. Runs of a row share their random draws.
+        level: probability that the rate with the least expected loss is tied. The two tests of each other rate share
+            the error rate (1 - level) / (k - 1) (Bonferroni).
+
+    >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
+    BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
+    """
+    average = losses.mean(axis=0)
+    if not np.isfinite(average).any():
+        return BestRate(None, (), False, False)
+    least = int(np.argmin(average))
+    near = average <= NEAR * average[least]
+    tail = (1 - level) / max(1, len(rates) - 1) / 2
+    worse = [_is_worse(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
+    tied = np.flatnonzero(near | ~np.array(worse))
+    edges = {0, len(rates) - 1} if len(rates) > 1 else set()
+    inner = {0: 1, len(rates) - 1: len(rates) - 2}
+    return BestRate(
+        shown=float(rates[np.flatnonzero(near)[0]]),
+        tied=tuple(float(rate) for rate in rates[tied]),
+        at_edge=bool(edges & set(tied.tolist())),
+        still_falling=least in edges and bool(average[inner[least]] > STILL_FALLING * average[least]),
+    )
+
+
+def _is_worse(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
+    """Whether a rate is worse than the one with the least average, by either test; with less than two runs, no."""
+    if not np.isfinite(losses).all():
+        return True
+    return len(losses) > 1 and (_is_larger(losses, least, tail) or _is_mostly_larger(losses, least, tail))
+
+
+def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
+    """Whether losses are larger on average.
+
+    A one-sided t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired
+    runs.
+    """
+    from scipy.special import stdtrit
+
+    runs, average, least_average = len(losses), losses.mean(), least.mean()
+    if least_average == 0.0:
+        return bool(average > 0.0)
+    error = (losses / average - least / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
+    return bool(average > least_average and np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)
+
+
+def _is_mostly_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
+    """Whether losses are larger in more pairs of runs than chance allows: a one-sided sign test.
+
+    One run far above all others leaves the t-test without power, but not this one.
+    """
+    from scipy.special import bdtrc
+
+    larger, unequal = int((losses > least).sum()), int((losses != least).sum())
+    return larger > 0 and bool(bdtrc(larger - 1, unequal, 0.5) <= tail)

@@ -1,0 +1,57 @@
+"""How far results of two CPU platforms may be apart: stated by each kind of job, array by array.
+
+Arrays without a tolerance are settings, counts or names: they must be equal. The numbers start from the tolerances of
+the figures' tables (``tolerances`` in their YAML, which ``resaudit compare`` uses); the reasons, where they are wider
+too, stand beside them.
+"""
+
+from dataclasses import dataclass, replace
+
+
+@dataclass(frozen=True)
+class Tolerance:
+    """How far an array may be from another machine's: |ours − theirs| ≤ absolute + relative · |theirs|.
+
+    Attributes:
+        relative: to the other machine's value.
+        absolute: in the array's unit.
+        differing: share of the runs that may be farther apart.
+        runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. Runs that diverge
+            agree from the epoch on from which both stay inf or NaN to the end.
+        first: epochs at the start, and how far apart every run may be there, relative: chaos has not set in yet.
+        epochs: the axis of epochs.
+        rounding: the array of the same file that says how large an entry may be by rounding alone, where it is finite;
+            it is added to the tolerance.
+        limit: the array of the same file that an error is judged by: where it is finite, both errors must lie on the
+            same side of it, and may be apart by any amount.
+        rows: a column of texts of the same file and the text in it of the rows that this is for; None: of all.
+        others: for the other rows.
+        chaotic: whether it is this wide because trainings or searches amplify rounding, so that it bounds no rounding.
+    """
+
+    relative: float = 0.0
+    absolute: float = 0.0
+    differing: float = 0.0
+    runs: int | None = None
+    first: tuple[int, float] | None = None
+    epochs: int = 0
+    rounding: str | None = None
+    limit: str | None = None
+    rows: tuple[str, str] | None = None
+    others: "Tolerance | None" = None
+    chaotic: bool = False
+
+    def of_rounding(self) -> "Tolerance":
+        """The same without what chaos may do: how far each entry may be apart on one class of machine."""
+        relative = 0.0 if self.chaotic else self.relative if self.first is None else min(self.relative, self.first[1])
+        absolute = 0.0 if self.chaotic else self.absolute
+        others = self.others and self.others.of_rounding()
+        return replace(self, relative=relative, absolute=absolute, differing=0.0, runs=None, first=None, others=others)
+
+
+# Rounding that nothing amplifies; the figures' tables allow as much.
+CLOSE = Tolerance(relative=1e-6, absolute=1e-9)
+# An error of rounding's size has other digits on every machine; the measuring function derived how large it may be.
+ERROR = Tolerance(relative=1e-6, absolute=1e-12, limit="tolerance")
+# What judges an error is far below every absolute tolerance.
+LIMIT = Tolerance(relative=1e-6)
