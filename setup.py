@@ -7,16 +7,18 @@ from setuptools import Extension, setup
 
 # Where there is no C compiler, torch and NumPy stand in: networks with ReLUs train some five times slower, and
 # eigenvalues of deep Hessians are counted some fifty times slower.
+PAPER = "residual.demystifying_resnet"
+PAPER = "residual.demystifying_resnet"
 KERNELS = {"training": "fused", "curvature": "counts"}
 
 
 def extension(package: str, kernel: str) -> Extension:
     """A package's kernel: one C file that includes its header once for every width of vectors."""
-    sources = [f"src/resaudit/{package}/kernels/{kernel}{part}" for part in (".c", "_lanes.h")]
-    # Compiled in, so that a kernel left over from other source is not taken for this one (resaudit/extensions.py).
+    sources = [f"src/{PAPER.replace('.', '/')}/{package}/kernels/{kernel}{part}" for part in (".c", "_lanes.h")]
+    # Compiled in, so that a kernel left over from other source is not taken for this one (resaudit.runtime.extensions).
     digest = hashlib.sha256(b"".join(Path(source).read_bytes() for source in sources)).hexdigest()
     return Extension(
-        f"resaudit.{package}.kernels._{kernel}",
+        f"{PAPER}.{package}.kernels._{kernel}",
         sources=sources[:1],
         depends=sources[1:],
         define_macros=[("RESAUDIT_SOURCE", f'"{digest}"')],

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from resaudit.networks.functions import output
-from resaudit.training.sampled import SampledObjective
+from residual.demystifying_resnet.networks.functions import output
+from residual.demystifying_resnet.training.sampled import SampledObjective
 
 Gradient = Callable[[torch.Tensor], torch.Tensor]
 Loss = Callable[..., torch.Tensor]

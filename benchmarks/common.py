@@ -8,16 +8,16 @@ from pathlib import Path
 
 import torch
 
-from resaudit.datasets.moments import Moments, moments_of
-from resaudit.datasets.sources import fetch
-from resaudit.datasets.whitening import Whitened, whiten
+from resaudit.data.moments import Moments, moments_of
+from resaudit.data.sources import fetch
+from resaudit.data.whitening import Whitened, whiten
 from resaudit.plan.plan import fetch_of
 
 
 def whitened_mnist() -> tuple[Whitened, Moments]:
     """Return all of MNIST, whitened; fetched into the data folder if it is not there."""
     # Needs Hydra, which machines with a GPU may lack.
-    from resaudit.config.composition import load
+    from resaudit.plan.composition import load
 
     config = load()
     raw = fetch_of(config.datasets()[0], config.paths.data)

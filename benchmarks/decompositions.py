@@ -10,9 +10,10 @@ from math import pi
 
 import numpy as np
 
-from resaudit.config.composition import load
-from resaudit.jobs.factorize import Factorize
-from resaudit.linear_residual.factorization import (
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
+from residual.identity_matters.jobs.factorize import Factorize
+from residual.identity_matters.linear.factorization import (
     Split,
     decomposed,
     equal_values,
@@ -22,8 +23,7 @@ from resaudit.linear_residual.factorization import (
     least_depth,
     split,
 )
-from resaudit.linear_residual.targets import augmented, orthogonal, target
-from resaudit.plan.plan import make_plan
+from residual.identity_matters.linear.targets import augmented, orthogonal, target
 
 Decomposed = tuple[np.ndarray, np.ndarray, np.ndarray]
 CHOICES = 4

@@ -9,9 +9,9 @@ import sys
 import torch
 from benchmarks.common import by_turns, machine
 
-from resaudit.expressivity.measured import DOUBLE, ROWS, SINGLE
-from resaudit.expressivity.network import Network, run, run_plainly
-from resaudit.expressivity.points import random_labels, random_points, surrogates
+from residual.identity_matters.relu.measured import DOUBLE, ROWS, SINGLE
+from residual.identity_matters.relu.network import Network, run, run_plainly
+from residual.identity_matters.relu.points import random_labels, random_points, surrogates
 
 WIDTH, CLASSES = 784, 10
 

@@ -10,21 +10,21 @@ import numpy as np
 import pandas as pd
 import torch
 
-from resaudit.config.composition import load
-from resaudit.curvature.linear import hessians
-from resaudit.datasets.moments import Moments
-from resaudit.experiments.fields import Key
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.linear import end_to_end
-from resaudit.networks.network import Network
-from resaudit.papers.by_loss import descending, interpolate
-from resaudit.papers.rates import BestRate
-from resaudit.papers.sweeps import best_rates
+from resaudit.data.moments import Moments
+from resaudit.figures.by_loss import descending, interpolate
+from resaudit.figures.rates import BestRate
+from resaudit.figures.sweeps import best_rates
+from resaudit.plan.composition import load
+from resaudit.plan.fields import Key
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
-from resaudit.training.ensemble import descend
-from resaudit.training.linear import LinearObjective
-from resaudit.training.trajectory import Trajectory
+from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.linear import end_to_end
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 RATE = 3.16227766017
 THRESHOLDS = (0.0, 3.6e-13, 1e-4, 1e-2, 1e-1)

@@ -12,14 +12,14 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
-from resaudit.config.composition import load
-from resaudit.plan.job import Job
+from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.jobs.job import Job
+from resaudit.jobs.tolerance import Tolerance
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, make_plan, with_inputs
-from resaudit.plan.tolerance import Tolerance
-from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.travel.comparing import compare
-from resaudit.travel.judging import judge_twice
+from resaudit.share.comparing import compare
+from resaudit.share.judging import judge_twice
 
 STRATEGIES = {"up": (1.0, 1e2), "down": (-1.0, 1e-2), "runs up": (0.0, 1e2), "runs down": (0.0, 1e-2)}
 """How far each entry moves, in nine tenths of its tolerance; the factor on the runs that may be any distance off."""

@@ -23,17 +23,17 @@ from hessian_eigenthings import HessianOperator, lanczos, supervised_loss
 from pyhessian import hessian as pyhessian
 from tests.oracle.test_hessians import Residual
 
-from resaudit.curvature.counts import counted_by
-from resaudit.curvature.products import HessianProduct
-from resaudit.curvature.spectra import Spectra
-from resaudit.curvature.spectrum import spectra_along
-from resaudit.curvature.structured import structured_spectra_along
-from resaudit.datasets.moments import Moments
-from resaudit.datasets.whitening import Whitened
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network, shortcut_depth_of
-from resaudit.training.ensemble import descend
-from resaudit.training.linear import LinearObjective
+from resaudit.data.moments import Moments
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.curvature.counts import counted_by
+from residual.demystifying_resnet.curvature.products import HessianProduct
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.curvature.structured import structured_spectra_along
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network, shortcut_depth_of
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.linear import LinearObjective
 
 # The best learning rates of Figure 7 at depth 16.
 NETWORKS = {"2-shortcut": 10**0.5, "orthogonal": 10**-0.75, "xavier": 10**-1.75}

@@ -13,10 +13,10 @@ import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
 from tests.oracle.sample_loss import sample_loss
 
-from resaudit.curvature.linear import hessians, lower_hessians
-from resaudit.curvature.spectrum import spectra_along
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
+from residual.demystifying_resnet.curvature.linear import hessians, lower_hessians
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
 
 ROUNDS = 5
 

@@ -28,15 +28,15 @@ from torch.nn.functional import cross_entropy, pad
 from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
-from resaudit.datasets.images import ImageSet
-from resaudit.images.costs import PRODUCTS, counts
-from resaudit.images.engine import load
-from resaudit.images.memory import keep_memory
-from resaudit.images.networks.build import build
-from resaudit.images.precision import computing
-from resaudit.images.schedule import Schedule
-from resaudit.images.setting import PostActivation, Recipe
-from resaudit.images.trainee import Trainee
+from resaudit.data.images import ImageSet
+from residual.images.costs import PRODUCTS, counts
+from residual.images.engine import load
+from residual.images.memory import keep_memory
+from residual.images.networks.build import build
+from residual.images.precision import computing
+from residual.images.schedule import Schedule
+from residual.images.setting import PostActivation, Recipe
+from residual.images.trainee import Trainee
 
 BATCH, WORKERS, SIDE = 128, 2, 2048
 RECIPE = Recipe(200, "epochs", 0.1, (100, 150), BATCH, "pad_first")

@@ -9,10 +9,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from resaudit.scaled_residual.gradients import backpropagate
-from resaudit.scaled_residual.inputs import inputs_of
-from resaudit.scaled_residual.propagation import propagate
-from resaudit.scaled_residual.setting import Network, Samples
+from residual.stable_scaling.network.gradients import backpropagate
+from residual.stable_scaling.network.inputs import inputs_of
+from residual.stable_scaling.network.propagation import propagate
+from residual.stable_scaling.network.setting import Network, Samples
 
 SIZES = [(64, 1), (64, 4), (256, 1), (256, 4), (1024, 4)]
 DEPTH = 100

@@ -15,9 +15,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from resaudit.jobs.draw import draw_job
-from resaudit.jobs.report import Report
-from resaudit.plan.job import Cost
+from resaudit.audit.report import Report
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Cost
 from resaudit.plan.plan import execution_of
 from resaudit.plan.plans import Plans
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from resaudit.datasets.whitening import Whitened
+from resaudit.data.whitening import Whitened
 
 
 @pytest.fixture(scope="session")

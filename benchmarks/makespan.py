@@ -13,13 +13,13 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from resaudit.jobs.draw import draw_job
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.report import Report
-from resaudit.jobs.train import Train
-from resaudit.plan.job import Execution
+from resaudit.audit.report import Report
+from resaudit.data.fetch import Fetch
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Execution
 from resaudit.plan.plan import Plan, execution_of
 from resaudit.plan.plans import Plans, evidence_figures
+from residual.demystifying_resnet.jobs.train import Train
 
 SECONDS_TO_QUEUE = 15.0
 """From a job's being ready to its start on a cluster: submission, the scheduler's turn and Snakemake's look at it."""

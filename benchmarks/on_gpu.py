@@ -34,16 +34,16 @@ import numpy as np
 import pandas as pd
 import torch
 
-from resaudit.datasets.containers import first_line
-from resaudit.datasets.images import ImageSet
-from resaudit.errors import ResauditError
-from resaudit.images import costs
-from resaudit.images.engine import check_memory, load
-from resaudit.images.networks.build import build
-from resaudit.images.precision import computing
-from resaudit.images.schedule import Schedule
-from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
-from resaudit.images.trainee import Trainee, deterministic
+from resaudit.base.errors import ResauditError
+from resaudit.data.containers import first_line
+from resaudit.data.images import ImageSet
+from residual.images import costs
+from residual.images.engine import check_memory, load
+from residual.images.networks.build import build
+from residual.images.precision import computing
+from residual.images.schedule import Schedule
+from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
+from residual.images.trainee import Trainee, deterministic
 
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
@@ -278,10 +278,10 @@ PARTS: dict[str, Callable[[Trial, float], Iterator[str]]] = {
 
 def prepare(archive: Path, scale: str, overrides: Sequence[str]) -> None:
     """Write the jobs of Figure 2 on the images of an archive into the plan, and their keys beside the report."""
-    from resaudit.config.composition import load as compose
-    from resaudit.jobs.draw import draw_job
-    from resaudit.plan.files import write_job
-    from resaudit.plan.job import Execution
+    from resaudit.figures.draw import draw_job
+    from resaudit.jobs.job import Execution
+    from resaudit.jobs.plan_files import write_job
+    from resaudit.plan.composition import load as compose
     from resaudit.plan.plan import make_plan
 
     device = "cuda" if scale == "gpu_hour" else "cpu"

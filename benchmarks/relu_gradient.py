@@ -16,12 +16,12 @@ import torch
 from benchmarks.autograd import peers
 from benchmarks.common import by_turns, machine, whitened_mnist
 
-from resaudit.datasets.whitening import Whitened
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network, network_named
-from resaudit.training.kernels.library import lanes, library
-from resaudit.training.kernels.native import NativeObjective
-from resaudit.training.sampled import SampledObjective
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network, network_named
+from residual.demystifying_resnet.training.kernels.library import lanes, library
+from residual.demystifying_resnet.training.kernels.native import NativeObjective
+from residual.demystifying_resnet.training.sampled import SampledObjective
 
 ROUNDS = 5
 PEAK_ROUNDS = 20_000_000

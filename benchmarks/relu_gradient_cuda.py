@@ -23,12 +23,12 @@ import triton
 import triton.language as tl
 from benchmarks.autograd import peers
 
-from resaudit.datasets.whitening import Whitened
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network, network_named
-from resaudit.training.ensemble import descend
-from resaudit.training.kernels.cuda import TritonObjective
-from resaudit.training.sampled import SampledObjective
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network, network_named
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.kernels.cuda import TritonObjective
+from residual.demystifying_resnet.training.sampled import SampledObjective
 
 ROUNDS = 7
 DEPTHS = (4, 16, 64)

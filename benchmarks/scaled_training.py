@@ -11,9 +11,9 @@ import torch
 from benchmarks.common import by_turns, machine
 from torch import Tensor
 
-from resaudit.scaled_residual.batches import drawn
-from resaudit.scaled_residual.model import Weights
-from resaudit.scaled_residual.training import train
+from residual.stable_scaling.network.batches import drawn
+from residual.stable_scaling.network.model import Weights
+from residual.stable_scaling.network.training import train
 
 RATES, DRAWS, WIDTH, BATCH, STEPS, PEER_RUNS = (0.3, 1.0, 3.0, 5.0, 10.0), 4, 64, 32, 3, 2
 

@@ -8,11 +8,11 @@ import time
 
 import numpy as np
 
-from resaudit.config.composition import load
-from resaudit.two_layer.population import angle_between, gradients
-from resaudit.two_layer.reduced import STEPS_BETWEEN_DECISIONS, decided, outcomes
-from resaudit.two_layer.setting import CNN, RESNET, UNDECIDED, Setting, by_run
-from resaudit.two_layer.starts import starts
+from resaudit.plan.composition import load
+from residual.shortcut_importance.reduced.population import angle_between, gradients
+from residual.shortcut_importance.reduced.reduced import STEPS_BETWEEN_DECISIONS, decided, outcomes
+from residual.shortcut_importance.reduced.setting import CNN, RESNET, UNDECIDED, Setting, by_run
+from residual.shortcut_importance.reduced.starts import starts
 
 
 def run_by_run(setting: Setting, start: np.ndarray) -> list[int]:

@@ -17,14 +17,14 @@ from typing import Any
 import numpy as np
 import torch
 
-from resaudit.config.composition import load
-from resaudit.curvature.spectrum import spectra_along
-from resaudit.curvature.structured import structured_spectra_along
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.train import Train, train
-from resaudit.jobs.whiten import Whiten
+from resaudit.data.whiten import Whiten
+from resaudit.plan.composition import load
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.training.objectives import linear_objective, sampled_objective
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.curvature.structured import structured_spectra_along
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.train import Train, train
+from residual.demystifying_resnet.training.objectives import linear_objective, sampled_objective
 
 EPOCHS = 2
 CPU = torch.device("cpu")

@@ -13,13 +13,13 @@ import torch
 from benchmarks.common import by_turns, machine, whitened_mnist
 from tests.oracle.sample_loss import sample_loss
 
-from resaudit.config.composition import load
-from resaudit.jobs.train import Train, train
-from resaudit.networks.ensemble import Ensemble
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.training.linear import LinearObjective
+from residual.demystifying_resnet.jobs.train import Train, train
+from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.linear import LinearObjective
 
 RUNS, EPOCHS, PEER_EPOCHS, ROUNDS = 10, 1000, 5, 3
 

@@ -22,20 +22,20 @@ import hypothesis
 import numpy as np
 import pytest
 
-from resaudit.cli import main
-from resaudit.config.composition import load
-from resaudit.config.models import Config, Figure
-from resaudit.datasets.dataset import Dataset
-from resaudit.datasets.moments import Moments, moments_of
-from resaudit.datasets.sources import fetch
-from resaudit.datasets.whitening import Whitened, whiten
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import write_json
+from resaudit.cli.commands import main
+from resaudit.data.dataset import Dataset
+from resaudit.data.moments import Moments, moments_of
+from resaudit.data.sources import fetch
+from resaudit.data.whitening import Whitened, whiten
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import read_job, write_job
+from resaudit.jobs.provenance import provenance
 from resaudit.jobs.runner import run_job
-from resaudit.plan.files import read_job, write_job
-from resaudit.plan.job import Execution, Job
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config, Figure
 from resaudit.plan.plan import Plan, fetch_of
-from resaudit.store.files import write_json
-from resaudit.store.provenance import provenance
 from tests import forked
 
 # Imports and collection make millions of objects and hardly any garbage; Python's default looks for it at every 700th.

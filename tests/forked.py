@@ -17,7 +17,7 @@ from subprocess import CompletedProcess, TimeoutExpired
 def forks() -> ForkServerContext:
     """The context of such processes. A process has one server, so all tests ask here."""
     context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(["snakemake.cli", "resaudit.workflow", "torch"])
+    context.set_forkserver_preload(["snakemake.cli", "resaudit.cli.workflow", "torch"])
     return context
 
 

@@ -7,7 +7,7 @@ import numpy as np
 import yaml
 from PIL import Image
 
-from resaudit.datasets.description import description_of
+from resaudit.data.description import description_of
 from tests.conftest import CHECKOUT
 
 ARCHIVE = "images"

@@ -5,11 +5,11 @@ from pathlib import Path
 
 import numpy as np
 
-from resaudit.images.records import Records
-from resaudit.jobs.train_images import TrainImages
-from resaudit.plan.job import Job
-from resaudit.store.arrays import save_arrays
-from resaudit.store.files import sha256_of, write_json
+from resaudit.base.files import sha256_of, write_json
+from resaudit.jobs.arrays import save_arrays
+from resaudit.jobs.job import Job
+from residual.images.jobs import TrainImages
+from residual.images.records import Records
 from tests.ran import RAN
 
 IMAGES = 50_000

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from resaudit.plan.simulation import Simulation
+from resaudit.jobs.simulation import Simulation
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.papers.style import panels
+from resaudit.figures.style import panels
 
 
 def table(results):

@@ -1,1 +1,1 @@
-"""resaudit re-runs the papers on residual shortcuts, figure by figure and claim by claim."""
+"""The audit engine: re-runs papers figure by figure, and judges them claim by claim. It knows no paper."""

@@ -8,7 +8,7 @@ import sys
 # would take a twelfth of torch's import.
 gc.set_threshold(50_000)
 
-from resaudit.cli import main  # noqa: E402  (after the line above, which is for what this imports)
+from resaudit.cli.commands import main  # noqa: E402  (after the line above, which is for what this imports)
 
 status = main()
 sys.stdout.flush()

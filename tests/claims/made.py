@@ -6,9 +6,9 @@ from collections.abc import Callable
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.check import Check
-from resaudit.claims.claim import Claim, Needs
 from resaudit.claims.verdicts import CheckResult, Judgement, judge
+from resaudit.plan.check import Check
+from resaudit.plan.claim import Claim, Needs
 
 RUNS = 8
 

@@ -4,10 +4,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.epochs import EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss
 from resaudit.claims.checks.rates import FinalExcess
+from resaudit.plan.check import Check
 from tests.claims.made import result, sweep
 
 RUNS = 3

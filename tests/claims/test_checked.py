@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from resaudit.claims.checked import checked, write_comparison
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
-from resaudit.papers.comparison import reference_file
+from resaudit.audit.checked import checked, write_comparison
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of
+from resaudit.figures.comparison import reference_file
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
-from resaudit.store.files import sha256_of
 from tests import conftest
 
 FIG04, FIG11 = "demystifying_resnet/fig04", "demystifying_resnet/fig11"

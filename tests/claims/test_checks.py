@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check, checks_by_name
+from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.ends import EndRatio
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
@@ -28,7 +28,7 @@ from resaudit.claims.checks.rates import (
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import CheckResult
-from resaudit.errors import ResauditError
+from resaudit.plan.check import Check, checks_by_name
 from tests.claims.made import RUNS, along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"

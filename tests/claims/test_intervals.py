@@ -11,8 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from resaudit.claims.audit import _result
-from resaudit.claims.checks.check import Check
+from resaudit.audit.build import _result
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -21,6 +20,7 @@ from resaudit.claims.checks.rates import FinalExcess, FinalLossAcrossDepths, Fin
 from resaudit.claims.intervals import LeftOut, covered, interval, replicate_means
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
+from resaudit.plan.check import Check
 from tests.claims.made import along_training, by_depth, claim, result, sweep, verdict, with_excess
 
 RNG = np.random.default_rng(3)

@@ -9,15 +9,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit import papers
-from resaudit.claims.checks.check import Check
+from resaudit import figures as papers
+from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference
 from resaudit.claims.checks.losses import AtTheEnd
-from resaudit.claims.claim import Claim, Limit
 from resaudit.claims.verdicts import Verdict, judge
 from resaudit.claims.words import why
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
+from resaudit.plan.check import Check
+from resaudit.plan.claim import Claim, Limit
+from resaudit.plan.composition import load
 from resaudit.plan.words import claims_sha256, judgement_sha256
 from tests.claims.made import along_training, claim
 from tests.conftest import CHECKOUT, configured
@@ -166,7 +166,7 @@ def paper_with_a_check(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 
 OWN_CHECK = """
-from resaudit.claims.checks.check import Check
+from resaudit.plan.check import Check
 from resaudit.claims.checks.measured import Measured
 
 class RowCount(Check, name="row_count"):

@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.checks.means import ZeroOfExponent
-from resaudit.claims.claim import Claim
 from resaudit.claims.verdicts import judge
-from resaudit.config.composition import load
+from resaudit.plan.claim import Claim
+from resaudit.plan.composition import load
 
 REFERENCE = Path(__file__).resolve().parents[2] / "figures" / "reference"
 CONFIG = load(["device=cpu"])

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check
+from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -26,7 +26,7 @@ from resaudit.claims.checks.rates import (
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
-from resaudit.errors import ResauditError
+from resaudit.plan.check import Check
 from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 
 C = "condition_number"

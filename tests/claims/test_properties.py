@@ -11,16 +11,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of
 from resaudit.claims.verdicts import judge
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.errors import ResauditError
-from resaudit.experiments.experiment import Coordinates
-from resaudit.papers.drawing import write_csv
-from resaudit.papers.expected import ALONG, COUNTED, unexpected
-from resaudit.papers.tables import drawn
+from resaudit.figures.drawing import write_csv
+from resaudit.figures.expected import ALONG, COUNTED, unexpected
+from resaudit.figures.tables import drawn
+from resaudit.plan.composition import load
+from resaudit.plan.experiment import Coordinates
+from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, make_plan
-from resaudit.store.files import sha256_of
 
 REFERENCE = Path(__file__).parents[2] / "figures" / "reference"
 TABLES = {

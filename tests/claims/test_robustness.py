@@ -7,15 +7,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.audit.terminal import in_full
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import write_json
 from resaudit.claims import robustness
 from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, keep_matrix, read_robustness
-from resaudit.claims.terminal import in_full
-from resaudit.config.composition import load
-from resaudit.config.models import Paths
-from resaudit.errors import ResauditError
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import Paths
 from resaudit.plan.plan import make_plan
-from resaudit.store.files import write_json
 from tests.report import example
 
 PAPER = "demystifying_resnet"

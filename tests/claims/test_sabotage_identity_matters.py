@@ -12,16 +12,16 @@ import pytest
 import torch
 
 from resaudit.claims.verdicts import judge
-from resaudit.config.composition import load
-from resaudit.expressivity import network
-from resaudit.images.measured import Architecture
-from resaudit.images.networks.all_convolutional import count_layers
-from resaudit.jobs.fetch import Fetch
-from resaudit.papers.identity_matters.table1 import printed
-from resaudit.papers.identity_matters.table1 import table as table1
-from resaudit.papers.identity_matters.theorem32 import table as theorem32
-from resaudit.plan.job import Execution, Work
+from resaudit.data.fetch import Fetch
+from resaudit.jobs.job import Execution, Work
+from resaudit.plan.composition import load
 from resaudit.plan.plan import plan_figure
+from residual.identity_matters.relu import network
+from residual.identity_matters.table1 import printed
+from residual.identity_matters.table1 import table as table1
+from residual.identity_matters.theorem32 import table as theorem32
+from residual.images.measured import Architecture
+from residual.images.networks.all_convolutional import count_layers
 from tests.conftest import configured
 
 PAPER = "identity_matters"

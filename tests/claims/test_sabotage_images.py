@@ -14,12 +14,12 @@ import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
-from resaudit.config.composition import load
-from resaudit.config.models import Figure
-from resaudit.images.setting import AllConvolutional, PostActivation, PreActivation
-from resaudit.jobs.train_images import TrainImages
-from resaudit.papers.drawing import figure_module
+from resaudit.figures.drawing import figure_module
+from resaudit.plan.composition import load
+from resaudit.plan.models import Figure
 from resaudit.plan.plan import plan_figure
+from residual.images.jobs import TrainImages
+from residual.images.setting import AllConvolutional, PostActivation, PreActivation
 from tests.conftest import configured
 from tests.made_records import made, write
 

@@ -2,10 +2,10 @@
 
 import pytest
 
+from resaudit.audit.terminal import _chosen
+from resaudit.base.errors import ResauditError
 from resaudit.claims import robustness
-from resaudit.claims.terminal import _chosen
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans
 

@@ -10,13 +10,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.depths import RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossAcrossDepths, FinalLossRatio
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
+from resaudit.plan.check import Check
 from tests.claims.made import along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"

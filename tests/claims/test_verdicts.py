@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.audit import finite
-from resaudit.claims.checks.check import Check
+from resaudit.audit.build import finite
+from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.losses import AtEveryLoss
 from resaudit.claims.verdicts import ERROR_RATE, Verdict, judge
 from resaudit.claims.words import threshold_in_words, why
-from resaudit.errors import ResauditError
+from resaudit.plan.check import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, spread
 
 CONSTANT = RatioAcrossDepths(networks=["a"], column="condition_number", within_factor=1.1)

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check
+from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -20,7 +20,7 @@ from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.intervals import LeftOut
 from resaudit.claims.verdicts import CheckResult, Judged, Verdict, _judged, judge
 from resaudit.claims.words import why
-from resaudit.errors import ResauditError
+from resaudit.plan.check import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
 
 C = "condition_number"

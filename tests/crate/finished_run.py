@@ -6,16 +6,16 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from resaudit.config.composition import load
-from resaudit.papers.drawing import Setting, about, figure_module, read_csv
-from resaudit.papers.formats import FORMATS
-from resaudit.papers.style import apply_style
-from resaudit.plan.files import write_job
-from resaudit.plan.job import Execution, Job
+from resaudit.base.files import sha256_of, write_json
+from resaudit.figures.drawing import Setting, about, figure_module, read_csv
+from resaudit.figures.formats import FORMATS
+from resaudit.figures.style import apply_style
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import write_job
+from resaudit.jobs.provenance import provenance
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
-from resaudit.store.files import sha256_of, write_json
-from resaudit.store.provenance import provenance
 from tests.conftest import CHECKOUT
 from tests.ran import RAN
 

@@ -14,19 +14,19 @@ from typing import Any
 
 import pytest
 
-from resaudit.config.composition import config_folder, datasets
-from resaudit.crate.archive import write_crate
-from resaudit.crate.contents import gather
-from resaudit.crate.description import describe
-from resaudit.crate.run import add_data
-from resaudit.errors import ResauditError
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.train import Train
-from resaudit.jobs.whiten import Whiten
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json, write_json
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.origin import Origin
+from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
-from resaudit.store.files import read_json, write_json
-from resaudit.store.origin import Origin
+from resaudit.share.archive.archive import write_crate
+from resaudit.share.archive.contents import gather
+from resaudit.share.archive.description import describe
+from resaudit.share.archive.run import add_data
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.train import Train
 from tests import forked
 from tests.conftest import CHECKOUT, first_of, in_process, of_kind
 from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in

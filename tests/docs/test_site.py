@@ -13,15 +13,15 @@ from pathlib import Path
 import click
 import pytest
 
-from resaudit.claims.checks.check import Check, checks_by_name
-from resaudit.claims.claim import Claim, Limit, Needs, Response
+from resaudit.base.models import Model
 from resaudit.claims.words import threshold_in_words
-from resaudit.cli import cli
-from resaudit.config.composition import load
-from resaudit.config.models import Assumption, Config, Figure, Paper, Paths, Run, Scale, Tolerance, Variant, Whitening
-from resaudit.datasets.dataset import CifarDataset, DataFile, IdxDataset, ImageFolderDataset
-from resaudit.experiments.experiment import experiments_of
-from resaudit.schema import Model
+from resaudit.cli.commands import cli
+from resaudit.data.dataset import CifarDataset, DataFile, IdxDataset, ImageFolderDataset
+from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.claim import Claim, Limit, Needs, Response
+from resaudit.plan.composition import load
+from resaudit.plan.experiment import experiments_of
+from resaudit.plan.models import Assumption, Config, Figure, Paper, Paths, Run, Scale, Tolerance, Variant, Whitening
 from tests.conftest import CHECKOUT, run_command
 
 for package in ("sphinx", "myst_parser", "furo", "sphinx_click"):

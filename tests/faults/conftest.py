@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.models import Config
+from resaudit.plan.models import Config
 from tests import forked
 from tests.conftest import CHECKOUT, Completed, made_once, run_command, snakemake_command
 

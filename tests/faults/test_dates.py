@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.workflow import set_dates_in_the_future
+from resaudit.cli.workflow import set_dates_in_the_future
 from tests.faults.conftest import drawn, few
 
 

@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
-from resaudit.plan.files import computing_kinds
-from resaudit.plan.job import Job
+from resaudit.base.errors import ResauditError
+from resaudit.jobs.job import Job
+from resaudit.jobs.plan_files import computing_kinds
+from resaudit.plan.composition import load
 from resaudit.plan.plan import Plan, make_plan
 from tests.conftest import configured, in_process
 from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few

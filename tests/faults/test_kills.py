@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.models import Config
+from resaudit.plan.models import Config
 from tests.conftest import CHECKOUT, Completed, run_command, smoke_command, snakemake_command
 from tests.faults.conftest import PAPER, drawn, few_command, nothing_half_written, started
 

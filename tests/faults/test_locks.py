@@ -13,9 +13,9 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.models import Config
+from resaudit.cli.workflow import JobsOfRules
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from resaudit.workflow import JobsOfRules
 from tests.conftest import CHECKOUT, run_command, snakemake_command
 
 # Refused for files below the folder that $WITHOUT_LOCKS names: of the error of that number, as file systems vary.
@@ -42,7 +42,7 @@ HOLD = """
 import sys
 from pathlib import Path
 from resaudit.runtime.locks import hold_lock
-from resaudit.workflow import errors_in_one_line
+from resaudit.cli.workflow import errors_in_one_line
 with errors_in_one_line():
     hold_lock(Path("results"))
 print("held", flush=True)

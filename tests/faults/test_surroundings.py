@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, run_command
 

@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 import hypothesis
 from hypothesis import strategies as st
 
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
 
 ASKED_FOR = int(os.environ.get("RESAUDIT_FUZZ", "0"))
 """Inputs of each test; 0: as few as fit into a run of all tests, and the same ones every time."""

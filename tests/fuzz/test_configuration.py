@@ -1,6 +1,6 @@
 """Oracle: the configuration as it stands. Sees overrides that end in a traceback, in many lines, or never.
 
-Every key is set to right, wrong and absurd values, through :func:`resaudit.config.composition.load` as it is used, on
+Every key is set to right, wrong and absurd values, through :func:`resaudit.plan.composition.load` as it is used, on
 folders that hold all of ``config/`` but for other figures and the claims about them: these only make composing slow.
 """
 
@@ -16,24 +16,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from resaudit.claims.checks import depths, epochs, losses, rates, theory  # noqa: F401
-from resaudit.claims.checks.check import Check
-from resaudit.claims.claim import Claim, Needs
-from resaudit.config.composition import NOT_FIGURES, config_folder, load
-from resaudit.config.models import Assumption, Config, Figure, Tolerance, Variant
-from resaudit.config.overrides import OF_FIGURES
-from resaudit.datasets.dataset import CifarDataset, IdxDataset, ImageFolderDataset
-from resaudit.experiments.experiment import experiments_of
-from resaudit.experiments.networks import RunsAt
-from resaudit.experiments.rate_sweep import PerNetwork
-from resaudit.experiments.theorems import Activations
-from resaudit.explain import explain_figure
-from resaudit.jobs.draw import draw_job
-from resaudit.jobs.report import Report
-from resaudit.plan.job import Execution
+from resaudit.audit.report import Report
+from resaudit.cli.explain import explain_figure
+from resaudit.data.dataset import CifarDataset, IdxDataset, ImageFolderDataset
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Execution
+from resaudit.plan.check import Check
+from resaudit.plan.claim import Claim, Needs
+from resaudit.plan.composition import NOT_FIGURES, config_folder, load
+from resaudit.plan.experiment import experiments_of
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import Assumption, Config, Figure, Tolerance, Variant
+from resaudit.plan.overrides import OF_FIGURES
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import claims_sha256
+from residual.demystifying_resnet.experiments.networks import RunsAt
+from residual.demystifying_resnet.experiments.rate_sweep import PerNetwork
+from residual.demystifying_resnet.experiments.theorems import Activations
 from tests.fuzz.inputs import fuzzed, unless_refused
 
 PAPER = "demystifying_resnet"

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.datasets.dataset import DataFile, IdxDataset
-from resaudit.datasets.sources import fetch
+from resaudit.data.dataset import DataFile, IdxDataset
+from resaudit.data.sources import fetch
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
 RIGHT = {key: key.encode() * 9 for key in ("train_images", "train_labels", "test_images", "test_labels")}

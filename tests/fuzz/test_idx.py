@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.datasets.idx import parse_idx, to_idx
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.data.idx import parse_idx, to_idx
 from tests.fuzz.inputs import damaged, fuzzed, unless_refused
 
 VALID = to_idx(np.arange(2 * 3 * 4, dtype=np.uint8).reshape(2, 3, 4))

@@ -10,21 +10,21 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.claims.audit import _provenance, drawn_figures, judgements_of, make_audit
+from resaudit.audit.build import _provenance, drawn_figures, judgements_of, make_audit
+from resaudit.audit.schema import check_audit, read_audit
+from resaudit.base.errors import ResauditError
 from resaudit.claims.robustness import read_robustness
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
-from resaudit.jobs.theorem import Theorem
-from resaudit.jobs.whiten import Whiten
-from resaudit.papers.comparison import compare_with_references, reference_file
-from resaudit.papers.drawing import Setting, about
-from resaudit.papers.tables import drawn
-from resaudit.plan.files import read_job, write_job
-from resaudit.plan.job import Execution
+from resaudit.data.whiten import Whiten
+from resaudit.figures.comparison import compare_with_references, reference_file
+from resaudit.figures.drawing import Setting, about
+from resaudit.figures.tables import drawn
+from resaudit.jobs.job import Execution
+from resaudit.jobs.plan_files import read_job, write_job
+from resaudit.jobs.provenance import provenance
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.report.schema import check_audit, read_audit
-from resaudit.store.provenance import provenance
+from residual.demystifying_resnet.jobs.theorem import Theorem
 from tests.conftest import of_kind
 from tests.fuzz.inputs import damage, damaged, fuzzed, unless_refused
 from tests.ran import RAN

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import torch
 
-from resaudit.networks.network import Network
+from residual.demystifying_resnet.networks.network import Network
 
 Loss = Callable[[torch.Tensor], torch.Tensor]
 

@@ -11,18 +11,18 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.curvature.chain import chains_of
-from resaudit.curvature.counts import count_below
-from resaudit.curvature.kernels.library import library
-from resaudit.curvature.linear import hessians
-from resaudit.curvature.products import HessianProduct, largest_magnitude
-from resaudit.curvature.spectrum import spectra_along
-from resaudit.curvature.structured import structured_spectra_along, trusted_counts
-from resaudit.datasets.moments import Moments, moments_of
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
-from resaudit.training.ensemble import descend
-from resaudit.training.linear import LinearObjective
+from resaudit.data.moments import Moments, moments_of
+from residual.demystifying_resnet.curvature.chain import chains_of
+from residual.demystifying_resnet.curvature.counts import count_below
+from residual.demystifying_resnet.curvature.kernels.library import library
+from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.curvature.structured import structured_spectra_along, trusted_counts
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.linear import LinearObjective
 from tests.oracle.sample_loss import flatten
 
 compiled = pytest.mark.skipif(library() is None, reason="the compiled kernel was not built")
@@ -161,7 +161,7 @@ def test_every_width_of_vectors_counts_alike(moments: Moments, monkeypatch: pyte
     expected = count_below(chain, bounds, compiled=False)
     found = {}
     for lanes in (2, 4, 8):
-        monkeypatch.setattr("resaudit.curvature.counts.lanes", lambda lanes=lanes: lanes)
+        monkeypatch.setattr("residual.demystifying_resnet.curvature.counts.lanes", lambda lanes=lanes: lanes)
         if lanes <= library().resaudit_count_lanes():
             found[lanes] = count_below(chain, bounds, compiled=True)
     assert found

@@ -18,13 +18,13 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.datasets.whitening import Whitened
-from resaudit.errors import ResauditError
-from resaudit.networks.network import Network, network_named
-from resaudit.training.kernels import cuda
-from resaudit.training.kernels.cuda import TritonObjective, cuda_kernel_of
-from resaudit.training.objectives import sampled_objective
-from resaudit.training.sampled import SampledObjective
+from resaudit.base.errors import ResauditError
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.network import Network, network_named
+from residual.demystifying_resnet.training.kernels import cuda
+from residual.demystifying_resnet.training.kernels.cuda import TritonObjective, cuda_kernel_of
+from residual.demystifying_resnet.training.objectives import sampled_objective
+from residual.demystifying_resnet.training.sampled import SampledObjective
 from tests.oracle.test_kernels import NETWORKS, as_the_kernel_sees, relative, weights_of
 
 
@@ -150,7 +150,7 @@ def test_interpreted_a_run_that_overflows_is_not_finite_and_spoils_no_other(
 
 def _of_a_broken_kernel(network: Network, whitened: Whitened, weights: torch.Tensor) -> list[str]:
     """What is said at the first use and at the second, once errors have the other sign, and once all is mended."""
-    from resaudit.training.kernels import fused_triton
+    from residual.demystifying_resnet.training.kernels import fused_triton
 
     whole, said = fused_triton.minus, []
     for subtract in (fused_triton.plus, fused_triton.plus, whole):
@@ -186,7 +186,7 @@ def test_the_kernel_compiles_for_a_card_that_need_not_be_there(tmp_path: Path, m
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    from resaudit.training.kernels import fused_triton
+    from residual.demystifying_resnet.training.kernels import fused_triton
 
     monkeypatch.setenv("TRITON_CACHE_DIR", str(tmp_path))
     types = dict.fromkeys(("inputs", "targets", "weights", "states", "gradients"), "*fp32")

@@ -11,12 +11,27 @@ import pytest
 import torch
 from scipy.spatial.distance import pdist
 
-from resaudit.expressivity import express, network
-from resaudit.expressivity.express import LabelledImages
-from resaudit.expressivity.lemma import check_lemma, hard_points
-from resaudit.expressivity.measured import Case, LemmaSizes
-from resaudit.expressivity.network import Network, count_parameters, moved_bound, output_bound, run, run_plainly
-from resaudit.expressivity.points import distinct, gamma, least_distances, on_sphere, project, random_points, surrogates
+from residual.identity_matters.relu import express, network
+from residual.identity_matters.relu.express import LabelledImages
+from residual.identity_matters.relu.lemma import check_lemma, hard_points
+from residual.identity_matters.relu.measured import Case, LemmaSizes
+from residual.identity_matters.relu.network import (
+    Network,
+    count_parameters,
+    moved_bound,
+    output_bound,
+    run,
+    run_plainly,
+)
+from residual.identity_matters.relu.points import (
+    distinct,
+    gamma,
+    least_distances,
+    on_sphere,
+    project,
+    random_points,
+    surrogates,
+)
 
 N, K, CLASSES = 230, 64, 10
 CASE = Case("images", N, K, "orthogonal", False, 1 / 6, ("given", "random"), "double")
@@ -129,7 +144,7 @@ def test_there_is_no_bound_where_margins_are_rounding_errors() -> None:
 
 
 def test_the_least_distance_of_nested_subsets_is_scipys(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("resaudit.expressivity.points.ROWS", 64)
+    monkeypatch.setattr("residual.identity_matters.relu.points.ROWS", 64)
     x = points(300, 20)
     x[250] = on_sphere((x[30] + 1e-3 * x[31])[None])[0]
     x[290] = on_sphere((x[200] + 0.999e-3 * x[201])[None])[0]

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.datasets.moments import Moments
-from resaudit.datasets.whitening import Whitened
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
-from resaudit.training.ensemble import descend
-from resaudit.training.linear import LinearObjective
+from resaudit.data.moments import Moments
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.linear import LinearObjective
 from tests.oracle.sample_loss import sample_loss
 
 CPU = torch.device("cpu")

@@ -8,12 +8,12 @@ import pytest
 import torch
 from curvlinops import HessianLinearOperator
 
-from resaudit.curvature.linear import hessians
-from resaudit.curvature.spectrum import spectra_along
-from resaudit.datasets.moments import Moments
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
-from resaudit.training.linear import LinearObjective
+from resaudit.data.moments import Moments
+from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.linear import LinearObjective
 from tests.oracle.sample_loss import column_major, flatten, sample_loss
 
 Samples = tuple[np.ndarray, np.ndarray, Moments]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.images import costs
-from resaudit.images.costs import FLOAT, counts, cpu_seconds, gpu_seconds, run_megabytes
-from resaudit.images.networks.build import build
-from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
-from resaudit.jobs.train_images import FRAGMENTS
-from resaudit.plan.job import Cost, Execution
+from resaudit.jobs.job import Cost, Execution
+from residual.images import costs
+from residual.images.costs import FLOAT, counts, cpu_seconds, gpu_seconds, run_megabytes
+from residual.images.jobs import FRAGMENTS
+from residual.images.networks.build import build
+from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 from tests import forked
 from tests.oracle.test_image_training import DEVICE, IMAGES, job, needs_card
 
@@ -111,7 +111,7 @@ def test_time_is_bound_by_arithmetic_or_by_latency() -> None:
 
 def peaks_of(network: Network, batches: tuple[int, ...], peaks: multiprocessing.Queue) -> None:  # type: ignore[type-arg]
     """The peak of a process's memory in MB after two steps with each batch, in rising order."""
-    from resaudit.images.optimiser import FlatParameters, MomentumSgd
+    from residual.images.optimiser import FlatParameters, MomentumSgd
 
     torch.set_num_threads(1)
     module = build(network, 3, 10, 1)
@@ -141,10 +141,10 @@ def test_a_process_grows_with_the_batch_as_planned(network: Network) -> None:
 @needs_card
 @pytest.mark.parametrize("network", [PreActivation(110), PostActivation(56, False, 0.5), AllConvolutional()])
 def test_a_gpu_holds_what_is_planned(network: Network) -> None:
-    from resaudit.images.engine import load
-    from resaudit.images.precision import computing
-    from resaudit.images.schedule import Schedule
-    from resaudit.images.trainee import Trainee, deterministic
+    from residual.images.engine import load
+    from residual.images.precision import computing
+    from residual.images.schedule import Schedule
+    from residual.images.trainee import Trainee, deterministic
 
     large = replace(IMAGES, train_images=np.zeros((256, 3, 32, 32), np.uint8), train_labels=np.zeros(256, np.uint8),
                     test_images=np.zeros((500, 3, 32, 32), np.uint8), test_labels=np.zeros(500, np.uint8))  # fmt: skip

@@ -12,9 +12,9 @@ import torch
 from torch import nn
 from torch.nn.functional import conv2d, cross_entropy, pad
 
-from resaudit.images.networks import all_convolutional, layers, postactivation, preactivation
-from resaudit.images.networks.build import build
-from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation
+from residual.images.networks import all_convolutional, layers, postactivation, preactivation
+from residual.images.networks.build import build
+from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation
 
 Weights = dict[str, torch.Tensor]
 Twin = Callable[[Network, Weights, torch.Tensor, bool], torch.Tensor]

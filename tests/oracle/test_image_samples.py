@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.images.augmentation import PADDING, PUBLISHED, Images, Normalisation, normalisation_of
-from resaudit.images.counter_hash import AUGMENTATION, GAMMA, ORDER, draws, key_of, permutation, uniform
-from resaudit.images.samples import Samples
+from residual.images.augmentation import PADDING, PUBLISHED, Images, Normalisation, normalisation_of
+from residual.images.counter_hash import AUGMENTATION, GAMMA, ORDER, draws, key_of, permutation, uniform
+from residual.images.samples import Samples
 
 CPU = torch.device("cpu")
 DEVICES = [CPU, *([torch.device("cuda")] if torch.cuda.is_available() else [])]

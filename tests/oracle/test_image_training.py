@@ -22,24 +22,24 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from resaudit.datasets.dataset import Dataset
-from resaudit.datasets.images import ImageSet
-from resaudit.errors import Interrupted, ResauditError
-from resaudit.images.counter_hash import WEIGHTS, key_of
-from resaudit.images.engine import check_memory, load, records_of, train
-from resaudit.images.networks.build import build
-from resaudit.images.networks.layers import Convolution
-from resaudit.images.optimiser import FlatParameters, MomentumSgd
-from resaudit.images.precision import computing
-from resaudit.images.records import Records
-from resaudit.images.samples import Samples
-from resaudit.images.schedule import Schedule
-from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
-from resaudit.images.trainee import Trainee, deterministic
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.train_images import TrainImages
-from resaudit.plan.job import Execution, Work
-from resaudit.store.arrays import save_arrays
+from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.data.dataset import Dataset
+from resaudit.data.fetch import Fetch
+from resaudit.data.images import ImageSet
+from resaudit.jobs.arrays import save_arrays
+from resaudit.jobs.job import Execution, Work
+from residual.images.counter_hash import WEIGHTS, key_of
+from residual.images.engine import check_memory, load, records_of, train
+from residual.images.jobs import TrainImages
+from residual.images.networks.build import build
+from residual.images.networks.layers import Convolution
+from residual.images.optimiser import FlatParameters, MomentumSgd
+from residual.images.precision import computing
+from residual.images.records import Records
+from residual.images.samples import Samples
+from residual.images.schedule import Schedule
+from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
+from residual.images.trainee import Trainee, deterministic
 from tests import forked
 
 CPU = torch.device("cpu")

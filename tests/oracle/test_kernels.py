@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.datasets.moments import Moments
-from resaudit.datasets.whitening import Whitened
-from resaudit.networks.functions import FUNCTIONS
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network, network_named
-from resaudit.training.ensemble import descend
-from resaudit.training.kernels.library import lanes, library
-from resaudit.training.kernels.native import NativeObjective
-from resaudit.training.linear import LinearObjective
-from resaudit.training.sampled import SampledObjective
+from resaudit.data.moments import Moments
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.functions import FUNCTIONS
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network, network_named
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.kernels.library import lanes, library
+from residual.demystifying_resnet.training.kernels.native import NativeObjective
+from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.sampled import SampledObjective
 
 CPU = torch.device("cpu")
 needs_kernel = pytest.mark.skipif(library() is None, reason="the kernel was not built: no C compiler")
@@ -200,7 +200,7 @@ def test_samples_in_parts_are_samples_at_once(whitened: Whitened, monkeypatch: p
     weights = weights_of(network)
     objective = SampledObjective.of(network, whitened, CPU, torch.float64)
     loss, gradient = objective(weights)
-    monkeypatch.setattr("resaudit.training.sampled.BYTES_AT_ONCE", 10**7)
+    monkeypatch.setattr("residual.demystifying_resnet.training.sampled.BYTES_AT_ONCE", 10**7)
     again_loss, again_gradient = objective(weights)
     assert relative(again_loss, loss) <= 1e-13
     assert relative(again_gradient, gradient) <= 1e-13

@@ -13,9 +13,11 @@ import torch
 from scipy.linalg import expm, fractional_matrix_power, logm
 from scipy.stats import ortho_group
 
-from resaudit.datasets.moments import Moments
-from resaudit.linear_residual.descent import TARGETS, descended, map_of
-from resaudit.linear_residual.dominance import (
+from resaudit.data.moments import Moments
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.identity_matters.linear.descent import TARGETS, descended, map_of
+from residual.identity_matters.linear.dominance import (
     Point,
     by_autograd,
     dominated,
@@ -26,8 +28,8 @@ from resaudit.linear_residual.dominance import (
     ratio_rounding,
     searched,
 )
-from resaudit.linear_residual.factoring import factored
-from resaudit.linear_residual.factorization import (
+from residual.identity_matters.linear.factoring import factored
+from residual.identity_matters.linear.factorization import (
     Split,
     factors_of,
     factors_of_positive,
@@ -40,11 +42,9 @@ from resaudit.linear_residual.factorization import (
     rotation,
     split,
 )
-from resaudit.linear_residual.measured import Factorizations, Points, Runs
-from resaudit.linear_residual.slack import least_norm, search, turned_by
-from resaudit.linear_residual.targets import FAMILIES, augmented, completed, orthogonal, target
-from resaudit.networks.network import Network
-from resaudit.training.linear import LinearObjective
+from residual.identity_matters.linear.measured import Factorizations, Points, Runs
+from residual.identity_matters.linear.slack import least_norm, search, turned_by
+from residual.identity_matters.linear.targets import FAMILIES, augmented, completed, orthogonal, target
 
 NO_DATA = np.diag([0.5, 0.3, 0.1, 0.0])
 REAL = Moments(np.eye(4), NO_DATA, np.array(1.0))

@@ -12,13 +12,13 @@ import pytest
 import torch
 from scipy.stats import norm
 
-from resaudit.scaled_residual.gradients import backpropagate, gradient_norms
-from resaudit.scaled_residual.inputs import inputs_of
-from resaudit.scaled_residual.layers import basis_of, transposed
-from resaudit.scaled_residual.model import Weights, draw, hidden, output
-from resaudit.scaled_residual.products import pairs_of, relative_error, spectral_norms
-from resaudit.scaled_residual.propagation import first_states, normalized, propagate, states
-from resaudit.scaled_residual.setting import (
+from residual.stable_scaling.network.gradients import backpropagate, gradient_norms
+from residual.stable_scaling.network.inputs import inputs_of
+from residual.stable_scaling.network.layers import basis_of, transposed
+from residual.stable_scaling.network.model import Weights, draw, hidden, output
+from residual.stable_scaling.network.products import pairs_of, relative_error, spectral_norms
+from residual.stable_scaling.network.propagation import first_states, normalized, propagate, states
+from residual.stable_scaling.network.setting import (
     PLAIN,
     Network,
     Samples,

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.datasets.dataset import Dataset
-from resaudit.errors import Interrupted
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.train_scaled import TrainScaled
-from resaudit.plan.job import Execution, Work
-from resaudit.scaled_residual.batches import ShuffledBatches, drawn
-from resaudit.scaled_residual.model import Weights, output
-from resaudit.scaled_residual.training import Progress, train
+from resaudit.base.errors import Interrupted
+from resaudit.data.dataset import Dataset
+from resaudit.data.fetch import Fetch
+from resaudit.jobs.job import Execution, Work
+from residual.stable_scaling.jobs.train_scaled import TrainScaled
+from residual.stable_scaling.network.batches import ShuffledBatches, drawn
+from residual.stable_scaling.network.model import Weights, output
+from residual.stable_scaling.network.training import Progress, train
 
 WIDTH, DEPTH, RUNS, BATCH, STEPS = 12, 6, 3, 5, 20
 RATES = (0.3, 1.0, 3.0)

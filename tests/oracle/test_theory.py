@@ -14,22 +14,51 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.datasets.moments import Moments, moments_of
-from resaudit.datasets.whitening import Whitened
-from resaudit.errors import ResauditError
-from resaudit.networks.activations import ACTIVATIONS
-from resaudit.networks.functions import FUNCTIONS
-from resaudit.networks.network import Network
-from resaudit.theory import construction, stationarity, zero_hessian
-from resaudit.theory.cases import Cases
-from resaudit.theory.checks import RealData, check_theorem_1, check_theorem_2, find_detour, zero_hessians
-from resaudit.theory.construction import amplification, chain, measure_construction, residual_unit, rho_of, ways
-from resaudit.theory.networks import loss_of, zero_of
-from resaudit.theory.records import Finding
-from resaudit.theory.samples import Samples, least_distance, random_samples, real_samples, samples_on_sphere
-from resaudit.theory.sphere import great_circle, way_round
-from resaudit.theory.stationarity import chained_derivative, derivatives, directional_derivatives, measure_stationarity
-from resaudit.theory.zero_hessian import measure_condition, measure_one_shortcut, measure_two_shortcut, permutation
+from resaudit.base.errors import ResauditError
+from resaudit.data.moments import Moments, moments_of
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.activations import ACTIVATIONS
+from residual.demystifying_resnet.networks.functions import FUNCTIONS
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.theory import construction, stationarity, zero_hessian
+from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.checks import (
+    RealData,
+    check_theorem_1,
+    check_theorem_2,
+    find_detour,
+    zero_hessians,
+)
+from residual.demystifying_resnet.theory.construction import (
+    amplification,
+    chain,
+    measure_construction,
+    residual_unit,
+    rho_of,
+    ways,
+)
+from residual.demystifying_resnet.theory.networks import loss_of, zero_of
+from residual.demystifying_resnet.theory.records import Finding
+from residual.demystifying_resnet.theory.samples import (
+    Samples,
+    least_distance,
+    random_samples,
+    real_samples,
+    samples_on_sphere,
+)
+from residual.demystifying_resnet.theory.sphere import great_circle, way_round
+from residual.demystifying_resnet.theory.stationarity import (
+    chained_derivative,
+    derivatives,
+    directional_derivatives,
+    measure_stationarity,
+)
+from residual.demystifying_resnet.theory.zero_hessian import (
+    measure_condition,
+    measure_one_shortcut,
+    measure_two_shortcut,
+    permutation,
+)
 
 ACTIVATED = ("softplus", "shifted_softplus", "symmetric_sigmoid")
 PLAIN = {

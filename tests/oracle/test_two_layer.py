@@ -14,11 +14,20 @@ from math import pi, radians, sqrt
 import numpy as np
 import pytest
 
-from resaudit.two_layer.population import angle_between, descend, loss, spurious_output
-from resaudit.two_layer.reduced import SUCCESS, TRAPPED, UNDECIDED, advance, decided, distance, follow, outcomes
-from resaudit.two_layer.reduced import loss as reduced_loss
-from resaudit.two_layer.setting import CNN, RESNET, Setting, by_run
-from resaudit.two_layer.starts import starts
+from residual.shortcut_importance.reduced.population import angle_between, descend, loss, spurious_output
+from residual.shortcut_importance.reduced.reduced import (
+    SUCCESS,
+    TRAPPED,
+    UNDECIDED,
+    advance,
+    decided,
+    distance,
+    follow,
+    outcomes,
+)
+from residual.shortcut_importance.reduced.reduced import loss as reduced_loss
+from residual.shortcut_importance.reduced.setting import CNN, RESNET, Setting, by_run
+from residual.shortcut_importance.reduced.starts import starts
 
 SETTING = Setting(16, 8, radians(86.76), 4.23 * 16, 0.413 * sqrt(4.23 * 16), 0.3 / 16, 1.0, 0, 11_000)
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from resaudit.report.page import write_page
+from resaudit.audit.page import write_page
 from tests.report import example
 from tests.report.browsing import CHROMIUM, Opened
 

@@ -8,8 +8,8 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.papers.drawing import read_csv
-from resaudit.papers.style import apply_style, panels
+from resaudit.figures.drawing import read_csv
+from resaudit.figures.style import apply_style, panels
 
 TABLES = Path(__file__).parents[1] / "workflow" / "expected" / "demystifying_resnet"
 DRAWN = {
@@ -31,7 +31,7 @@ def draw(folder: Path) -> None:
     for name in DRAWN:
         table = TABLES / f"{name}.csv"
         (folder / PAPER / f"{name}.csv").write_bytes(table.read_bytes())
-        module = importlib.import_module(f"resaudit.papers.{PAPER}.{name}")
+        module = importlib.import_module(f"resaudit.figures.{PAPER}.{name}")
         _save(module.plot(read_csv(table)), folder / PAPER / f"{name}.svg")
     figure, (axes,) = panels()
     axes.imshow(pd.DataFrame([[0, 1], [1, 0]]), aspect="auto")

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from resaudit.claims.terminal import in_full
-from resaudit.config import models
-from resaudit.report.changes import CONTROLS, change_counts, changes_of
-from resaudit.report.page import render
-from resaudit.report.schema import check_audit
+from resaudit.audit.changes import CONTROLS, change_counts, changes_of
+from resaudit.audit.page import render
+from resaudit.audit.schema import check_audit
+from resaudit.audit.terminal import in_full
+from resaudit.plan import models
 from tests.report import example
 
 GOOD, BAD, OPEN = "supported", "contradicted", "inconclusive"

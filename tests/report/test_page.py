@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.report.page import render, write_page
+from resaudit.audit.page import render, write_page
+from resaudit.base.errors import ResauditError
 from tests.report import example
 
 

@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.report.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
-from resaudit.report.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
+from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from resaudit.base.errors import ResauditError
 from tests.report.example import point, result, two_sided, unknown
 
 SVG = """<?xml version="1.0"?>

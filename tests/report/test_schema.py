@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from resaudit.errors import ResauditError
-from resaudit.report.schema import audit_schema, check_audit, read_audit
+from resaudit.audit.schema import audit_schema, check_audit, read_audit
+from resaudit.base.errors import ResauditError
 from tests.conftest import CHECKOUT
 
 Audit = dict[str, Any]
@@ -25,7 +25,7 @@ def audit(folder: Path) -> Audit:
 @pytest.fixture(scope="module")
 def published() -> Draft202012Validator:
     """The schema that others validate with."""
-    schema = json.loads((CHECKOUT / "src/resaudit/report/audit.schema.json").read_text(encoding="utf-8"))
+    schema = json.loads((CHECKOUT / "src/resaudit/audit/audit.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
     return Draft202012Validator(schema)
 
@@ -36,7 +36,7 @@ def test_the_example_is_valid(audit: Audit, published: Draft202012Validator) -> 
 
 
 def test_the_published_schema_is_made_from_the_models(published: Draft202012Validator) -> None:
-    again = "python -m resaudit.report.schema > src/resaudit/report/audit.schema.json"
+    again = "python -m resaudit.audit.schema > src/resaudit/audit/audit.schema.json"
     assert published.schema == audit_schema(), again
 
 

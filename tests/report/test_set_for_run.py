@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from resaudit.claims.audit import make_audit
-from resaudit.config.composition import claims_as_written, claims_file, load
+from resaudit.audit.build import make_audit
+from resaudit.audit.page import render
+from resaudit.audit.schema import check_audit
+from resaudit.audit.words import set_for_run
+from resaudit.plan.composition import claims_as_written, claims_file, load
 from resaudit.plan.plan import make_plan
-from resaudit.report.page import render
-from resaudit.report.schema import check_audit
-from resaudit.report.words import set_for_run
 from tests.conftest import CHECKOUT, in_process
 from tests.report import example
 

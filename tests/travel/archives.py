@@ -12,16 +12,16 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.crate.archive import write_crate
-from resaudit.jobs.draw import draw_job
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.report import Report
-from resaudit.papers.formats import SUFFIXES
-from resaudit.plan.job import Execution, Work
+from resaudit.audit.report import Report
+from resaudit.figures.draw import draw_job
+from resaudit.figures.formats import SUFFIXES
+from resaudit.jobs.job import Execution, Work
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
+from resaudit.share.archive.archive import write_crate
+from residual.demystifying_resnet.jobs.hessians import Hessians
 
 METADATA = "ro-crate-metadata.json"
 FIGURE = "demystifying_resnet/fig04"

@@ -4,11 +4,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from resaudit.plan.files import code_of_kind
-from resaudit.plan.job import Job
-from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.store.origin import IMPORTED, Origin
-from resaudit.travel.records import Import
+from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.jobs.job import Job
+from resaudit.jobs.origin import IMPORTED, Origin
+from resaudit.jobs.plan_files import code_of_kind
+from resaudit.share.records import Import
 
 ARCHIVE = "ab" * 32
 

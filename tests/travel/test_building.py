@@ -11,11 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.plan.job import Job
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.jobs.job import Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
-from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.travel.building import build_tables
+from resaudit.share.imports.building import build_tables
 from tests.conftest import configured
 from tests.travel.archives import FIGURE, OVERRIDES, a_job, with_array, with_paths
 from tests.travel.test_import import refused

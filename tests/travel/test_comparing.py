@@ -11,15 +11,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.jobs.hessians import EIGENVALUES, Hessians
-from resaudit.jobs.train import Train
-from resaudit.plan.files import computing_kinds
-from resaudit.plan.job import Job
+from resaudit.base.files import write_json
+from resaudit.jobs.arrays import save_arrays
+from resaudit.jobs.job import Job
+from resaudit.jobs.plan_files import computing_kinds
+from resaudit.jobs.tolerance import Tolerance
 from resaudit.plan.plan import make_plan
-from resaudit.plan.tolerance import Tolerance
-from resaudit.store.arrays import save_arrays
-from resaudit.store.files import write_json
-from resaudit.travel.comparing import Compared, compare, difference
+from resaudit.share.comparing import Compared, compare, difference
+from residual.demystifying_resnet.jobs.hessians import EIGENVALUES, Hessians
+from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import configured
 
 

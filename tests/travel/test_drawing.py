@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from resaudit.travel.drawing import clock, expected, in_order, largest_share, missed, reached, weights
+from resaudit.audit.sampling import clock, expected, in_order, largest_share, missed, reached, weights
 
 JOBS = [f"train/{number}" for number in range(40)]
 CHANCE = np.random.default_rng(17)

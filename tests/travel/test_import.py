@@ -18,17 +18,17 @@ from unittest import mock
 
 import pytest
 
-from resaudit.config.models import Config
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.travel import importing
-from resaudit.travel.checking import check_jobs
-from resaudit.travel.differences import differences
-from resaudit.travel.forgetting import forget_import
-from resaudit.travel.importing import import_run
-from resaudit.travel.packed import Packed
-from resaudit.travel.records import Import
+from resaudit.share.imports import importing
+from resaudit.share.imports.checking import check_jobs
+from resaudit.share.imports.differences import differences
+from resaudit.share.imports.forgetting import forget_import
+from resaudit.share.imports.importing import import_run
+from resaudit.share.imports.packed import Packed
+from resaudit.share.records import Import
 from tests.conftest import Completed, run_command, run_snakemake
 from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
 

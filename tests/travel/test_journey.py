@@ -13,16 +13,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.jobs.theorem import Theorem
+from resaudit.audit.spot_check_words import spot_checks
+from resaudit.audit.spot_checks import as_statement, statements
+from resaudit.base.files import read_json
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.store.files import read_json
-from resaudit.travel import importing
-from resaudit.travel.recomputing import folder_of
-from resaudit.travel.spot_check import spot_check
-from resaudit.travel.statement import as_statement, statements
-from resaudit.travel.statement_words import spot_checks
+from resaudit.share.imports import importing
+from resaudit.share.spot_check.check import spot_check
+from resaudit.share.spot_check.recomputing import folder_of
+from residual.demystifying_resnet.jobs.theorem import Theorem
 from tests.conftest import CHECKOUT, Completed, first_of, run_command, smoke_command
 from tests.travel.archives import BY, pack, with_array, with_paths
 

@@ -11,16 +11,16 @@ from typing import Any, ClassVar
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.lemma import Lemma
-from resaudit.jobs.train import Train
-from resaudit.plan.job import Execution, Job
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.store.files import read_json
-from resaudit.store.job_provenance import JobProvenance
-from resaudit.travel.machines import check_machine
+from resaudit.share.imports.machines import check_machine
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.train import Train
+from residual.identity_matters.jobs.lemma import Lemma
 
 GPU = "NVIDIA H100 80GB HBM3"
 LANES = {"training": 16, "counts": 8}

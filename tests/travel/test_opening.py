@@ -15,11 +15,11 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.plan.simulation import Simulation
-from resaudit.travel.arrays import check_arrays
-from resaudit.travel.opening import opened
-from resaudit.travel.strict import parse_strictly
+from resaudit.base.errors import ResauditError
+from resaudit.jobs.simulation import Simulation
+from resaudit.share.imports.arrays import check_arrays
+from resaudit.share.imports.opening import opened
+from resaudit.share.imports.strict import parse_strictly
 
 Make = Callable[[zipfile.ZipFile], None]
 END = 22

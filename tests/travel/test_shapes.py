@@ -11,15 +11,15 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError
-from resaudit.jobs.train import Train
-from resaudit.plan.files import computing_kinds, read_job
-from resaudit.plan.job import Job
+from resaudit.base.errors import ResauditError
+from resaudit.jobs.job import Job
+from resaudit.jobs.plan_files import computing_kinds, read_job
+from resaudit.jobs.simulation import Simulation
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.plan.simulation import Simulation
-from resaudit.travel.arrays import check_arrays
-from resaudit.travel.shapes import Header, check_headers
+from resaudit.share.imports.arrays import check_arrays
+from resaudit.share.imports.shapes import Header, check_headers
+from residual.demystifying_resnet.jobs.train import Train
 
 
 def test_every_result_of_a_run_of_all_figures_is_taken(smoked: Path) -> None:

@@ -14,25 +14,25 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.claims.claim import Needs
-from resaudit.config.composition import load
-from resaudit.config.models import Config, Paths
-from resaudit.errors import Interrupted, ResauditError
-from resaudit.jobs.train import Train
-from resaudit.plan.files import write_job
-from resaudit.plan.job import Execution, Job
+from resaudit.audit.models import SpotCheck as InAudit
+from resaudit.audit.spot_check_words import spot_checks, statement_in_words
+from resaudit.audit.spot_checks import TEST_RESULT, as_statement, statements
+from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.jobs.arrays import save_arrays
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.origin import imported_among
+from resaudit.jobs.plan_files import write_job
+from resaudit.plan.claim import Needs
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config, Paths
 from resaudit.plan.plan import Plan, make_plan, with_inputs
-from resaudit.report.models import SpotCheck as InAudit
-from resaudit.store.arrays import save_arrays
-from resaudit.store.files import read_json, sha256_of, write_json
-from resaudit.store.origin import imported_among
-from resaudit.training.trajectory import Trajectory
-from resaudit.travel import population as populations
-from resaudit.travel.judging import audited_table, judge_twice
-from resaudit.travel.population import population
-from resaudit.travel.spot_check import spot_check
-from resaudit.travel.statement import TEST_RESULT, as_statement, statements
-from resaudit.travel.statement_words import spot_checks, statement_in_words
+from resaudit.share.judging import audited_table, judge_twice
+from resaudit.share.spot_check import population as populations
+from resaudit.share.spot_check.check import spot_check
+from resaudit.share.spot_check.population import population
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.claims.made import result
 from tests.conftest import CHECKOUT, made_once, of_kind, run_command, run_planned
 from tests.travel.imported import ARCHIVE, mark_imported

@@ -13,17 +13,17 @@ import numpy as np
 import pytest
 from matplotlib.figure import Figure as Drawing
 
-from resaudit.errors import ResauditError
-from resaudit.papers.drawing import imported_in_words, save_drawing
-from resaudit.schema import Closed, validated
-from resaudit.store.files import write_json
-from resaudit.store.job_provenance import JobProvenance
-from resaudit.store.origin import Origin, origin_of
-from resaudit.store.results import read_provenance
-from resaudit.travel.arrays import check_arrays
-from resaudit.travel.packed import METADATA
-from resaudit.travel.records import Import, imports
-from resaudit.travel.statement import SpotCheck
+from resaudit.audit.spot_checks import SpotCheck
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import write_json
+from resaudit.base.models import Closed, validated
+from resaudit.figures.drawing import imported_in_words, save_drawing
+from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.jobs.origin import Origin, origin_of
+from resaudit.jobs.results import read_provenance
+from resaudit.share.imports.arrays import check_arrays
+from resaudit.share.imports.packed import METADATA
+from resaudit.share.records import Import, imports
 from tests.ran import RAN
 from tests.travel.archives import a_job, config_in, with_json
 from tests.travel.imported import ARCHIVE

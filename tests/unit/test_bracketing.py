@@ -13,18 +13,22 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resaudit.curvature import counts, structured
-from resaudit.curvature.bracketing import Bracketing, Untrusted
-from resaudit.curvature.chain import Chain, chains_of
-from resaudit.curvature.counts import Counts, count_below
-from resaudit.curvature.foresight import Foresight
-from resaudit.curvature.kernels import library
-from resaudit.curvature.spectrum import spectra_along
-from resaudit.curvature.structured import certified_largest, structured_spectra_along, trusted_counts
-from resaudit.datasets.moments import Moments
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
+from resaudit.data.moments import Moments
 from resaudit.runtime import extensions
+from residual.demystifying_resnet.curvature import counts, structured
+from residual.demystifying_resnet.curvature.bracketing import Bracketing, Untrusted
+from residual.demystifying_resnet.curvature.chain import Chain, chains_of
+from residual.demystifying_resnet.curvature.counts import Counts, count_below
+from residual.demystifying_resnet.curvature.foresight import Foresight
+from residual.demystifying_resnet.curvature.kernels import library
+from residual.demystifying_resnet.curvature.spectrum import spectra_along
+from residual.demystifying_resnet.curvature.structured import (
+    certified_largest,
+    structured_spectra_along,
+    trusted_counts,
+)
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
 
 
 class Made:
@@ -210,7 +214,7 @@ def test_without_the_kernel_numpy_counts(
 ) -> None:
     (chain,) = chains_of(weights[:2, :1], Network(2, 2, 10), moments)
     expected = count_below(chain, [-0.1, 0.1])
-    monkeypatch.setattr("resaudit.curvature.counts.library", lambda: None)
+    monkeypatch.setattr("residual.demystifying_resnet.curvature.counts.library", lambda: None)
     np.testing.assert_array_equal(count_below(chain, [-0.1, 0.1]).below, expected.below)
     with pytest.raises(ValueError, match="was not built"):
         count_below(chain, [0.1], compiled=True)

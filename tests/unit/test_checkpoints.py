@@ -14,16 +14,16 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from resaudit.datasets.moments import Moments
-from resaudit.datasets.whitening import Whitened
-from resaudit.errors import Interrupted, ResauditError
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network, network_named
-from resaudit.store.checkpoints import Checkpoint, delayed_signals, forget
-from resaudit.training.ensemble import Descent, Objective, descend
-from resaudit.training.linear import LinearObjective
-from resaudit.training.sampled import SampledObjective
-from resaudit.training.trajectory import Trajectory
+from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.data.moments import Moments
+from resaudit.data.whitening import Whitened
+from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network, network_named
+from residual.demystifying_resnet.training.ensemble import Descent, Objective, descend
+from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.sampled import SampledObjective
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 CPU = torch.device("cpu")
 MADE_BY = {"settings": {"seed": 1}, "code version": "a"}
@@ -88,7 +88,7 @@ def test_so_it_does_with_relus(whitened: Whitened, tmp_path: Path, compiled: boo
     few = dataclasses.replace(whitened, inputs=whitened.inputs[:, :640], labels=whitened.labels[:640])
     objective: Objective = SampledObjective.of(network, few, CPU)
     if compiled:
-        native = pytest.importorskip("resaudit.training.kernels.native")
+        native = pytest.importorskip("residual.demystifying_resnet.training.kernels.native")
         try:
             objective = native.NativeObjective(network, few)
         except ResauditError as error:

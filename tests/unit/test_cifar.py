@@ -16,11 +16,11 @@ import numpy as np
 import pytest
 import torchvision.datasets
 
-from resaudit.config.composition import config_folder, datasets
-from resaudit.datasets.cifar import to_records
-from resaudit.datasets.dataset import CifarDataset, Dataset
-from resaudit.datasets.sources import fetch
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.data.cifar import to_records
+from resaudit.data.dataset import CifarDataset, Dataset
+from resaudit.data.sources import fetch
+from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.plan import fetch_of
 
 COUNT = 4
@@ -357,7 +357,7 @@ def test_pickles_with_coarse_and_fine_labels_become_records(mine: Path, tmp_path
     ],
 )
 def test_a_wrong_ledger_is_refused_in_one_line(changed: dict[str, Any], said: str) -> None:
-    from resaudit.schema import validated
+    from resaudit.base.models import validated
 
     plain = cifar(None).model_dump(mode="json") | changed
     with pytest.raises(ResauditError) as refusal:

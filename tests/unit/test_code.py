@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.plan import code
+from resaudit.jobs import code
 
 NUMERICS = '''"""Numbers."""
 from made_up.deep import lower
@@ -129,11 +129,21 @@ def test_a_file_more_is_other_code(package: Path) -> None:
 
 def test_the_kernels_are_among_what_jobs_compute_with() -> None:
     """Of this package itself: a package that is no package, or is imported by name, would be missed."""
-    training, hessians = code.closure("resaudit.jobs.train"), code.closure("resaudit.jobs.hessians")
-    assert {"resaudit.training.kernels", "resaudit.training.ensemble", "resaudit.networks.linear"} <= training
-    assert {"resaudit.curvature.kernels", "resaudit.curvature.spectrum"} <= hessians - training
-    assert "resaudit.theory.checks" not in hessians
-    assert "resaudit.claims.checks.depths" in code.closure("resaudit.claims.terminal", "resaudit.claims.checks.*")
+    training, hessians = (
+        code.closure("residual.demystifying_resnet.jobs.train"),
+        code.closure("residual.demystifying_resnet.jobs.hessians"),
+    )
+    assert {
+        "residual.demystifying_resnet.training.kernels",
+        "residual.demystifying_resnet.training.ensemble",
+        "residual.demystifying_resnet.networks.linear",
+    } <= training
+    assert {
+        "residual.demystifying_resnet.curvature.kernels",
+        "residual.demystifying_resnet.curvature.spectrum",
+    } <= hessians - training
+    assert "residual.demystifying_resnet.theory.checks" not in hessians
+    assert "resaudit.claims.checks.depths" in code.closure("resaudit.audit.terminal", "resaudit.claims.checks.*")
 
 
 HIDDEN_OR_KEPT = (

@@ -10,12 +10,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit import cli
-from resaudit.config.composition import load
-from resaudit.config.models import Figure, Tolerance
-from resaudit.errors import ResauditError
-from resaudit.papers import comparison
-from resaudit.papers.comparison import (
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of, write_json
+from resaudit.cli import commands as cli
+from resaudit.figures import comparison
+from resaudit.figures.comparison import (
     _compared,
     _thinned,
     compare_with_references,
@@ -25,12 +24,13 @@ from resaudit.papers.comparison import (
     references,
     write_references,
 )
-from resaudit.papers.drawing import read_about, read_csv, write_csv
-from resaudit.papers.snapshots import snapshot_epochs
-from resaudit.papers.tables import Drawn
+from resaudit.figures.drawing import read_about, read_csv, write_csv
+from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.tables import Drawn
+from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import Figure, Tolerance
 from resaudit.plan.plan import Plan, make_plan
-from resaudit.store.files import sha256_of, write_json
 
 FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
 FIG04 = "demystifying_resnet/fig04"

@@ -9,15 +9,15 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.config.composition import _claims_in, config_folder, datasets, files_of_figures, load
-from resaudit.config.models import Figure, Paper
-from resaudit.config.trees import compose_together, tree_of
-from resaudit.errors import ResauditError
-from resaudit.experiments.networks import Networks
+from resaudit.base.errors import ResauditError
+from resaudit.base.models import validated
+from resaudit.cli.workflow import overrides_from
+from resaudit.plan.composition import _claims_in, config_folder, datasets, files_of_figures, load
+from resaudit.plan.models import Figure, Paper
 from resaudit.plan.plans import Plans
+from resaudit.plan.trees import compose_together, tree_of
 from resaudit.plan.words import deviations, value_of
-from resaudit.schema import validated
-from resaudit.workflow import overrides_from
+from residual.demystifying_resnet.experiments.networks import Networks
 from tests.conftest import assert_refused
 
 FIG04 = "figure.demystifying_resnet.fig04"

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.conftest import run_command
 
-WITHOUT = "import sys; sys.modules['rocrate'] = None; from resaudit.cli import main; sys.exit(main())"
+WITHOUT = "import sys; sys.modules['rocrate'] = None; from resaudit.cli.commands import main; sys.exit(main())"
 """Python finds no module whose entry is None, as if it were not installed."""
 
 

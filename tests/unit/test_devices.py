@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
 from resaudit.runtime.devices import VISIBLE, claim_device, cuda_is_usable, visible_devices
 
 CLAIM = """

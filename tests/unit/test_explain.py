@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from resaudit import explain
-from resaudit.config.composition import load
-from resaudit.errors import ResauditError, one_named
+from resaudit.base.errors import ResauditError, one_named
+from resaudit.cli import explain
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 
 PAPER = "demystifying_resnet"

@@ -11,22 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.figure import Figure
 
-from resaudit.curvature.spectra import Spectra
-from resaudit.datasets.moments import Moments
-from resaudit.experiments.results import TrainingResults
-from resaudit.papers.by_loss import interpolate_by_loss
-from resaudit.papers.demystifying_resnet import (
-    fig03,
-    fig04,
-    fig04_deep,
-    fig05,
-    fig06,
-    fig07,
-    fig08,
-    shortcut_depths,
-)
-from resaudit.papers.drawing import read_csv, write_csv
-from resaudit.training.trajectory import Trajectory
+from resaudit.data.moments import Moments
+from resaudit.figures.by_loss import interpolate_by_loss
+from resaudit.figures.drawing import read_csv, write_csv
+from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 RATES = np.array([0.1, 0.1, 0.2, 0.2])
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.store.files import sweep, written_whole
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sweep, written_whole
 
 
 def test_what_the_disk_does_not_confirm_gets_no_name(tmp_path: Path) -> None:
@@ -25,7 +25,7 @@ def test_what_the_disk_does_not_confirm_gets_no_name(tmp_path: Path) -> None:
 WRITER = """
 import sys
 from pathlib import Path
-from resaudit.store.files import written_whole
+from resaudit.base.files import written_whole
 with written_whole(Path(sys.argv[1])) as temporary:
     temporary.write_text("theirs")
     print("half", flush=True)

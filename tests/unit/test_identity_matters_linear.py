@@ -13,17 +13,17 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.verdicts import judge
-from resaudit.config.models import Figure
-from resaudit.datasets.moments import Moments
-from resaudit.experiments.experiment import at
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.whiten import Whiten
-from resaudit.linear_residual import dominance as dominance_at
-from resaudit.linear_residual import factorization
-from resaudit.linear_residual.dominance import dominated
-from resaudit.linear_residual.factoring import factored
-from resaudit.linear_residual.measured import Descended, Factorizations, Points
-from resaudit.papers.identity_matters import theorem21, theorem22
+from resaudit.data.fetch import Fetch
+from resaudit.data.moments import Moments
+from resaudit.data.whiten import Whiten
+from resaudit.plan.experiment import at
+from resaudit.plan.models import Figure
+from residual.identity_matters import theorem21, theorem22
+from residual.identity_matters.linear import dominance as dominance_at
+from residual.identity_matters.linear import factorization
+from residual.identity_matters.linear.dominance import dominated
+from residual.identity_matters.linear.factoring import factored
+from residual.identity_matters.linear.measured import Descended, Factorizations, Points
 from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
 
 PAPER = "identity_matters"

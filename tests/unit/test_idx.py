@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 
-from resaudit.datasets.idx import parse_idx, to_idx
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.data.idx import parse_idx, to_idx
 
 
 @given(npst.arrays(np.uint8, npst.array_shapes(min_dims=1, max_dims=3, max_side=6)))

@@ -16,14 +16,14 @@ from click.testing import CliRunner
 from PIL import Image
 from torchvision.datasets import ImageFolder
 
-from resaudit.cli import cli
-from resaudit.config.composition import config_folder, datasets
-from resaudit.config.models import Config
-from resaudit.datasets.dataset import Dataset, ImageFolderDataset
-from resaudit.datasets.description import description_of
-from resaudit.datasets.sources import fetch
-from resaudit.errors import ResauditError
-from resaudit.jobs.fetch import Fetch
+from resaudit.base.errors import ResauditError
+from resaudit.cli.commands import cli
+from resaudit.data.dataset import Dataset, ImageFolderDataset
+from resaudit.data.description import description_of
+from resaudit.data.fetch import Fetch
+from resaudit.data.sources import fetch
+from resaudit.plan.composition import config_folder, datasets
+from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of
 from tests.conftest import data_of
 

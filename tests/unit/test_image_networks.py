@@ -11,10 +11,10 @@ import pytest
 import torch
 from torch import nn
 
-from resaudit.images.networks.build import build
-from resaudit.images.networks.layers import BatchNorm
-from resaudit.images.precision import computing
-from resaudit.images.setting import AllConvolutional, Network, PostActivation, PreActivation, check
+from residual.images.networks.build import build
+from residual.images.networks.layers import BatchNorm
+from residual.images.precision import computing
+from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, check
 
 
 def parameters(setting: Network) -> int:

@@ -13,20 +13,20 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from resaudit.claims.audit import drawn_figures, judgements_of
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.errors import ResauditError
-from resaudit.experiments.image_training import reported
-from resaudit.images.records import Records
-from resaudit.images.setting import PostActivation, PreActivation
-from resaudit.jobs.train_images import TrainImages
-from resaudit.papers.drawing import figure_module
-from resaudit.papers.style import apply_style
-from resaudit.plan.duration import duration
+from resaudit.audit.build import drawn_figures, judgements_of
+from resaudit.base.errors import ResauditError
+from resaudit.cli.workflow import JobsOfRules
+from resaudit.figures.drawing import figure_module
+from resaudit.figures.style import apply_style
+from resaudit.jobs.duration import duration
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
 from resaudit.plan.words import left_out_in_words
-from resaudit.workflow import JobsOfRules
+from residual.images.experiments import reported
+from residual.images.jobs import TrainImages
+from residual.images.records import Records
+from residual.images.setting import PostActivation, PreActivation
 from tests.conftest import configured
 from tests.made_records import made, write
 from tests.unit import test_print as print_rules

@@ -12,9 +12,9 @@ import pandas as pd
 import pytest
 
 from resaudit.claims.verdicts import Judgement, judge
-from resaudit.config.models import Figure
-from resaudit.papers.drawing import figure_module
-from resaudit.plan.job import Execution, Work
+from resaudit.figures.drawing import figure_module
+from resaudit.jobs.job import Execution, Work
+from resaudit.plan.models import Figure
 from resaudit.plan.plan import plan_figure
 from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
 

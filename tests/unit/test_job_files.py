@@ -8,17 +8,17 @@ from typing import Any
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.errors import ResauditError
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.theorem import Theorem
-from resaudit.jobs.train import Train
-from resaudit.jobs.whiten import Whiten
-from resaudit.plan.files import computing_kinds, plan_file, read_job, write_job
-from resaudit.plan.job import Execution, Job
+from resaudit.base.errors import ResauditError
+from resaudit.data.fetch import Fetch
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import computing_kinds, plan_file, read_job, write_job
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.theorem import Theorem
+from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import first_of, of_kind, run_command
 
 EXECUTION = Execution("cuda", "torch", 7.5)
@@ -128,11 +128,11 @@ def test_the_file_of_another_job_is_refused(plan: Plan, tmp_path: Path) -> None:
 
 RUN = """
 import sys
-from resaudit.cli import main
+from resaudit.cli.commands import main
 for key in sys.argv[1:]:
     sys.argv[1:] = ["run", key]
     assert main() == 0, key
-loaded = {"hydra", "resaudit.composition", "resaudit.config"} & set(sys.modules)
+loaded = {"hydra", "resaudit.composition", "resaudit.plan"} & set(sys.modules)
 assert not loaded, loaded
 """
 

@@ -13,25 +13,25 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.curvature.spectra import Spectra
-from resaudit.datasets.moments import Moments
-from resaudit.datasets.whitening import Whitened
-from resaudit.errors import ResauditError
-from resaudit.jobs.hessians import Hessians
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of, write_json, written_whole
+from resaudit.data.moments import Moments
+from resaudit.data.whiten import Whiten, summary
+from resaudit.data.whitening import Whitened
+from resaudit.jobs.arrays import save_arrays
+from resaudit.jobs.checkpoints import Checkpoint, made_by
+from resaudit.jobs.job import Execution, Work
 from resaudit.jobs.runner import device_of
-from resaudit.jobs.train import Train
-from resaudit.jobs.whiten import Whiten, summary
-from resaudit.plan.job import Execution, Work
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, execution_of, make_plan
 from resaudit.runtime import devices
 from resaudit.runtime.progress import with_progress
-from resaudit.store.arrays import save_arrays
-from resaudit.store.checkpoints import Checkpoint, made_by
-from resaudit.store.files import sha256_of, write_json, written_whole
-from resaudit.training.ensemble import Descent
-from resaudit.training.trajectory import Trajectory
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.training.ensemble import Descent
+from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.conftest import CHECKOUT, first_of, of_kind, run_command, run_planned
 from tests.ran import RAN
 
@@ -205,9 +205,9 @@ def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
 
 
 CLAIMING = """
-from resaudit.config.composition import load
+from resaudit.plan.composition import load
 from resaudit.jobs.runner import device_of
-from resaudit.jobs.train import Train
+from residual.demystifying_resnet.jobs.train import Train
 from resaudit.plan.plan import execution_of, make_plan
 plan = make_plan(load(["scale=smoke", "device=auto"], only=["demystifying_resnet/fig08"]))
 job = next(job for job in plan.jobs.values() if isinstance(job, Train))

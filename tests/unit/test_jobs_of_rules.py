@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config import composition
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.train import Train
-from resaudit.plan.job import Execution
-from resaudit.workflow import JobsOfRules, started_for
+from resaudit.cli.workflow import JobsOfRules, started_for
+from resaudit.jobs.job import Execution
+from resaudit.plan import composition
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import CHECKOUT, assert_refused, of_kind
 
 SNAKEMAKE = ["snakemake", "--snakefile", "Snakefile", "--target-jobs"]

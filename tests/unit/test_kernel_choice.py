@@ -6,21 +6,21 @@ from pathlib import Path
 import pytest
 import torch
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.curvature.kernels import library as counts_library
-from resaudit.datasets.whitening import Whitened
-from resaudit.errors import ResauditError
-from resaudit.jobs.train import Train
-from resaudit.networks.network import Network, network_named
-from resaudit.plan.job import Execution, Work
+from resaudit.base.errors import ResauditError
+from resaudit.cli.workflow import warn
+from resaudit.data.whitening import Whitened
+from resaudit.jobs.job import Execution, Work
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
 from resaudit.runtime.extensions import NOT_BUILT, VECTOR_BITS, extension
-from resaudit.training.kernels import library
-from resaudit.training.kernels.native import NativeObjective
-from resaudit.training.objectives import sampled_objective
-from resaudit.training.sampled import SampledObjective
-from resaudit.workflow import warn
+from residual.demystifying_resnet.curvature.kernels import library as counts_library
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.networks.network import Network, network_named
+from residual.demystifying_resnet.training.kernels import library
+from residual.demystifying_resnet.training.kernels.native import NativeObjective
+from residual.demystifying_resnet.training.objectives import sampled_objective
+from residual.demystifying_resnet.training.sampled import SampledObjective
 from tests.conftest import first_of, run_planned
 
 CPU = torch.device("cpu")

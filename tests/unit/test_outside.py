@@ -11,20 +11,20 @@ from pathlib import Path
 
 import pytest
 
-from resaudit import outside
-from resaudit.config.composition import config_folder, load
-from resaudit.config.models import Config
-from resaudit.errors import ResauditError
-from resaudit.outside import add_papers, take_papers_path
-from resaudit.papers.drawing import Setting, draw
-from resaudit.papers.tables import errors_naming
-from resaudit.plan import code
-from resaudit.plan.code import closure
-from resaudit.plan.files import computing_kinds, kind_named, plan_file, write_job
-from resaudit.plan.job import Execution
+from resaudit.base import papers as outside
+from resaudit.base.errors import ResauditError
+from resaudit.base.papers import add_papers, take_papers_path
+from resaudit.cli.skeleton import write_paper
+from resaudit.cli.workflow import check_modules, overrides_from
+from resaudit.figures.drawing import Setting, draw
+from resaudit.figures.tables import errors_naming
+from resaudit.jobs import code
+from resaudit.jobs.code import closure
+from resaudit.jobs.job import Execution
+from resaudit.jobs.plan_files import computing_kinds, kind_named, plan_file, write_job
+from resaudit.plan.composition import config_folder, load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from resaudit.skeleton import write_paper
-from resaudit.workflow import check_modules, overrides_from
 from tests.conftest import CHECKOUT, assert_refused, run_planned
 
 CLAIMS = "config/paper/adam/claims.yaml"
@@ -89,7 +89,7 @@ def test_nothing_planned_names_the_folder(folder: Path, bare: Path, tmp_path: Pa
 
 def test_the_hash_of_the_code_covers_the_package(folder: Path, bare: Path) -> None:
     composed(folder, bare)
-    assert {"adam", "adam.jobs", "adam.experiments", "resaudit.plan.simulation"} <= closure("adam.experiments")
+    assert {"adam", "adam.jobs", "adam.experiments", "resaudit.jobs.simulation"} <= closure("adam.experiments")
     assert "adam.moments" not in closure("adam.experiments")
 
 
@@ -208,7 +208,7 @@ def test_a_module_that_gives_something_else_is_named_when_it_draws(
 def test_errors_about_a_table_name_the_module_that_makes_it() -> None:
     with pytest.raises(ResauditError) as error, errors_naming("table of fig07", "demystifying_resnet/fig07"):
         raise ResauditError("column error is missing")
-    module = "resaudit.papers.demystifying_resnet.fig07"
+    module = "residual.demystifying_resnet.fig07"
     assert str(error.value) == (
         f"table of fig07: column error is missing; table(results) in {module} makes it: correct that, "
         "then draw the figure again"

@@ -8,24 +8,24 @@ from typing import Any
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.config.models import CONFIGURED, CONTROL
-from resaudit.datasets.dataset import FILES, Dataset
-from resaudit.errors import ResauditError
-from resaudit.experiments.experiment import at
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.hessians import Hessians
-from resaudit.jobs.theorem import Theorem
-from resaudit.jobs.train import Train
-from resaudit.jobs.vary import vary_job
-from resaudit.jobs.whiten import Whiten
-from resaudit.networks.ensemble import Ensemble
-from resaudit.networks.network import Network
-from resaudit.papers.snapshots import snapshot_epochs
-from resaudit.plan.job import Job, content_id
+from resaudit.base.errors import ResauditError
+from resaudit.claims.vary import vary_job
+from resaudit.data.dataset import FILES, Dataset
+from resaudit.data.fetch import Fetch
+from resaudit.data.whiten import Whiten
+from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.jobs.job import Job, content_id
+from resaudit.plan.composition import load
+from resaudit.plan.experiment import at
+from resaudit.plan.models import CONFIGURED, CONTROL
 from resaudit.plan.plan import Plan, make_plan, plan_figure, with_inputs
 from resaudit.plan.plans import Plans
-from resaudit.theory.cases import Cases
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.theorem import Theorem
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.theory.cases import Cases
 from tests.conftest import of_kind
 
 DATASET = Dataset.model_validate(

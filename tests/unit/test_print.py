@@ -17,9 +17,9 @@ from matplotlib.lines import Line2D
 from matplotlib.text import Text
 
 from resaudit.claims.heatmap import plot as plot_matrix
-from resaudit.papers.demystifying_resnet.looks import look
-from resaudit.papers.drawing import figure_module, read_csv, save_drawing
-from resaudit.papers.style import apply_style
+from resaudit.figures.drawing import figure_module, read_csv, save_drawing
+from resaudit.figures.style import apply_style
+from residual.demystifying_resnet.looks import look
 
 ROOT = Path(__file__).parents[2]
 TABLES = [

@@ -6,12 +6,12 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from resaudit.papers.drawing import figure_module, read_csv
-from resaudit.papers.identity_matters.table2 import beside_the_paper as beside_table2
-from resaudit.papers.printed import over_runs
-from resaudit.papers.stable_scaling.fig_bn import beside_the_paper as beside_bars
-from resaudit.report.evidence_models import Printed
-from resaudit.schema import validated
+from resaudit.audit.evidence_models import Printed
+from resaudit.base.models import validated
+from resaudit.figures.drawing import figure_module, read_csv
+from resaudit.figures.printed import over_runs
+from residual.identity_matters.table2 import beside_the_paper as beside_table2
+from residual.stable_scaling.fig_bn import beside_the_paper as beside_bars
 from tests.conftest import smoke_figure
 
 TABLES = Path(__file__).parents[1] / "workflow" / "expected"

@@ -10,8 +10,8 @@ import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from resaudit.config.composition import files_of_figures
-from resaudit.papers.drawing import figure_module
+from resaudit.figures.drawing import figure_module
+from resaudit.plan.composition import files_of_figures
 from tests.conftest import CHECKOUT
 
 PROJECT = tomllib.loads((CHECKOUT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

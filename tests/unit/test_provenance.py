@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from resaudit.config.composition import load
+from resaudit.base.files import write_json
+from resaudit.jobs.provenance import provenance
+from resaudit.jobs.results import machine_classes
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.runtime.machine import machine_class, processor
-from resaudit.store.files import write_json
-from resaudit.store.provenance import provenance
-from resaudit.store.results import machine_classes
 from tests.conftest import CHECKOUT, run_command
 from tests.ran import RAN
 
@@ -29,7 +29,7 @@ def test_the_lock_file_is_named_by_its_bytes() -> None:
 
 def test_outside_a_checkout_no_lock_file_and_no_commit_is_named(tmp_path: Path) -> None:
     shutil.copytree(CHECKOUT / "src" / "resaudit", tmp_path / "site" / "resaudit")
-    code = "import json; from resaudit.store.provenance import provenance; print(json.dumps(provenance()))"
+    code = "import json; from resaudit.jobs.provenance import provenance; print(json.dumps(provenance()))"
     run = run_command(sys.executable, "-c", code, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "site")})
     found = json.loads(run.stdout)
     assert (found["constraints_sha256"], found["commit"]) == (None, None)
@@ -41,20 +41,20 @@ def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path:
     inner.mkdir(parents=True)
     for name in (inner.parent / "__init__.py", inner / "__init__.py", tmp_path / "README.md"):
         name.touch()
-    shutil.copy(CHECKOUT / "src/resaudit/store/provenance.py", inner)
+    shutil.copy(CHECKOUT / "src/resaudit/jobs/provenance.py", inner)
     for arguments in (["init", "-q"], ["add", "." if tracked else "README.md"], ["commit", "-qm", "all"]):
         assert run_command("git", "-c", "user.name=x", "-c", "user.email=x", *arguments, cwd=tmp_path).returncode == 0
-    code = "from resaudit.store.provenance import commit; print(commit())"
+    code = "from resaudit.jobs.provenance import commit; print(commit())"
     environment = {"PYTHONPATH": str(tmp_path / "inner" / "src")}
     assert run_command(sys.executable, "-c", code, cwd=tmp_path, environment=environment).stdout == "None\n"
 
 
 def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path: Path) -> None:
     site = "workflow/profiles/slurm/config.yaml"
-    for name in ("src/resaudit/__init__.py", "src/resaudit/store/__init__.py", site, "README.md"):
+    for name in ("src/resaudit/__init__.py", "src/resaudit/jobs/__init__.py", site, "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
-    shutil.copy(CHECKOUT / "src/resaudit/store/provenance.py", tmp_path / "src/resaudit/store")
+    shutil.copy(CHECKOUT / "src/resaudit/jobs/provenance.py", tmp_path / "src/resaudit/jobs")
     (tmp_path / ".gitignore").write_text("__pycache__/\n", encoding="utf-8")
 
     def git(*arguments: str) -> None:
@@ -62,7 +62,7 @@ def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path
         assert run.returncode == 0, run.stderr
 
     def clean() -> bool:
-        code = "from resaudit.store.provenance import commit; print(commit()['clean'])"
+        code = "from resaudit.jobs.provenance import commit; print(commit()['clean'])"
         run = run_command(sys.executable, "-c", code, cwd=tmp_path, environment={"PYTHONPATH": str(tmp_path / "src")})
         return {"True\n": True, "False\n": False}[run.stdout]
 

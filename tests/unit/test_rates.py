@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from resaudit.experiments.results import TrainingResults
-from resaudit.papers.demystifying_resnet import fig07, shortcut1
-from resaudit.papers.rates import BestRate, choose_rate
-from resaudit.papers.sweeps import at_shown_rate, best_rates
-from resaudit.training.rates import choice_of, followed_rates
-from resaudit.training.trajectory import Trajectory
+from resaudit.figures.rates import BestRate, choose_rate
+from resaudit.figures.sweeps import at_shown_rate, best_rates
+from residual.demystifying_resnet import fig07, shortcut1
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.training.rates import choice_of, followed_rates
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 RATES = np.array([0.01, 0.1, 1.0, 10.0])
 INF = np.inf

@@ -11,12 +11,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.config.models import Figure
-from resaudit.papers.drawing import figure_module
-from resaudit.papers.shortcut_importance.checks import TwoStages
-from resaudit.papers.shortcut_importance.table1 import latex, printed
-from resaudit.papers.shortcut_importance.trajectories import FOLLOWED
-from resaudit.plan.job import Execution, Work
+from resaudit.figures.drawing import figure_module
+from resaudit.jobs.job import Execution, Work
+from resaudit.plan.models import Figure
+from residual.shortcut_importance.checks import TwoStages
+from residual.shortcut_importance.table1 import latex, printed
+from residual.shortcut_importance.trajectories import FOLLOWED
 from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "shortcut_importance"

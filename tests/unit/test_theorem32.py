@@ -8,11 +8,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.jobs.express import Express
-from resaudit.jobs.fetch import Fetch
-from resaudit.plan.job import Execution, Work
+from resaudit.base.errors import ResauditError
+from resaudit.data.fetch import Fetch
+from resaudit.jobs.job import Execution, Work
 from resaudit.plan.plan import FigurePlan, plan_figure
+from residual.identity_matters.jobs.express import Express
 from tests.conftest import assert_read_back, assert_refused, smoke_figure
 
 PAPER = "identity_matters"

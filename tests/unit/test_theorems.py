@@ -8,21 +8,21 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.errors import ResauditError
-from resaudit.experiments.results import TrainingResults
-from resaudit.jobs.theorem import Theorem
-from resaudit.jobs.train import Train
-from resaudit.jobs.whiten import Whiten
-from resaudit.papers.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
-from resaudit.plan.job import Execution
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import write_json
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import Execution
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import settings_in_words
-from resaudit.store.files import write_json
-from resaudit.theory.cases import Cases
-from resaudit.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
-from resaudit.training.trajectory import Trajectory
+from residual.demystifying_resnet import fig10, fig11, shortcut1, theorem1, theorem2, theorems
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.jobs.theorem import Theorem
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.records import Case, Finding, SpherePath, ZeroHessians, as_columns
+from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.conftest import first_of, of_kind, run_planned
 
 PREFIX = "figure.demystifying_resnet"

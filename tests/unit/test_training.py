@@ -4,18 +4,18 @@ import numpy as np
 import pytest
 import torch
 
-from resaudit.datasets.dataset import Dataset
-from resaudit.datasets.moments import Moments
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.train import Train
-from resaudit.jobs.train import train as train_job
-from resaudit.jobs.whiten import Whiten
-from resaudit.networks.ensemble import Ensemble
-from resaudit.networks.initialization import initial_weights
-from resaudit.networks.network import Network
-from resaudit.training.ensemble import descend
-from resaudit.training.linear import LinearObjective
-from resaudit.training.trajectory import Trajectory
+from resaudit.data.dataset import Dataset
+from resaudit.data.fetch import Fetch
+from resaudit.data.moments import Moments
+from resaudit.data.whiten import Whiten
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.jobs.train import train as train_job
+from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.networks.initialization import initial_weights
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import descend
+from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 NETWORK = Network(2, 4, 10)
 CPU = torch.device("cpu")

@@ -6,10 +6,10 @@ from typing import get_args
 import numpy as np
 import pytest
 
-from resaudit.datasets.dataset import Signs
-from resaudit.datasets.moments import Moments, moments_of
-from resaudit.datasets.whitening import Whitened, whiten
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.data.dataset import Signs
+from resaudit.data.moments import Moments, moments_of
+from resaudit.data.whitening import Whitened, whiten
 
 
 def test_all_samples_are_there_and_white(whitened: Whitened, moments: Moments) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.errors import ResauditError
-from resaudit.workflow import ReadableLog, overrides_from, verdicts_in_words
+from resaudit.base.errors import ResauditError
+from resaudit.cli.workflow import ReadableLog, overrides_from, verdicts_in_words
 
 
 def shown(**fields: object) -> logging.LogRecord:

@@ -15,15 +15,15 @@ import pandas as pd
 import pytest
 import yaml
 
-from resaudit.config.composition import load
-from resaudit.config.models import CONTROLS, Config
-from resaudit.datasets.idx import parse_idx, to_idx
-from resaudit.errors import ResauditError
-from resaudit.jobs.report import Report
-from resaudit.jobs.vary import vary_job
+from resaudit.audit.report import Report
+from resaudit.audit.schema import check_audit
+from resaudit.base.errors import ResauditError
+from resaudit.claims.vary import vary_job
+from resaudit.data.idx import parse_idx, to_idx
+from resaudit.plan.composition import load
+from resaudit.plan.models import CONTROLS, Config
 from resaudit.plan.plans import Plans
-from resaudit.report.schema import check_audit
-from resaudit.training.kernels.library import lanes
+from residual.demystifying_resnet.training.kernels.library import lanes
 from tests.conftest import CHECKOUT, Completed, configured, in_process, run_command, run_planned, smoke
 
 PAPER = "demystifying_resnet"

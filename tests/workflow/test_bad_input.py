@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.jobs.draw import draw_job
-from resaudit.plan.files import write_job
-from resaudit.plan.job import Execution, Job
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Execution, Job
+from resaudit.jobs.plan_files import write_job
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of, make_plan
 from tests.conftest import Command, Completed, in_process
 

@@ -12,7 +12,7 @@ from tests import forked
 from tests.conftest import CHECKOUT, Completed, run_command
 
 EXAMPLE = CHECKOUT / "tests" / "example_paper"
-ADDED = {"config/paper/coins", "src/resaudit/papers/coins", "src/resaudit/jobs/toss.py"}
+ADDED = {"config/paper/coins", "src/residual/coins"}
 
 
 @pytest.fixture(scope="module")
@@ -42,7 +42,7 @@ def run(checkout: Path, *command: str) -> Completed:
     return done
 
 
-def test_a_paper_is_one_folder_one_package_and_one_module(checkout: Path) -> None:
+def test_a_paper_is_one_folder_and_one_package(checkout: Path) -> None:
     run(checkout, "snakemake", "--cores", "all", "--config", "figures=[coins/fig01]", "--", "robustness")
     audit = json.loads((checkout / "figures" / "audit.json").read_text(encoding="utf-8"))
     (claim,) = (claim for paper in audit["papers"] for claim in paper["claims"] if claim["id"].startswith("coins/"))

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from resaudit.config.composition import load
+from resaudit.base.files import sha256_of
+from resaudit.plan.composition import load
 from resaudit.plan.plans import Plans
-from resaudit.store.files import sha256_of
 
 FROZEN = Path(__file__).parents[1] / "frozen"
 

@@ -7,11 +7,11 @@ import pytest
 
 NUMPY_ONLY = (
     "resaudit.jobs.runner",
-    "resaudit.datasets.whitening",
-    "resaudit.linear_residual.factoring",
-    "resaudit.scaled_residual.gradients",
-    "resaudit.scaled_residual.propagation",
-    "resaudit.two_layer.reduced",
+    "resaudit.data.whitening",
+    "residual.identity_matters.linear.factoring",
+    "residual.stable_scaling.network.gradients",
+    "residual.stable_scaling.network.propagation",
+    "residual.shortcut_importance.reduced.reduced",
 )
 
 
@@ -21,7 +21,7 @@ def run_code(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "module", ["resaudit.config.composition", "resaudit.plan.plans", "resaudit.cli", "resaudit.workflow"]
+    "module", ["resaudit.plan.composition", "resaudit.plan.plans", "resaudit.cli.commands", "resaudit.cli.workflow"]
 )
 def test_planning_loads_no_heavy_library(module: str) -> None:
     heavy = {"torch", "pandas", "matplotlib", "seaborn"}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.config.models import Config
-from resaudit.plan.files import write_job
-from resaudit.plan.job import Execution
+from resaudit.jobs.job import Execution
+from resaudit.jobs.plan_files import write_job
+from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of
 from tests.cluster.slurm import ACCOUNTING, PROGRAMS
 from tests.conftest import CHECKOUT, OFFLINE, Completed, run_command, why_not_offline

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from resaudit.config.composition import load
+from resaudit.plan.composition import load
 from tests.conftest import CHECKOUT, run_snakemake
 
 PROFILES = CHECKOUT / "workflow" / "profiles"

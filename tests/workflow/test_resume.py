@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.config.composition import load
-from resaudit.jobs.train import Train
-from resaudit.plan.files import write_job
-from resaudit.plan.job import Execution
+from resaudit.jobs.job import Execution
+from resaudit.jobs.plan_files import write_job
+from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
+from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import CHECKOUT, Completed, of_kind, run_command
 
 OVERRIDES = [

@@ -11,8 +11,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit.config.models import Config
-from resaudit.papers.comparison import disagreements
+from resaudit.figures.comparison import disagreements
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, Completed, configured, run_command, smoke
 

@@ -38,13 +38,16 @@ def wheel_of(folder: Path, **environment: str) -> list[str]:
 @pytest.mark.skipif(shutil.which(os.environ.get("CC", "cc")) is None, reason="there is no C compiler")
 def test_a_wheel_has_the_kernel_and_its_source(tmp_path: Path) -> None:
     files = wheel_of(tmp_path)
-    kernels = [file for file in files if file.startswith("resaudit/training/kernels/")]
+    kernels = [file for file in files if file.startswith("residual/demystifying_resnet/training/kernels/")]
     assert any(Path(file).name.startswith("_fused") for file in kernels)
-    assert {"resaudit/training/kernels/fused.c", "resaudit/training/kernels/fused_lanes.h"} <= set(kernels)
+    assert {
+        "residual/demystifying_resnet/training/kernels/fused.c",
+        "residual/demystifying_resnet/training/kernels/fused_lanes.h",
+    } <= set(kernels)
 
 
 def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) -> None:
     files = wheel_of(tmp_path, CC="/nonexistent/cc")
     assert not any(Path(file).name.startswith("_fused") for file in files)
-    assert "resaudit/training/sampled.py" in files
-    assert "resaudit/report/audit.schema.json" in files
+    assert "residual/demystifying_resnet/training/sampled.py" in files
+    assert "resaudit/audit/audit.schema.json" in files

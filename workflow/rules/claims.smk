@@ -1,11 +1,11 @@
 # Verdicts on the claims: the audit, and the same under every variant.
-from resaudit.config.composition import checkout_of
+from resaudit.base.papers import folder_of
 
 
 def code_of_claims(module):
     claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
     checks = {type(check).__module__ for claim in claims for check in claim.checks.values()}
-    return lambda _wildcards: code(f"resaudit.{module}", *checks)
+    return lambda _wildcards: code(module, *checks)
 
 
 def matrices(_wildcards):
@@ -23,7 +23,7 @@ def matrices(_wildcards):
 def matrices_kept():
     """The committed matrices, which the page shows where there is no other."""
     kept = "figures/reference/{0}/robustness.json"
-    return as_they_are(checkout_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
+    return as_they_are(folder_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
 
 
 rule report:
@@ -52,7 +52,7 @@ rule report:
         mem_mb=mem_mb_of("report"),
         runtime=runtime_of("report"),
     params:
-        code=code_of_claims("jobs.report"),
+        code=code_of_claims("resaudit.audit.report"),
         job=key_of("report"),
     shell:
         RUN
@@ -81,7 +81,7 @@ rule vary:
         mem_mb=mem_mb_of("vary"),
         runtime=runtime_of("vary"),
     params:
-        code=code_of_claims("jobs.vary"),
+        code=code_of_claims("resaudit.claims.vary"),
         job=key_of("vary"),
     shell:
         RUN

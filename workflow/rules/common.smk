@@ -8,19 +8,28 @@ from pathlib import Path
 # it would take a twentieth of the start.
 gc.set_threshold(50_000)
 
-from resaudit.outside import as_words, module_of
-from resaudit.papers.formats import SUFFIXES
-from resaudit.plan.code import code_sha256
-from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
+from resaudit.base.papers import as_words, module_of
+from resaudit.figures.formats import SUFFIXES
+from resaudit.jobs.code import code_sha256
+from resaudit.jobs.plan_files import code_of_kind, computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.devices import visible_devices
-from resaudit.store.files import sweep
-from resaudit.travel.leaves import check_imported, leaf_inputs
-from resaudit.store.origin import RECOMPUTED, STATEMENTS
+from resaudit.base.files import sweep
+from resaudit.share.imports.leaves import check_imported, leaf_inputs
+from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.runtime.locks import hold_lock
-from resaudit.outside import check_installed_from
-from resaudit.workflow import JobsOfRules, warn, errors_in_one_line, make_readable, overrides_from, set_dates_in_the_future, started_for, verdicts_in_words
+from resaudit.base.papers import check_installed_from
+from resaudit.cli.workflow import (
+    JobsOfRules,
+    warn,
+    errors_in_one_line,
+    make_readable,
+    overrides_from,
+    set_dates_in_the_future,
+    started_for,
+    verdicts_in_words,
+)
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -132,7 +141,7 @@ def code_of(kind):
 
 def code_of_figure(wildcards):
     figure = job("draw", wildcards).figure
-    return code("resaudit.jobs.draw", module_of(figure.name), type(figure.protocol).__module__)
+    return code("resaudit.figures.draw", module_of(figure.name), type(figure.protocol).__module__)
 
 
 def figure_files(name):

@@ -4,14 +4,14 @@ from collections.abc import Iterator
 from functools import cache
 from typing import TYPE_CHECKING
 
-from resaudit.claims.claim import Claim
 from resaudit.claims.words import threshold_in_words
-from resaudit.config.composition import load
+from resaudit.plan.claim import Claim
+from resaudit.plan.composition import load
 from resaudit.plan.words import value_of
 from site_pages.links import plain
 
 if TYPE_CHECKING:
-    from resaudit.config.models import Config, Figure
+    from resaudit.plan.models import Config, Figure
 
 
 @cache

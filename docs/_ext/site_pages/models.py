@@ -12,11 +12,11 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel
 
-from resaudit.claims.checks.check import Check, checks_by_name
-from resaudit.claims.claim import Claim
-from resaudit.config.models import Figure, Paths, Run, Scale, Whitening
-from resaudit.datasets.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
-from resaudit.experiments.experiment import Experiment, experiments_of
+from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
+from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.claim import Claim
+from resaudit.plan.experiment import Experiment, experiments_of
+from resaudit.plan.models import Figure, Paths, Run, Scale, Whitening
 from site_pages.ledgers import configuration
 from site_pages.links import CHECKOUT
 

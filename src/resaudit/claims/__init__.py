@@ -1,1 +1,1 @@
-"""Claims: checks (pure functions of tables), verdicts, the audit, robustness under variants. Imports no torch."""
+"""Claims: checks (pure functions of tables), intervals, verdicts, robustness. Imports no torch."""

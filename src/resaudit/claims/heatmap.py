@@ -8,7 +8,7 @@ from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 
 from resaudit.claims.verdicts import Verdict
-from resaudit.papers.style import TWO_COLUMNS
+from resaudit.figures.style import TWO_COLUMNS
 
 _LOOKS = {
     Verdict.supported.value: ("#009E73", "holds"),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from resaudit.schema import Part
+from resaudit.base.models import Part
 
 ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
 """Pattern of the ids of papers, figures, claims and variants."""

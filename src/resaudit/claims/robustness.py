@@ -8,24 +8,24 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json, sha256_of, write_json, written_whole
+from resaudit.base.models import Closed, validated
 from resaudit.claims.heatmap import plot
 from resaudit.claims.records import Commit, VariantRun, VerdictUnderVariant
 from resaudit.claims.records import Verdict as VerdictWord
 from resaudit.claims.verdicts import CheckResult, Judgement, judge
 from resaudit.claims.words import why
-from resaudit.config.models import CONFIGURED, CONTROL, CONTROLS
-from resaudit.errors import ResauditError
-from resaudit.papers.comparison import reference_file
-from resaudit.papers.drawing import save_drawing, write_csv
-from resaudit.papers.style import apply_style
-from resaudit.papers.tables import drawn, errors_naming
+from resaudit.figures.comparison import reference_file
+from resaudit.figures.drawing import save_drawing, write_csv
+from resaudit.figures.style import apply_style
+from resaudit.figures.tables import drawn, errors_naming
+from resaudit.jobs.provenance import provenance
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import judgement_sha256
-from resaudit.schema import Closed, validated
-from resaudit.store.files import read_json, sha256_of, write_json, written_whole
-from resaudit.store.provenance import provenance
 
 Tables = Mapping[tuple[str, str], Path]
 """By variant, or :data:`CONFIGURED`, and figure."""

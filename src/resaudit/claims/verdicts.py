@@ -7,12 +7,12 @@ from enum import Enum
 
 import pandas as pd
 
-from resaudit.claims.checks.check import Check
+from resaudit.base.errors import ResauditError
+from resaudit.base.text import number, span
 from resaudit.claims.checks.measured import Measured, Point
-from resaudit.claims.claim import Claim, Limit
 from resaudit.claims.intervals import covered, interval, share_interval
-from resaudit.errors import ResauditError
-from resaudit.numbers import number, span
+from resaudit.plan.check import Check
+from resaudit.plan.claim import Claim, Limit
 
 ERROR_RATE = 0.05
 """Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of intervals) (Bonferroni)."""

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from resaudit.claims.checks.check import Check
+from resaudit.base.text import effect_and_interval, number, span
 from resaudit.claims.verdicts import ERROR_RATE, CheckResult, Judged, Judgement, Verdict, unmeasured
-from resaudit.numbers import effect_and_interval, number, span
+from resaudit.plan.check import Check
 
 _MEETS = {Verdict.supported: "meets", Verdict.contradicted: "fails", Verdict.inconclusive: "leaves open"}
 

@@ -1,1 +1,1 @@
-"""The kinds of job, one per module: settings, inputs, cost, and ``run``, a thin layer over the numerics."""
+"""Jobs: values with an id, as files of the plan; running them; their results and provenance."""

@@ -7,15 +7,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from resaudit.errors import ResauditError
-from resaudit.plan.files import code_of_kind, read_job
-from resaudit.plan.job import Execution, Job, Work
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of, write_json
+from resaudit.jobs.arrays import save_arrays
+from resaudit.jobs.checkpoints import forget
+from resaudit.jobs.job import Execution, Job, Work
+from resaudit.jobs.plan_files import code_of_kind, read_job
+from resaudit.jobs.provenance import provenance
 from resaudit.runtime.devices import claim_device, processors
 from resaudit.runtime.progress import say
-from resaudit.store.arrays import save_arrays
-from resaudit.store.checkpoints import forget
-from resaudit.store.files import sha256_of, write_json
-from resaudit.store.provenance import provenance
 
 
 def run_job(key: str, results: Path, code: str | None = None) -> None:

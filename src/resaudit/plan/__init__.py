@@ -1,1 +1,1 @@
-"""The plan: the jobs of every figure, and their files."""
+"""From the configuration to the jobs of every figure. Imports neither torch, pandas nor matplotlib."""

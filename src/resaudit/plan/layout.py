@@ -3,8 +3,8 @@
 import os
 from pathlib import Path
 
-from resaudit.config.models import Paths
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
+from resaudit.plan.models import Paths
 
 
 class Layout:

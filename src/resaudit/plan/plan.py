@@ -7,14 +7,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from resaudit.config.models import Config, Figure, Run
-from resaudit.datasets.dataset import Dataset
-from resaudit.errors import ResauditError
-from resaudit.experiments.experiment import Coordinates, Data, NoData, in_words
-from resaudit.jobs.fetch import Fetch
-from resaudit.jobs.whiten import Whiten
-from resaudit.plan.job import Execution, Job
-from resaudit.registry import in_own_code
+from resaudit.base.errors import ResauditError
+from resaudit.base.papers import in_own_code
+from resaudit.data.dataset import Dataset
+from resaudit.data.fetch import Fetch
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import Execution, Job
+from resaudit.plan.experiment import Coordinates, Data, NoData, in_words
+from resaudit.plan.models import Config, Figure, Run
 from resaudit.runtime.devices import settled
 
 

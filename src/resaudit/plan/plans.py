@@ -4,10 +4,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from resaudit.config.composition import load
-from resaudit.config.models import CONTROLS, Config, Figure, Variant
-from resaudit.errors import ResauditError
-from resaudit.plan.job import Job
+from resaudit.base.errors import ResauditError
+from resaudit.jobs.job import Job
+from resaudit.plan.composition import load
+from resaudit.plan.models import CONTROLS, Config, Figure, Variant
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 
 
@@ -27,7 +27,7 @@ class Plans:
     def composed(
         cls, overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None
     ) -> "Plans":
-        """Plans from the configuration's files; arguments and errors as :func:`resaudit.config.composition.load`.
+        """Plans from the configuration's files; arguments and errors as :func:`resaudit.plan.composition.load`.
 
         Under a variant only the papers that have it are composed.
         """
@@ -61,7 +61,7 @@ class Plans:
         return {} if self.base.config.variant else self.base.config.variants(paper)
 
     def under(self, variant: str | None) -> Plan:
-        """The plan under a variant or one of :data:`~resaudit.config.models.CONTROLS`, or (None) as configured."""
+        """The plan under a variant or one of :data:`~resaudit.plan.models.CONTROLS`, or (None) as configured."""
         plan: Plan = self._made(variant)
         return plan
 

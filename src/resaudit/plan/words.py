@@ -6,9 +6,9 @@ import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from resaudit.config.models import Assumption, Config, Figure
-from resaudit.outside import KEY, outside_papers
-from resaudit.schema import in_words
+from resaudit.base.models import in_words
+from resaudit.base.papers import KEY, outside_papers
+from resaudit.plan.models import Assumption, Config, Figure
 
 
 def deviations(figure: Figure, of_paper: Figure) -> list[str]:

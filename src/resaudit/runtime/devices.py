@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
 from resaudit.runtime.locks import hold
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"

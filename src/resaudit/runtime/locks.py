@@ -7,7 +7,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
 
 LOCK = ".lock"
 """The lock's file in a folder of results."""

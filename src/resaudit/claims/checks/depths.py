@@ -9,7 +9,6 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.check import Check, Depth, Names, Share
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
@@ -23,7 +22,8 @@ from resaudit.claims.checks.rows import (
     take,
     words,
 )
-from resaudit.fits import slope
+from resaudit.figures.fits import slope
+from resaudit.plan.check import Check, Depth, Names, Share
 
 Logs = Mapping[float, pd.Series]
 """Natural logarithms of a quantity, by depth and run."""

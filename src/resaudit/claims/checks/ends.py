@@ -2,11 +2,11 @@
 
 import pandas as pd
 
-from resaudit.claims.checks.check import Check, Depth
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rates import COLUMNS, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
+from resaudit.plan.check import Check, Depth
 
 
 class EndRatio(Check, name="end_ratio"):

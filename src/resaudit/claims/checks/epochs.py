@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from resaudit.claims.checks.check import Check, Share
 from resaudit.claims.checks.measured import Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
@@ -20,7 +19,8 @@ from resaudit.claims.checks.rows import (
     take,
     words,
 )
-from resaudit.papers.by_loss import descending, interpolate
+from resaudit.figures.by_loss import descending, interpolate
+from resaudit.plan.check import Check, Share
 
 
 class EarlyFall(Check, name="early_fall"):

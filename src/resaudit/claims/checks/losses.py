@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from resaudit.claims.checks.check import Check, Names
+from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import (
@@ -23,8 +23,8 @@ from resaudit.claims.checks.rows import (
     values_of,
     words,
 )
-from resaudit.errors import ResauditError
-from resaudit.papers.by_loss import descending, interpolate
+from resaudit.figures.by_loss import descending, interpolate
+from resaudit.plan.check import Check, Names
 
 
 class AtEveryLoss(Check, name="at_every_loss"):

@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.check import Check
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import by_run, by_values, not_negative, rows_with, take, words
 from resaudit.claims.intervals import replicate_means
-from resaudit.fits import slope
+from resaudit.figures.fits import slope
+from resaudit.plan.check import Check
 
 
 class MeanOfRuns(Check, name="mean_of_runs"):

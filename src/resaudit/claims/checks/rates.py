@@ -1,6 +1,6 @@
 """Checks of final losses and best learning rates.
 
-Effects that depend on the best rate are measured at every tied rate (:mod:`resaudit.papers.rates`).
+Effects that depend on the best rate are measured at every tied rate (:mod:`resaudit.figures.rates`).
 """
 
 from collections.abc import Iterator
@@ -12,12 +12,12 @@ import numpy as np
 import pandas as pd
 from pydantic import Field
 
-from resaudit.claims.checks.check import Check, Depth, Names
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.papers.rates import LEVEL, BestRate, choose_rate
-from resaudit.papers.sweeps import sweep
+from resaudit.figures.rates import LEVEL, BestRate, choose_rate
+from resaudit.figures.sweeps import sweep
+from resaudit.plan.check import Check, Depth, Names
 
 Depths = Literal["all", "last"]
 """Every depth, or the greatest one."""

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 from pandas.api.types import is_numeric_dtype
 
-from resaudit.errors import ResauditError
+from resaudit.base.errors import ResauditError
 
 # Values under a spectrum's noise floor are not evidence; these columns are known only where `resolved` is true.
 ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")

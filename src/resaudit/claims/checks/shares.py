@@ -2,9 +2,9 @@
 
 import pandas as pd
 
-from resaudit.claims.checks.check import Check, Names
 from resaudit.claims.checks.measured import Counted, Measured
 from resaudit.claims.checks.rows import not_negative, of_network, take
+from resaudit.plan.check import Check, Names
 
 
 class ShareOfRuns(Check, name="share_of_runs"):

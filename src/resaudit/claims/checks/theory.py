@@ -3,9 +3,9 @@
 import numpy as np
 import pandas as pd
 
-from resaudit.claims.checks.check import Check, Names
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import not_negative, take
+from resaudit.plan.check import Check, Names
 
 
 class IdentitiesHold(Check, name="identities_hold"):

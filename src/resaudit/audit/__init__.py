@@ -1,0 +1,1 @@
+"""The audit: ``audit.json``, its page, and what the terminal shows of it."""

@@ -1,0 +1,53 @@
+"""Judging every claim: the audit as JSON and as a page."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.plan.models import Config
+from resaudit.runtime.progress import say
+
+
+@dataclass(frozen=True)
+class Report(Job):
+    """The audit of all drawn figures. Its files go to the figures folder.
+
+    Attributes:
+        config: with all figures and claims.
+        overrides: as they were given.
+    """
+
+    kind: ClassVar[str] = "report"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    config: Config
+    overrides: tuple[str, ...]
+
+    @property
+    def stem(self) -> str:
+        """One audit covers all papers."""
+        return "audit"
+
+    def cost(self, execution: Execution) -> Cost:
+        """The largest measured."""
+        return Cost(10.0, 300.0)
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Write ``audit.json`` and ``audit.html`` into the folder of figures.
+
+        Raises:
+            ResauditError: nothing has been drawn, or a table is damaged or of other settings.
+        """
+        from resaudit.audit.build import make_audit
+        from resaudit.audit.page import write_page
+        from resaudit.audit.schema import check_audit
+        from resaudit.base.files import write_json
+        from resaudit.plan.plan import make_plan
+
+        figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
+        check_audit(audit)
+        write_json(figures / "audit.json", audit)
+        write_page(figures / "audit.json", figures / "audit.html")
+        say(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
+        return {}

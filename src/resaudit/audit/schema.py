@@ -1,0 +1,64 @@
+"""Reading and checking audit.json, and its published JSON Schema.
+
+``python -m resaudit.audit.schema`` prints the content of ``audit.schema.json``.
+"""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from pydantic.json_schema import GenerateJsonSchema
+
+from resaudit.audit.models import Audit
+from resaudit.base.errors import ResauditError
+from resaudit.base.models import validated
+
+
+class _Untitled(GenerateJsonSchema):
+    def field_title_should_be_set(self, schema: Any) -> bool:
+        return False
+
+
+def audit_schema() -> dict[str, Any]:
+    """The JSON Schema of audit.json, made from the models."""
+    made = Audit.model_json_schema(schema_generator=_Untitled)
+    head = {"$schema": _Untitled.schema_dialect, "$id": "urn:resaudit:audit:1"}
+    return head | made | {"title": "resaudit's audit, version 1"}
+
+
+def read_audit(file: Path) -> dict[str, Any]:
+    """An audit from its file, checked.
+
+    Raises:
+        ResauditError: the file is missing, not JSON, or breaks the schema.
+    """
+    try:
+        audit = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
+    except OSError as error:
+        raise ResauditError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
+    except ValueError as error:
+        raise ResauditError(f"{file} is no JSON ({error}); remove {file} and run again") from error
+    check_audit(audit, str(file))
+    checked: dict[str, Any] = audit
+    return checked
+
+
+def check_audit(audit: Any, name: str = "audit.json") -> None:
+    """Validate an audit.
+
+    Args:
+        audit: parsed JSON.
+        name: for error messages.
+
+    Raises:
+        ResauditError: the audit breaks the schema; the line names the place and the error.
+    """
+    validated(Audit, audit, f"{name} breaks the schema of an audit: $")
+
+
+def _refuse(constant: str) -> None:
+    raise ValueError(f"{constant} is no number that JSON has")
+
+
+if __name__ == "__main__":
+    print(json.dumps(audit_schema(), indent=1, ensure_ascii=False))

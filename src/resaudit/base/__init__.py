@@ -1,0 +1,1 @@
+"""What everything rests on: errors, models, texts, files, and where papers are."""

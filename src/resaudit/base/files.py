@@ -1,0 +1,82 @@
+"""Atomic writes: a file is complete or absent."""
+
+import hashlib
+import json
+import os
+import shlex
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from resaudit.base.errors import ResauditError
+
+
+@contextmanager
+def written_whole(path: Path) -> Iterator[Path]:
+    """A temporary path beside ``path``, renamed to it on success and removed on failure.
+
+    Raises:
+        ResauditError: the folder cannot be written to, or the disk is full.
+    """
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        try:
+            yield temporary
+            _to_the_disk(temporary)
+            temporary.replace(path)
+        finally:
+            temporary.unlink(missing_ok=True)
+    except OSError as error:
+        reason = error.strerror or error
+        raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
+
+
+def sweep(*folders: Path, spared: Collection[str] = ()) -> None:
+    """Remove the temporary files of killed writers; no other may write there but in the folders ``spared``, by name."""
+    for folder in folders:
+        for path in folder.rglob(".*.part"):
+            if path.relative_to(folder).parts[0] not in spared:
+                path.unlink(missing_ok=True)
+
+
+def _to_the_disk(path: Path) -> None:
+    """Flush to disk: the bytes survive a power cut, and some file systems report only here that they are full."""
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def write_json(path: Path, content: Any) -> None:
+    """Write JSON, readable and ending in a newline."""
+    with written_whole(path) as temporary:
+        temporary.write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def sha256_of(path: Path) -> str:
+    """SHA-256 of a file's bytes.
+
+    Raises:
+        OSError: it cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def again(folder: Path) -> str:
+    """What to do about a missing or damaged result, which may be expensive.
+
+    A plain run would not: Snakemake asks for no result behind a figure that is there.
+    """
+    make = f"snakemake --cores all --force {shlex.quote(str(folder / 'provenance.json'))}"
+    return f"copy {folder} again, or make it again (with the run's --config: {make})"
+
+
+def read_json(path: Path) -> Any:
+    """What a JSON file holds.
+
+    Raises:
+        OSError: it is missing or not readable.
+        ValueError: it is not JSON.
+    """
+    return json.loads(path.read_text(encoding="utf-8"))

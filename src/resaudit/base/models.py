@@ -1,0 +1,200 @@
+"""Base classes of the pydantic models, and validation errors in one line."""
+
+import unicodedata
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cache
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic_core import ErrorDetails
+
+from resaudit.base.errors import ResauditError, in_one_line, suggestion
+
+LONGEST_TEXT = 10_000
+LONGEST_LINE = 200
+"""Characters of a text that somebody else wrote."""
+LONGEST_LIST = 8
+"""Longer lists are abbreviated."""
+_LONGEST_SHOWN = 40
+# Line breaks, other control characters, and lone surrogates, which UTF-8 cannot encode.
+_UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
+
+
+M = TypeVar("M", bound=BaseModel)
+T = TypeVar("T")
+
+
+class Closed(BaseModel):
+    """A strict, frozen model: known keys only, no type conversion, finite numbers."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _known_keys(cls, given: Any) -> Any:
+        known = _keys_of(cls)
+        unknown = [key for key in given if key not in known] if isinstance(given, dict) else []
+        if unknown:
+            raise ValueError(f"has an unknown key {shown(unknown[0])}{suggestion(str(unknown[0]), known)}")
+        return given
+
+
+@cache
+def _keys_of(model: type[BaseModel]) -> list[str]:
+    return [field.alias or name for name, field in model.model_fields.items()]
+
+
+class Model(Closed):
+    """A section of the configuration; its strings have one line each."""
+
+    @field_validator("*")
+    @classmethod
+    def _text_in_one_line(cls, value: Any) -> Any:
+        for text in _texts(value):
+            check_text(text)
+        return value
+
+
+def check_lines(given: T) -> T:
+    """Check that every text in plain values, keys among them, is one of 1 to 200 printable characters.
+
+    Raises:
+        ValueError: one is not; the message continues the place's name.
+    """
+    for text in _texts(given):
+        if not (0 < len(text) <= LONGEST_LINE and text.isprintable()):
+            raise ValueError(f"has the text {shown(text)}; allowed: 1 to {LONGEST_LINE} printable characters")
+    return given
+
+
+def _check_moment(text: str) -> str:
+    try:
+        year = datetime.fromisoformat(text).year
+    except ValueError as error:
+        raise ValueError(f"is {text} ({error}); allowed: a time that there is") from error
+    if not 1970 <= year < 9999:
+        raise ValueError(f"is {text}; allowed: a time since 1970")
+    return text
+
+
+Line = Annotated[str, AfterValidator(check_lines)]
+"""A text that somebody else wrote: 1 to 200 printable characters, so no line break, escape sequence or reversal."""
+Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+Time = Annotated[
+    str,
+    Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"),
+    AfterValidator(_check_moment),
+]
+"""ISO 8601 with seconds and an offset."""
+
+
+def validated(kind: type[M], given: Any, where: str) -> M:
+    """Validate plain values against a model.
+
+    Args:
+        kind: the model.
+        given: plain values, as YAML or JSON gives them.
+        where: the place of ``given``, as a dotted path.
+
+    Raises:
+        ResauditError: the first error (place, value given, values allowed) and the number of others.
+    """
+    try:
+        return kind.model_validate(given)
+    except ValidationError as error:
+        first, *others = error.errors(include_url=False)
+        more = f" (and {len(others)} more)" if others else ""
+        raise ResauditError(f"{_line(first, where)}{more}") from error
+
+
+def _line(error: ErrorDetails, where: str) -> str:
+    path = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
+    place = one_line(path.lstrip(".")) or "the configuration"
+    match error["type"]:
+        case "value_error":
+            return f"{place} {error['ctx']['error']}"
+        case "missing":
+            return f"{place} is missing; give it"
+        case "too_short":
+            return f"{place} is empty; give at least one"
+        case "too_long":
+            allowed = f"a list of at most {error['ctx']['max_length']}"
+        case "model_type" | "dict_type":
+            allowed = "a section"
+        case "list_type":
+            scalar = isinstance(error["input"], str | int | float | bool)
+            allowed = f"a list, as [{error['input'] if scalar else '…'}]"
+        case _:
+            allowed = error["msg"].removeprefix("Input should be ").replace("String should match", "text that matches")
+    return f"{place} is {shown(error['input'])}; allowed: {allowed}"
+
+
+def shown(value: Any) -> str:
+    """A value's ``repr``, shortened."""
+    text = repr(value)
+    return text if len(text) <= _LONGEST_SHOWN else f"{text[:_LONGEST_SHOWN]}…"
+
+
+def one_line(text: str) -> str:
+    """What somebody else wrote, or may have, as a part of a line of ours: printable and shortened."""
+    return in_one_line(text[:LONGEST_LINE]) + "…" * (len(text) > LONGEST_LINE)
+
+
+def in_words(value: Any) -> str:
+    """A setting in a few words, for people.
+
+    >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None)
+    ('1, 2.5, yes', '0 … 8 (9 values)', 'all')
+    """
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if len(value) > LONGEST_LIST:
+            return f"{in_words(value[0])} … {in_words(value[-1])} ({len(value)} values)"
+        return ", ".join(map(in_words, value)) or "none"
+    if value is None:
+        return "all"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def different(values: list[T]) -> list[T]:
+    """Check that a list has no duplicates.
+
+    Raises:
+        ValueError: it has; the message continues the place's name.
+    """
+    twice = next((value for value in values if values.count(value) > 1), None)
+    if twice is not None:
+        raise ValueError(f"names {in_words(twice)} twice; allowed: each value once")
+    return values
+
+
+def check_text(text: str) -> None:
+    """Check that a text is short and fits on one line.
+
+    Raises:
+        ValueError: it does not; the message continues the place's name.
+    """
+    if len(text) > LONGEST_TEXT:
+        raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")
+    if any(unicodedata.category(character) in _UNPRINTABLE for character in text):
+        raise ValueError(f"is {shown(text)}; allowed: text in one line, without control characters")
+
+
+def _texts(value: Any) -> Iterator[str]:
+    left = [value]
+    while left:
+        value = left.pop()
+        if isinstance(value, str):
+            yield value
+        elif isinstance(value, dict):
+            left += [*value, *value.values()]
+        elif isinstance(value, list):
+            left += value
+
+
+class Part(Closed):
+    """A section of audit.json; the docstrings of its fields become descriptions in the JSON Schema."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)

@@ -1,0 +1,260 @@
+"""Papers: where each one's configuration and code are, in this checkout or in ``papers_path=FOLDER``.
+
+``FOLDER/config/paper/NAME/`` is a paper's configuration; ``FOLDER/NAME/`` or ``FOLDER/src/*/NAME/`` its package, whose
+modules ``jobs``, ``experiments`` and ``checks`` bring its kinds of jobs, experiments and checks. Like ``sys.path``, a
+folder belongs to the process: no plan, id or archive contains it.
+"""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib.util import find_spec
+from keyword import iskeyword
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import resaudit
+from resaudit.base.errors import ResauditError
+
+KEY = "papers_path"
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a paper is.
+
+    Attributes:
+        folder: holds ``config/paper/NAME``.
+        source: folder of its package.
+        package: name under which that is imported.
+    """
+
+    folder: Path
+    source: Path
+    package: str
+
+
+_added: dict[str, Place] = {}
+
+
+def take_papers_path(words: Sequence[str]) -> list[str]:
+    """Add the papers of ``papers_path=FOLDER`` to this process.
+
+    Args:
+        words: of a command line.
+
+    Returns:
+        The other words.
+
+    Raises:
+        ResauditError: as of :func:`add_papers`.
+    """
+    for word in words:
+        if word.startswith(f"{KEY}="):
+            add_papers(Path(word.removeprefix(f"{KEY}=")))
+    return [word for word in words if not word.startswith(f"{KEY}=")]
+
+
+def add_papers(folder: Path) -> None:
+    """Add the papers of a folder to this process: their configuration is composed, their packages can be imported.
+
+    Raises:
+        ResauditError: the folder is missing or holds no paper, or a paper has no package or the name of another module.
+    """
+    folder = folder.expanduser().resolve()
+    names = _names_in(folder)
+    if not names:
+        what = "holds no config/paper/NAME" if folder.is_dir() else "is no folder"
+        raise ResauditError(f"{KEY}={folder} {what}; 'resaudit new paper NAME --into FOLDER' makes one")
+    found = {name: _place(folder, name) for name in names}
+    for name, place in found.items():
+        if place is None:
+            package = folder / name / "__init__.py"
+            raise ResauditError(
+                f"{folder / 'config' / 'paper' / name} has no package; write {package} (it may be empty)"
+            )
+        check_name(name, place)
+    for place in (place for place in found.values() if place):
+        root = str(place.source.parents[place.package.count(".")])
+        if root not in sys.path:
+            sys.path.append(root)
+        importlib.invalidate_caches()
+    _added.update({name: place for name, place in found.items() if place})
+
+
+def check_name(name: str, place: Place | None = None) -> None:
+    """Check that a paper can have this name.
+
+    Args:
+        name: of the paper and of its package.
+        place: of the paper, if it exists.
+
+    Raises:
+        ResauditError: it is no name of a package, or another module or paper has it.
+    """
+    if not name.isidentifier() or iskeyword(name) or name != name.lower():
+        raise ResauditError(f"a paper cannot be named {name!r}: write small letters, digits and _, as a Python package")
+    own = _of_checkout().get(name)
+    taken = [str(own.source / "__init__.py")] if own else []
+    # A folder without __init__.py, as in the working directory, gives way to a package.
+    if (place is None or place.package == name) and (spec := find_spec(name)) and spec.origin:
+        taken.append(spec.origin)
+    for origin in taken:
+        if place is None or origin != str(place.source / "__init__.py"):
+            raise ResauditError(f"a paper cannot be named {name!r}: {origin} has this name; choose another")
+
+
+def _names_in(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.glob("config/paper/[!.]*") if file.is_dir())
+
+
+def _place(folder: Path, name: str) -> Place | None:
+    """Where a paper of a folder is; None if it has no package."""
+    for source in (folder / name, *sorted(folder.glob(f"src/[!.]*/{name}"))):
+        if (source / "__init__.py").is_file():
+            inside = source.relative_to(folder / "src").parts if source.parent != folder else (name,)
+            return Place(folder, source, ".".join(inside))
+    return None
+
+
+def checkout() -> Path:
+    """The checkout: the working directory if it is one, else the one that this module is in.
+
+    Raises:
+        ResauditError: neither is one.
+    """
+    for folder in (Path.cwd(), Path(__file__).resolve().parents[3]):
+        # Other projects have a config/config.yaml too, but not this package beside it.
+        if (folder / "config" / "config.yaml").is_file() and (folder / "src" / "resaudit").is_dir():
+            return folder
+    raise ResauditError(
+        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
+    )
+
+
+@cache
+def _places_in(folder: Path) -> dict[str, Place]:
+    found = {name: _place(folder, name) for name in _names_in(folder)}
+    return {name: place for name, place in found.items() if place}
+
+
+def _of_checkout() -> dict[str, Place]:
+    try:
+        return _places_in(checkout())
+    except ResauditError:
+        return {}  # installed without a checkout: papers come with papers_path
+
+
+def papers() -> dict[str, Place]:
+    """Every paper that has a package, by name."""
+    return _of_checkout() | _added
+
+
+def outside_papers() -> dict[str, Path]:
+    """The folder of every paper that was added to the checkout's, by name."""
+    return {name: place.folder for name, place in _added.items()}
+
+
+def config_folders() -> list[Path]:
+    """The folders of the added papers' configuration."""
+    return [folder / "config" for folder in dict.fromkeys(outside_papers().values())]
+
+
+def folder_of(paper: str) -> Path:
+    """The folder of a paper's ``config/``; relative if below the working directory, since that may be moved."""
+    folder = outside_papers().get(paper) or checkout()
+    return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
+
+
+def file_of_paper(paper: str, name: str) -> Path:
+    """A file of a paper's configuration, for messages: in full if the paper is outside this checkout."""
+    return outside_papers().get(paper, Path()) / "config" / "paper" / paper / name
+
+
+def package_of(paper: str) -> str:
+    """The name of a paper's package."""
+    place = papers().get(paper)
+    return place.package if place else paper
+
+
+def module_of(figure: str) -> str:
+    """The name of the module of ``paper/figure``."""
+    paper, _, name = figure.partition("/")
+    return f"{package_of(paper)}.{name}"
+
+
+def packages() -> list[str]:
+    """The names of the top-level packages that results depend on: this one, and those of all papers."""
+    return list(dict.fromkeys(["resaudit", *(place.package.split(".")[0] for place in papers().values())]))
+
+
+def classes_of(paper: str, module: str, base: type, named: str) -> list[type[Any]]:
+    """The classes that a paper's module defines or imports.
+
+    Args:
+        paper: its name.
+        module: within its package; it may be missing.
+        base: of the classes.
+        named: attribute that a class must have itself; base classes lack it.
+
+    Raises:
+        ResauditError: the module cannot be imported.
+    """
+    content = vars(found).values() if (found := import_own(paper, module)) else ()
+    return [each for each in content if isinstance(each, type) and issubclass(each, base) and named in vars(each)]
+
+
+def import_own(paper: str, module: str) -> ModuleType | None:
+    """Import a module of a paper's package.
+
+    Returns:
+        None if the paper has no such module.
+
+    Raises:
+        ResauditError: it cannot be imported.
+    """
+    name = f"{package_of(paper)}.{module}"
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name and f"{name}.".startswith(f"{error.name}."):
+            return None
+        raise ResauditError(in_own_code(error, paper, "cannot be imported")) from error
+    except Exception as error:
+        raise ResauditError(in_own_code(error, paper, "cannot be imported")) from error
+
+
+def in_own_code(error: Exception, paper: str, what: str) -> str:
+    """An error of a paper's own code in one line, with file and line.
+
+    Args:
+        error: any.
+        paper: whose code it is.
+        what: that the file cannot do, such as ``cannot be imported``.
+    """
+    if isinstance(error, SyntaxError):
+        return f"{error.filename} {what}: {error.msg} in line {error.lineno}"
+    # The last line of the paper's own code; what it calls may fail far below.
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if paper in Path(frame.filename).parts] or frames[-1:]
+    return f"{own[-1].filename} {what}: {type(error).__name__} in line {own[-1].lineno}: {error}"
+
+
+def as_words() -> list[str]:
+    """The words of a command line that add the same papers to another process."""
+    return [f"{KEY}={folder}" for folder in dict.fromkeys(outside_papers().values())]
+
+
+def check_installed_from(checkout: Path) -> None:
+    """Check that the imported package is the one beside the Snakefile, whose files the rules watch.
+
+    Raises:
+        ResauditError: it is another one.
+    """
+    package = Path(resaudit.__file__).resolve().parent
+    if package != (checkout / "src" / "resaudit").resolve():
+        raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")

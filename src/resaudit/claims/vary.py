@@ -1,0 +1,103 @@
+"""Judging a paper's claims under every variant of its assumptions."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.base.errors import ResauditError
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.plan.models import CONFIGURED, CONTROLS, Config
+from resaudit.plan.plans import Plans, evidence_figures
+from resaudit.plan.words import deviations
+from resaudit.runtime.progress import say
+
+
+@dataclass(frozen=True)
+class Vary(Job):
+    """The matrix of a paper's claims and variants. Its files go to the figures folder.
+
+    Attributes:
+        paper: whose claims.
+        config: without a variant.
+        variants: the configuration under each variant, and under the control, by id.
+        deviations: of each from the paper's protocol, in words.
+        drawings: the figures that claims are checked against, without a variant and under each: by figure, the drawing
+            as ``kind/id``.
+    """
+
+    kind: ClassVar[str] = "vary"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    paper: str
+    config: Config
+    variants: dict[str, Config]
+    deviations: dict[str, tuple[str, ...]]
+    drawings: dict[str, dict[str, str]]
+
+    @property
+    def stem(self) -> str:
+        """The paper."""
+        return self.paper
+
+    def cost(self, execution: Execution) -> Cost:
+        """The largest measured."""
+        return Cost(10.0, 300.0)
+
+    def reads(self, results: Path) -> list[Path]:
+        """The tables, each with its record."""
+        tables = [results / key / "figure.csv" for of in self.drawings.values() for key in of.values()]
+        return [file for csv in dict.fromkeys(tables) for file in (csv, csv.with_suffix(".json"))]
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Write ``<paper>/robustness.{csv,json,pdf,svg,png}`` into the folder of figures.
+
+        Raises:
+            ResauditError: a table is missing, damaged or of other settings.
+        """
+        from resaudit.claims.robustness import write_matrix
+
+        tables = {
+            (variant, name): work.results / key / "figure.csv"
+            for variant, of in self.drawings.items()
+            for name, key in of.items()
+        }
+        write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations, tables)
+        say(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
+        return {}
+
+
+def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
+    """The matrix of a paper.
+
+    Args:
+        plans: as configured, and under every variant.
+        paper: with claims.
+        of_paper: the configuration at scale paper.
+
+    Raises:
+        ResauditError: the configuration has a variant itself.
+    """
+    if plans.base.config.variant is not None:
+        chosen = plans.base.config.variant
+        raise ResauditError(f"variant is {chosen}; leave it out: robustness goes through all of them")
+    variants = {variant: plans.under(variant).config for variant in (*CONTROLS, *plans.variants(paper))}
+    every, evidence = {CONFIGURED: plans.base.config} | variants, evidence_figures(plans.base, paper)
+    names = [name for name in plans.base.figures if name.startswith(f"{paper}/")]
+    return Vary(
+        paper,
+        plans.base.config,
+        variants,
+        {
+            variant: tuple(
+                f"{name.split('/')[1]} {change}"
+                for name in names
+                for change in deviations(config.figure[name], of_paper.figure[name])
+            )
+            for variant, config in variants.items()
+        },
+        {
+            variant: {name: draw_job(config.figure[name], of_paper.figure[name], config).key for name in evidence}
+            for variant, config in every.items()
+        },
+    )

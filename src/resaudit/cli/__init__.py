@@ -1,0 +1,1 @@
+"""The command ``resaudit``, and what the Snakefile calls."""

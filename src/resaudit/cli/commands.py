@@ -1,0 +1,348 @@
+"""The command ``resaudit``: Snakemake's rules call it, and so can you.
+
+Each subcommand imports the heavy modules that it needs, so that the others start at once.
+"""
+
+import math
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from resaudit.base.errors import Interrupted, ResauditError, one_named
+from resaudit.base.papers import take_papers_path
+from resaudit.runtime.progress import leave_unsaid, say
+from resaudit.runtime.streams import open_streams
+
+if TYPE_CHECKING:
+    from resaudit.plan.models import Config
+    from resaudit.plan.plan import Plan
+
+Overrides = tuple[str, ...]
+Command = Callable[..., None]
+REQUEUE = 85
+"""Exit status of a job that wrote a checkpoint on SIGTERM; a scheduler can requeue jobs with this status."""
+
+
+def main() -> int:
+    """Run one subcommand.
+
+    Returns:
+        The exit status: 0; 1 after a one-line error; 2 for bad usage; 130 if interrupted; :data:`REQUEUE` if SIGTERM
+        ended a job that the next run resumes.
+    """
+    open_streams()
+    os.environ["MPLBACKEND"] = "agg"  # drawings are files, also where a notebook's kernel started this
+    try:
+        return _run()
+    finally:
+        leave_unsaid()
+
+
+def _run() -> int:
+    try:
+        cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
+    except ResauditError as error:
+        # Standard error may be a log on a full disk.
+        say(f"resaudit: error: {error}", else_to=sys.stdout)
+        return 1
+    except Interrupted as stop:
+        say(f"resaudit: interrupted: {stop}")
+        return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
+    except click.exceptions.Abort:
+        say("resaudit: interrupted")
+        return 130
+    except click.exceptions.NoArgsIsHelpError as error:
+        print(error.format_message())
+        return 2
+    except click.ClickException as error:
+        setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
+        context = error.ctx if isinstance(error, click.UsageError) else None
+        command = context.command_path if context else "resaudit"
+        say(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
+        return 2
+    return 0
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="resaudit")
+def cli() -> None:
+    """Re-run the papers on residual shortcuts, figure by figure.
+
+    OVERRIDES are Hydra's key=value, such as scale=paper or dataset=fashion_mnist. Every command also takes
+    papers_path=FOLDER, a folder of papers outside this repository.
+    """
+
+
+def _with_overrides(command: Command) -> Command:
+    return click.argument("overrides", nargs=-1)(command)
+
+
+def _threads(command: Command) -> Command:
+    """Bound the threads of every numerical library, before any of them is imported."""
+
+    def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
+        for library in ("OMP", "MKL", "OPENBLAS"):
+            os.environ[f"{library}_NUM_THREADS"] = str(threads)
+        # Waiting threads sleep: torch's would take the cores from the fused kernel's.
+        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
+
+    option = click.option(
+        "--threads",
+        type=click.IntRange(min=1),
+        default=1,
+        show_default=True,
+        expose_value=False,
+        callback=bound_threads,
+        help="CPU threads.",
+    )
+    return option(command)
+
+
+def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
+    return tuple(w for w in words if "=" not in w), tuple(w for w in words if "=" in w)
+
+
+def _figure_or_claim(name: str, config: "Config") -> str:
+    """The ``paper/figure`` or ``paper/claim`` that is meant by a name, its end, or the beginning of one only."""
+    claims = [f"{paper}/{key}" for paper, claims in config.claims.items() for key in claims]
+    return one_named("figure or claim", name, [*config.figure, *claims])
+
+
+def _config(overrides: Overrides) -> "Config":
+    from resaudit.plan.composition import load
+
+    return load(overrides)
+
+
+def _plan(overrides: Overrides) -> "Plan":
+    from resaudit.plan.plan import make_plan
+
+    return make_plan(_config(overrides))
+
+
+@cli.command()
+@click.argument("job", metavar="KIND/ID")
+@click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("results"),
+    show_default=True,
+    help="Folder of results, with the plan in it.",
+)
+@click.option("--code", metavar="HASH", help="Hash of the code of this kind of job, for provenance and checkpoints.")
+@_threads
+def run(job: str, results: Path, code: str | None) -> None:
+    """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
+    from resaudit.jobs.runner import run_job
+
+    run_job(job, results, code)
+
+
+@cli.command()
+@click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
+@click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
+@click.option("--markdown", is_flag=True, help="As tables in Markdown, counts first.")
+@click.option("--claims-sha256", "digests", is_flag=True, help="Only the SHA-256 of each paper's claims as judged.")
+@_with_overrides
+def audit(wanted: str | None, strict: bool, markdown: bool, digests: bool, overrides: Overrides) -> None:
+    """Print the verdict on every claim, from the tables in figures/. A FIGURE's name chooses its claims."""
+    names, overrides = _names_and_overrides(overrides)
+    config = _config(overrides)
+    if digests:
+        from resaudit.plan.words import claims_sha256
+
+        for paper in config.claims:
+            click.echo(f"{claims_sha256(config, paper)}  {paper}")
+        return
+    meant = [_figure_or_claim(name, config) for name in names]
+    figures, claims = [name for name in meant if name in config.figure], [n for n in meant if n not in config.figure]
+    if wanted is not None:
+        claims.append(wanted)
+    if len(claims) > 1 or (claims and figures):
+        raise click.UsageError("audit takes figures, or one claim")
+    from resaudit.audit.terminal import run_audit
+    from resaudit.plan.plan import make_plan
+
+    plan = make_plan(config.model_copy(update={"figures": figures or config.figures}))
+    run_audit(plan, overrides, click.echo, claims[0] if claims else None, strict, markdown)
+
+
+@cli.command("list")
+@_with_overrides
+def list_figures(overrides: Overrides) -> None:
+    """List the figures that can be drawn, and which of them are left out unless they are named."""
+    from resaudit.plan.words import left_out_in_words
+
+    config = _config(overrides)
+    for name, figure in config.figure.items():
+        print(f"{name:32} {figure.title}")
+    for line in left_out_in_words(config, overrides):
+        print(line)
+
+
+@cli.command()
+@click.argument("words", metavar="[FIGURE|CLAIM] [OVERRIDES]...", nargs=-1)
+def explain(words: Overrides) -> None:
+    """Show what FIGURE is drawn from, how CLAIM is judged, or (without a name) what the whole run costs."""
+    from resaudit.cli import explain as explained
+    from resaudit.plan.composition import load
+    from resaudit.plan.plan import make_plan
+
+    names, overrides = _names_and_overrides(words)
+    config = _config(overrides)
+    if len(names) > 1:
+        raise click.UsageError("explain takes one figure or claim, or none")
+    name = _figure_or_claim(names[0], config) if names else None
+    if name is None:
+        lines = explained.explain_run(make_plan(config), overrides)
+    elif name in config.figure:
+        plan = make_plan(config.model_copy(update={"figures": [name]}))
+        lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
+    else:
+        lines = explained.explain_claim(config, *name.split("/"))
+    for line in lines:
+        click.echo(line)
+
+
+@cli.command()
+@_with_overrides
+def checks(overrides: Overrides) -> None:
+    """List the checks: parameters with types, meaning, the claims that use each."""
+    from resaudit.cli.explain import explain_checks
+
+    for line in explain_checks(_config(overrides)):
+        click.echo(line)
+
+
+@cli.group()
+def new() -> None:
+    """Write the skeleton of a paper."""
+
+
+@new.command("paper")
+@click.argument("name")
+@click.option("--into", "folder", metavar="FOLDER", default="papers", show_default=True, help="For papers_path=FOLDER.")
+def new_paper(name: str, folder: str) -> None:
+    """Write a paper NAME that runs at once: a figure, a claim, a kind of job, and what to change next."""
+    from resaudit.cli.skeleton import write_paper
+
+    for file in write_paper(name, Path(folder)):
+        click.echo(f"wrote {file}")
+    # Snakemake would read 2024_05 as a number.
+    given = shlex.quote(f"./{folder}" if folder[0].isdecimal() else folder)
+    click.echo(f'next: snakemake --cores all --config papers_path={given} "figures=[{name}]"')
+
+
+@cli.command("hash")
+@click.argument("folder", type=click.Path(exists=True, path_type=Path))
+def hash_files(folder: Path) -> None:
+    """Print names, sizes and SHA-256 for config/dataset/NAME.yaml.
+
+    FOLDER holds four IDX files, or images in train/CLASS/ and test/CLASS/, or a tar archive of these (which may be
+    named itself).
+    """
+    import yaml
+
+    from resaudit.data.description import description_of
+
+    click.echo(yaml.safe_dump(description_of(folder), sort_keys=False), nl=False)
+
+
+@cli.command()
+@_with_overrides
+def compare(overrides: Overrides) -> None:
+    """Compare the tables in figures/ with those in figures/reference, within the stated tolerances."""
+    plan = _plan(overrides)
+    from resaudit.audit.checked import write_comparison
+    from resaudit.figures.comparison import compare_with_references
+    from resaudit.figures.tables import refuse_undrawn
+
+    refuse_undrawn(plan)
+    failed = compare_with_references(plan, click.echo)
+    if record := write_comparison(plan, failed):
+        click.echo(f"{record}: for the page (snakemake --cores all makes it again)", err=True)
+    if failed:
+        raise ResauditError(f"{len(failed)} figures do not agree with their references: {', '.join(failed)}")
+
+
+@cli.command()
+@click.option("--force", is_flag=True, help="Also replace references of another scale.")
+@_with_overrides
+def reference(force: bool, overrides: Overrides) -> None:
+    """Copy the tables in figures/, and the matrix, to figures/reference, to be committed."""
+    plan = _plan(overrides)
+    from resaudit.claims.robustness import keep_matrix
+    from resaudit.figures.comparison import write_references
+
+    write_references(plan, click.echo, force)
+    keep_matrix(plan, click.echo)
+
+
+@cli.command()
+@click.argument("destination", metavar="OUT.zip", type=click.Path(path_type=Path))
+@click.option("--by", metavar="'NAME <ORCID>'", help="Who ran it; the ORCID may be left out.")
+@_with_overrides
+def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
+    """Pack the finished run into OUT.zip, a Workflow Run RO-Crate: workflow, settings, results, audit, provenance."""
+    plan = _plan(overrides)
+    from resaudit.share.archive.archive import write_crate
+
+    write_crate(plan, destination, by)
+    click.echo(f"wrote {destination}")
+
+
+@cli.command("import")
+@click.option("--other-code", is_flag=True, help="Accept results of other code than this checkout's.")
+@click.option(
+    "--forget", "forgotten", metavar="RUN", help="Undo an import: its SHA-256, the beginning of it, or RUN.zip."
+)
+@click.argument("words", metavar="[RUN.zip] [OVERRIDES]...", nargs=-1)
+def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ...]) -> None:
+    """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""
+    if forgotten is not None:
+        from resaudit.share.imports.forgetting import forget_import
+
+        digest, removed = forget_import(forgotten, Path(_config(words).paths.results))
+        click.echo(f"forgot the import {digest[:12]}…: {len(removed)} results are removed")
+        return
+    if not words:
+        raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")
+    archive, *overrides = words
+    if not Path(archive).is_file():
+        raise ResauditError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
+    from resaudit.share.imports.importing import import_run
+
+    import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
+
+
+@cli.command("spot-check")
+@click.option("--minutes", type=click.FloatRange(min=0), help="Time to start jobs in.  [default: 10; all with --claim]")
+@click.option("--claim", "wanted", metavar="ID", help="All that this claim's verdict rests on.")
+@click.option(
+    "--seed", help="Of the draw: to go on with an earlier one, or agreed on beforehand.  [default: a new one]"
+)
+@_with_overrides
+def spot_check(minutes: float | None, wanted: str | None, seed: str | None, overrides: Overrides) -> None:
+    """Recompute some of an imported run, drawn by what verdicts rest on, and compare."""
+    if minutes is not None and not math.isfinite(minutes):
+        raise click.BadParameter(f"{minutes} is no number of minutes; give one, such as 10", param_hint="--minutes")
+    config = _config(overrides)
+    from resaudit.plan.plan import make_plan
+    from resaudit.share.spot_check.check import MINUTES
+    from resaudit.share.spot_check.check import spot_check as check
+
+    # Results of figures that this machine would not draw may be imported, and are named as out of reach.
+    plan = make_plan(config if config.figures else config.with_every_figure())
+
+    if minutes is None and wanted is None:
+        minutes = MINUTES
+    if not check(plan, click.echo, minutes, wanted, seed):
+        raise ResauditError(
+            "results were not reproduced, have other bytes than expected, or none could be compared; see above"
+        )

@@ -1,0 +1,270 @@
+"""What ``resaudit explain`` prints: of a figure, of a claim, of the whole run."""
+
+import re
+import textwrap
+from collections import Counter
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal, get_args, get_origin
+
+from pydantic import BaseModel
+
+from resaudit.audit.report import Report
+from resaudit.figures.comparison import references
+from resaudit.figures.draw import draw_job
+from resaudit.jobs.duration import duration, in_minutes
+from resaudit.jobs.job import Cost, Execution
+from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.layout import Layout
+from resaudit.plan.models import Config, Figure
+from resaudit.plan.plan import FigurePlan, Plan, execution_of
+from resaudit.plan.words import deviations, left_out_in_words, value_of
+from resaudit.runtime.devices import cuda_is_usable, processors
+
+WIDTH = 100
+
+
+def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
+    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files.
+
+    Args:
+        plan: with this figure.
+        of_paper: the figure at scale ``paper``.
+        name: ``paper/figure``.
+    """
+    part, short = plan.figures[name], name.split("/")[1]
+    figure = part.figure
+    yield f"{name}: {figure.title}"
+    yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
+    yield from _wrapped(figure.full_caption)
+    yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
+    yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
+    for key, value in _settings(figure):
+        yield from _wrapped(f"{_in_overrides(plan.config, name)}.{key}={_in_hydra(value)}")
+    changed = deviations(figure, of_paper)
+    yield "\ndiffers from the paper's protocol in" + ("" if changed else " nothing")
+    for change in changed:
+        yield from _wrapped(change)
+    yield "\nassumptions"
+    for key, assumption in figure.assumptions.items():
+        assumed, here = value_of(assumption, of_paper), value_of(assumption, figure)
+        yield from _wrapped(f"{key}: {assumed}" + (f" (here: {here})" if here != assumed else ""))
+        yield from _wrapped(f"why: {assumption.reason}", 4)
+        for variant_id, variant in assumption.variants.items():
+            yield from _wrapped(f"variant={variant_id}: {variant.summary}: {' '.join(variant.overrides)}", 4)
+    yield from _jobs(part, execution_of(plan.config))
+    claims = [key for key, claim in plan.config.claims_of(name.split("/")[0]).items() if claim.evidence == short]
+    yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {key}" for key in claims)] if claims else []
+    yield "\nfiles"
+    yield from _wrapped(f"{Layout(plan.config.paths).figure(name, 'csv')}, .pdf, .svg, .png")
+    yield from _wrapped(f"reference: {references(plan)[name]}")
+
+
+def _in_overrides(config: Config, name: str) -> str:
+    """A figure as overrides name it: in short, unless several papers have the short name."""
+    short = name.split("/")[1]
+    several = sum(other.split("/")[1] == short for other in config.figure) > 1
+    return f"figure.{name.replace('/', '.')}" if several else short
+
+
+def _settings(figure: Figure) -> Iterator[tuple[str, Any]]:
+    """Every setting that an override can change, by its key after the figure's name."""
+    yield "seed", figure.seed
+    if figure.dataset:
+        yield "dataset", figure.dataset.name
+    for key, value in figure.whitening or ():
+        yield f"whitening.{key}", value
+    yield from figure.protocol
+
+
+def _in_hydra(value: Any) -> str:
+    """A value as an override has it, numbers with three digits.
+
+    >>> _in_hydra([0.000177827941004, True, None])
+    '[0.000178, true, null]'
+    """
+    if isinstance(value, BaseModel):
+        return f"{{{', '.join(f'{key}: {_in_hydra(item)}' for key, item in value if item not in (None, []))}}}"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_in_hydra, value))}]"
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
+    yield "\njobs (results in results/KIND/ID, settings in results/plan/KIND/ID.json)"
+    costs = {job.key: job.cost(execution) for job in part.jobs.values()}
+    for key, cost in costs.items():
+        where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else _threads(cost)
+        yield f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}{_on_gpu(cost)}"
+    total = in_minutes(sum(cost.seconds for cost in costs.values()))
+    yield f"  in all {total} of one core; less if other figures or earlier runs share these jobs"
+    yield from _gpu_hours(list(costs.values()))
+    yield from _without_gpu(execution, list(costs.values()))
+
+
+def _threads(cost: Cost) -> str:
+    return "on one core" if cost.threads == 1 else f"on {cost.threads} cores"
+
+
+def _on_gpu(cost: Cost) -> str:
+    """What a job needs of a GPU, if that is estimated."""
+    if not cost.gpu_seconds:
+        return ""
+    return f"; on a GPU {cost.gpu_seconds:.0f} s, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
+
+
+def _gpu_hours(costs: Collection[Cost]) -> Iterator[str]:
+    """What the jobs with an estimate for a GPU need of one, in a line."""
+    known = [cost for cost in costs if cost.gpu_seconds]
+    if known:
+        hours, most = sum(cost.gpu_seconds for cost in known) / 3600, max(cost.gpu_megabytes for cost in known)
+        yield f"  on a GPU: {hours:.2g} GPU hours and at most {most / 1000:.1f} GB of its memory, by estimate"
+
+
+def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
+    if execution.device == "cuda" and any(cost.wants_gpu for cost in costs) and not cuda_is_usable():
+        yield "  device=cuda, but torch finds no CUDA device here: jobs on a GPU would fail on this machine"
+
+
+def explain_claim(config: Config, paper: str, key: str) -> Iterator[str]:
+    """Describe a claim line by line: its texts, checks with thresholds as overrides, figure, variants."""
+    claim, where = config.claims_of(paper)[key], f"claims.{paper}.{key}"
+    yield f"{paper}/{key}"
+    for field, value in claim:
+        if isinstance(value, str):
+            yield from _wrapped(f"{field.replace('_', ' ')}: {value}")
+    yield "\nchecks, all of which must hold (resaudit checks; overrides: KEY=VALUE)"
+    for name, check in claim.checks.items():
+        yield from _wrapped(f"{name}: {check.name}: {_first_line(check)}")
+        for field, value in check:
+            if value not in (None, []):
+                yield f"    {where}.checks.{name}.{field}={_in_hydra(value)}"
+    yield from ["\nleast evidence", *(f"    {where}.needs.{field}={_in_hydra(value)}" for field, value in claim.needs)]
+    figure = config.figure.get(f"{paper}/{claim.evidence}")
+    if figure is not None:
+        yield f"\nfigure {claim.evidence}: {figure.title} (resaudit explain {claim.evidence})"
+        yield from _wrapped(f"verdict: resaudit audit --claim {key}")
+        for variant_id, variant in figure.variants.items():
+            yield from _wrapped(f"variant={variant_id}: {variant.summary}")
+
+
+def explain_checks(config: Config) -> Iterator[str]:
+    """Describe every check line by line: meaning, parameters with types and defaults, the claims that use it."""
+    used: dict[str, list[str]] = {}
+    for claims in config.claims.values():
+        for key, claim in claims.items():
+            for name in {check.name for check in claim.checks.values()}:
+                used.setdefault(name, []).append(key)
+    yield "every check takes a threshold: at_least, at_most or both, or within_factor"
+    for name, kind in sorted(checks_by_name().items()):
+        doc = (kind.__doc__ or "").replace("``", "")
+        meanings = dict(re.findall(r"^ +(\w+): (.+)$", doc, re.MULTILINE))
+        yield ""
+        yield from _wrapped(f"{name}: {_first_line(kind)}", 0)
+        for field, info in kind.model_fields.items():
+            if field not in Check.model_fields:
+                default = "" if info.is_required() else f" = {_in_hydra(info.default)}"
+                words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
+                yield from _wrapped(words.rstrip("; "))
+        if kind.reads:
+            yield from _wrapped(f"reads also the columns: {', '.join(kind.reads)}")
+        yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")
+
+
+def _first_line(documented: Any) -> str:
+    return (documented.__doc__ or "").replace("``", "").partition("\n")[0]
+
+
+def _type_in_words(annotation: Any) -> str:
+    """A type as a reader of YAML says it.
+
+    >>> _type_in_words(list[str]), _type_in_words(float | None), _type_in_words(Literal["a", "b"])
+    ('list of text', 'number or null', 'a or b')
+    """
+    names = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null"}
+    parts = get_args(annotation)
+    match get_origin(annotation):
+        case origin if origin is Annotated:
+            return _type_in_words(parts[0])
+        case origin if origin is Literal:
+            return " or ".join(map(str, parts))
+        case origin if origin is list:
+            return f"list of {_type_in_words(parts[0])}"
+        case origin if origin is dict:
+            return f"{{KEY: {_type_in_words(parts[1])}}}"
+        case None:
+            return names.get(annotation, str(annotation))
+    return " or ".join(map(_type_in_words, parts))
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A job of the whole run: its kind, cost, the jobs that it waits for, and whether its files exist."""
+
+    kind: str
+    cost: Cost
+    waits: list[str]
+    done: bool
+
+
+def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
+    """Describe the whole run line by line: jobs, core-hours, the longest job, done and to do, time left."""
+    scale, execution, cores = plan.config.scale, execution_of(plan.config), processors()
+    steps = _steps(plan, execution)
+    costs = {key: step.cost.on(execution.device) for key, step in steps.items()}
+    left = {key: (costs[key], step.waits) for key, step in steps.items() if not step.done}
+    gpus = int(execution.device == "cuda")
+    on_gpu = [steps[key].cost for key, cost in costs.items() if gpus and cost.wants_gpu]
+    kinds = ", ".join(f"{count} {kind}" for kind, count in Counter(step.kind for step in steps.values()).items())
+    longest = max(costs, key=lambda key: costs[key].seconds / costs[key].threads)
+    cost = costs[longest]
+    yield f"scale {scale.name} ({scale.summary}), {len(plan.figures)} figures"
+    yield f"  jobs: {len(steps)}: {kinds}"
+    yield f"  work: {_core_hours([cost for cost in costs.values() if not (gpus and cost.wants_gpu)])}"
+    yield f"  longest job: {longest}: {in_minutes(cost.seconds / cost.threads)} {_threads(cost)}"
+    if gpus:
+        unknown = sum(not cost.gpu_seconds for cost in on_gpu)
+        yield f"  jobs on a GPU: {len(on_gpu)}, {unknown} of them without an estimate for it"
+        yield from _gpu_hours(on_gpu)
+        yield from _without_gpu(execution, on_gpu)
+    yield f"  done: {len(steps) - len(left)}, by their files; snakemake -n says which of these are out of date"
+    yield f"  to do: {len(left)}: " + (
+        f"{in_minutes(duration(left, cores, gpus))} on {cores} cores{' and one GPU' * gpus}" if left else "nothing"
+    )
+    yield from (f"  {line}" for line in left_out_in_words(plan.config, overrides))
+
+
+def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:
+    """Every job of the workflow without variants, by ``kind/id``; inputs come first."""
+    config, layout = plan.config, Layout(plan.config.paths)
+    steps = {
+        job.key: _Step(
+            job.kind,
+            job.cost(execution),
+            [needed.key for needed in job.inputs.values()],
+            all(file.is_file() for file in job.written(layout.results)),
+        )
+        for job in plan.jobs.values()
+    }
+    for name, part in plan.figures.items():
+        cost = draw_job(part.figure, part.figure, config).cost(execution)
+        needed = [job.key for job in part.jobs.values()]
+        steps[f"draw {name}"] = _Step("draw", cost, needed, layout.figure(name, "json").is_file())
+    drawn = [key for key in steps if key.startswith("draw")]
+    cost = Report(config, ()).cost(execution)
+    steps["report"] = _Step("report", cost, drawn, (layout.figures / "audit.html").is_file())
+    return steps
+
+
+def _core_hours(costs: Collection[Cost]) -> str:
+    return f"{sum(cost.seconds for cost in costs) / 3600:.1f} core-hours"
+
+
+def _wrapped(text: str, indent: int = 2) -> list[str]:
+    margin = " " * indent
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=margin, subsequent_indent=margin + "  ", break_long_words=False,
+        break_on_hyphens=False,
+    )  # fmt: skip

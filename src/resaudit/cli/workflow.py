@@ -1,0 +1,351 @@
+"""Helpers of the Snakefile: ``--config`` as Hydra overrides, checks before the first job, one run per folder."""
+
+import logging
+import os
+import re
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from importlib.util import find_spec
+from itertools import takewhile
+from pathlib import Path
+from typing import Any
+
+from hydra.core.override_parser.types import Quote, QuotedString
+
+from resaudit.audit.report import Report
+from resaudit.audit.words import counts_in_words
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json
+from resaudit.base.papers import KEY, file_of_paper, module_of, outside_papers, take_papers_path
+from resaudit.claims.vary import vary_job
+from resaudit.data.fetch import Fetch
+from resaudit.figures.draw import Draw, draw_job
+from resaudit.jobs.duration import duration, in_minutes
+from resaudit.jobs.job import Cost, Execution, Job
+from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
+from resaudit.plan.composition import datasets, load
+from resaudit.plan.layout import Layout
+from resaudit.plan.models import Config
+from resaudit.plan.plan import Plan, execution_of, fetch_of
+from resaudit.plan.plans import Plans
+from resaudit.runtime.locks import LOCK, is_held
+
+OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
+"""Rules that are no kind of computing job; a figure is a rule too, by its short name."""
+DAY = 86_400
+"""Seconds."""
+_NO_TEXT = ("true", "false", "null", "inf", "nan")
+"""Words that Hydra reads as another type unless they are quoted."""
+
+
+def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
+    """Hydra overrides from Snakemake's ``--config``.
+
+    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself, but for
+    ``papers_path``, whose papers are added to this process.
+
+    Args:
+        config: Snakemake's.
+        command: the command line, of which Snakemake keeps only the last ``--config``.
+
+    Raises:
+        ResauditError: a key has no value, a folder is read as a number, or ``--config`` is given twice.
+
+    >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
+    ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
+    >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
+    ["dataset={folder:'/my data, all',sources:[folder]}"]
+    """
+    if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
+        raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
+    empty = [key for key, value in config.items() if value is None]
+    if empty:
+        raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
+    if not isinstance(config.get(KEY, ""), str):
+        raise ResauditError(f"--config {KEY} was read as the number {config[KEY]}; write {KEY}=./FOLDER")
+    named = [
+        # Plain text goes to Hydra unquoted: it may be a list or a number.
+        f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
+        for key, value in config.items()
+        if key != "overrides"
+    ]
+    given = config.get("overrides", [])
+    return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
+
+
+def _as_hydra(value: Any) -> str:
+    """A YAML value in Hydra's override syntax."""
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{_as_hydra(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list):
+        return f"[{','.join(map(_as_hydra, value))}]"
+    if isinstance(value, str) and (value.lower() in _NO_TEXT or not re.fullmatch(r"[A-Za-z_][\w./-]*", value)):
+        return QuotedString(value, Quote.single).with_quotes()
+    if value is None:
+        return "null"
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _split(text: str) -> list[str]:
+    """Split at commas and spaces that are not inside brackets or quotes."""
+    text = text.strip()
+    if text.startswith("[") and text.endswith("]"):
+        text = text[1:-1]
+    parts, depth = [""], 0
+    for token in re.findall(r""""[^"]*"|'[^']*'|.""", text, flags=re.DOTALL):
+        depth += (token in ("[", "{")) - (token in ("]", "}"))
+        if depth <= 0 and (token == "," or token.isspace()):
+            parts.append("")
+        else:
+            parts[-1] += token
+    return [part for part in parts if part]
+
+
+def started_for(command: Sequence[str]) -> list[str]:
+    """The jobs for which Snakemake started this process, on a node of a cluster or for a group; empty in a user's own.
+
+    Args:
+        command: the command line, with ``--target-jobs RULE:id=ID …``.
+
+    Returns:
+        Their keys; empty too if one has no id, and so no file of its own in the plan.
+    """
+    if "--target-jobs" not in command:
+        return []
+    targets = takewhile(lambda word: not word.startswith("-"), command[command.index("--target-jobs") + 1 :])
+    found = [re.fullmatch(r"(\w+):id=([\w-]+)", target) for target in targets]
+    return [f"{match[1]}/{match[2]}" for match in found if match] if all(found) else []
+
+
+class JobsOfRules:
+    """The jobs of a run's rules. Each is written to the plan on first use.
+
+    Args:
+        overrides: Hydra overrides, as of :func:`resaudit.plan.composition.load`.
+        folder: of the configuration files.
+        writes: whether to write jobs into the plan; jobs of Snakemake's own on other nodes must not.
+        only: keys of the only jobs that are wanted; empty: all. They and their inputs are read from the plan, which is
+            sooner than to compose every figure.
+
+    Attributes:
+        overrides: as given.
+
+    Raises:
+        ResauditError: as of :func:`resaudit.plan.composition.load`, or the plan lacks one of ``only``.
+    """
+
+    def __init__(self, overrides: Sequence[str], folder: Path, writes: bool, only: Sequence[str] = ()) -> None:
+        self.plans = Plans.composed(overrides, folder, [] if only else None)
+        self.plan = self.plans.base
+        self.files = Layout(self.plan.config.paths)
+        self.files.check_writable()
+        self._read = bool(only)
+        self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
+        check_modules(self.plan)
+        self.overrides, self._folder, self._writes = tuple(overrides), folder, writes
+        # The jobs of a run at work still read their plan files, which say on what device they run.
+        self._writes_again = writes and not is_held(self.files.results / LOCK)
+        self._found: dict[tuple[str, ...], Job] = {}
+        self._costs: dict[str, Cost] = {}
+        self._drawn: dict[str | None, dict[str, Draw]] = {}
+
+    def write_plan(self) -> None:
+        """Write the plan files of all configured figures."""
+        for job in self.plan.jobs.values():
+            self._planned(job)
+
+    def long_in_words(self) -> list[str]:
+        """The planned jobs without a result that are estimated to take over a day; a partition may allow less."""
+        seconds = {key: self.cost(job).seconds for key, job in self.plan.jobs.items()}
+        return [
+            f"long: {key}: {in_minutes(seconds[key])}; exclude its figure with figures=[…] if that is too long"
+            for key, job in self.plan.jobs.items()
+            if seconds[key] > DAY and not all(file.is_file() for file in job.written(self.files.results))
+        ]
+
+    def of(self, rule: str, **wildcards: str) -> Job:
+        """The job of a rule, by the wildcards of its files.
+
+        Raises:
+            ResauditError: there is none in the configuration or any variant.
+        """
+        asked = (rule, *wildcards.values())
+        if asked not in self._found:
+            self._found[asked] = self._planned(self._made(rule, **wildcards))
+        return self._found[asked]
+
+    def fetching(self) -> dict[str, Fetch]:
+        """The job that fetches each configured data set, by name, with the sources that a chosen figure has for it."""
+        known = datasets(self._folder, self.overrides)
+        known |= {dataset.name: dataset for dataset in self.plan.config.datasets()}
+        made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known.items()}
+        for job in made.values():
+            self._planned(job)
+        return made
+
+    def _made(self, rule: str, **wildcards: str) -> Job:
+        if self._read:
+            return read_job(self.files.results, f"{rule}/{wildcards['id']}")[0]
+        match rule:
+            case "show":
+                return self._drawings(self.plan)[f"{wildcards['paper']}/{wildcards['figure']}"]
+            case "draw":
+                every = (drawing for plan in self.plans.all() for drawing in self._drawings(plan).values())
+                return next(drawing for drawing in every if drawing.id == wildcards["id"])
+            case "vary":
+                return vary_job(self.plans, wildcards["paper"], self._of_paper)
+            case "report":
+                return Report(self.plan.config, self.overrides)
+        return self.plans.job(f"{rule}/{wildcards['id']}")
+
+    def _drawings(self, plan: Plan) -> dict[str, Draw]:
+        """The drawing of every figure of a plan, by ``paper/figure``."""
+        config = plan.config
+        if config.variant not in self._drawn:
+            self._drawn[config.variant] = {
+                name: draw_job(config.figure[name], self._of_paper.figure[name], config) for name in plan.figures
+            }
+        return self._drawn[config.variant]
+
+    @cached_property
+    def _of_paper(self) -> Config:
+        """The figures at scale paper, from which deviations are measured."""
+        return load(["scale=paper"], self._folder, list(self.plan.figures))
+
+    def seconds_left(self, dag: Any, at_once: int, gpus: int) -> float:
+        """Estimated seconds of the jobs that Snakemake has still to run.
+
+        Args:
+            dag: Snakemake's graph of jobs.
+            at_once: cores, or jobs in a cluster's queue.
+            gpus: of this machine that jobs run on.
+        """
+        left = {job: job.params.get("job") for job in dag.needrun_jobs()}
+        costs = {job: self._costs[key] for job, key in left.items() if key}
+        return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once, gpus)
+
+    def cost(self, job: Job) -> Cost:
+        """The cost of a job on the device that it runs on."""
+        return job.cost(self.execution).on(self.execution.device)
+
+    def _planned(self, job: Job) -> Job:
+        self._costs[job.key] = self.cost(job)
+        if self._writes:
+            write_job(job, self.execution, self.files.results, self._writes_again)
+        return job
+
+
+def check_modules(plan: Plan) -> None:
+    """Check before any job that every chosen figure has a module, and a name that no rule has.
+
+    Raises:
+        ResauditError: one has not.
+    """
+    taken = {*computing_kinds(), *OTHER_RULES}
+    for name in plan.figures:
+        paper, _, figure = name.partition("/")
+        if figure in taken:
+            raise ResauditError(f"figure {name} has the name of a rule or a kind of job; rename its files")
+        try:
+            found = find_spec(module_of(name))
+        except ModuleNotFoundError:
+            found = None
+        if found is None:
+            folder = outside_papers().get(paper, Path("src", "resaudit", "papers"))
+            module = folder / paper / f"{figure}.py"
+            raise ResauditError(
+                f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
+                "write it, with table(results) and plot(table)"
+            )
+
+
+def warn(plan: Plan, execution: Execution) -> None:
+    """Print what the kinds of jobs warn of, such as a missing kernel, each warning once.
+
+    Raises:
+        ResauditError: a job cannot run as wanted.
+    """
+    for warning in dict.fromkeys(each for job in plan.jobs.values() for each in job.warnings(execution)):
+        print(f"resaudit: warning: {warning}", file=sys.stderr)
+
+
+class ReadableLog(logging.Filter):
+    """Shorten Snakemake's log: count lists of files, and show progress in minutes left, not in per cent of the jobs.
+
+    Args:
+        seconds_left: of the jobs that are not done.
+    """
+
+    def __init__(self, seconds_left: Callable[[], float]) -> None:
+        super().__init__()
+        self.seconds_left = seconds_left
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change a record in place; none is dropped."""
+        values = vars(record)
+        if values.get("event") in ("job_info", "job_error"):
+            for key in ("input", "output"):
+                first, *others = values[key] or [""]
+                values[key] = [f"{first} and {len(others)} more"] if others else values[key]
+        elif values.get("event") == "progress":
+            done = f"{values['done']} of {values['total']} jobs done"
+            left = f", {in_minutes(self.seconds_left())} left" if values["done"] < values["total"] else ""
+            values |= {"event": None, "msg": done + left}
+        return True
+
+
+def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> None:
+    """Shorten Snakemake's log from here on, and say how long the run will take.
+
+    Args:
+        logger: Snakemake's.
+        jobs: of the rules.
+        workflow: Snakemake's.
+    """
+    at_once = workflow.nodes or workflow.cores
+    gpus = workflow.global_resources.get("gpu", 0) if jobs.execution.device == "cuda" and not workflow.nodes else 0
+    readable = ReadableLog(lambda: jobs.seconds_left(workflow.dag, at_once, gpus))
+    logger.addFilter(readable)
+    where = "jobs of the cluster at once" if workflow.nodes else "cores"
+    logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
+
+
+def verdicts_in_words(audit: Path) -> str:
+    """The counts of verdicts, and where the page is.
+
+    Args:
+        audit: ``audit.json``, beside the page.
+    """
+    words = counts_in_words(*(paper["counts"] for paper in read_json(audit)["papers"]))
+    return f"claims: {words}; open {audit.with_suffix('.html')}"
+
+
+@contextmanager
+def errors_in_one_line() -> Iterator[None]:
+    """End the process with status 1 and the error's one line instead of a traceback."""
+    try:
+        yield
+    except ResauditError as error:
+        sys.exit(f"resaudit: error: {error}")
+
+
+def set_dates_in_the_future(files: Iterable[Path]) -> None:
+    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them.
+
+    Raises:
+        ResauditError: one belongs to somebody else.
+    """
+    now = time.time()
+    late = sorted({file for file in files if file.is_file() and file.stat().st_mtime > now})
+    for file in late:
+        try:
+            os.utime(file)
+        except OSError as error:
+            raise ResauditError(
+                f"{file} has a date in the future, and it cannot be set ({error.strerror}); touch it as its owner"
+            ) from error
+    if late:
+        print(f"resaudit: {len(late)} files had a date in the future ({late[0]} …); set to now", file=sys.stderr)

@@ -1,1 +1,0 @@
-"""The configuration: Hydra composes one figure at a time, pydantic models validate it."""

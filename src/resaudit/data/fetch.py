@@ -1,0 +1,85 @@
+"""Fetching a data set's files into a folder that runs may share."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from resaudit.data.dataset import Dataset, IdxDataset
+from resaudit.data.idx import parse_idx
+from resaudit.data.images import ImageSet
+from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.runtime.progress import say
+
+
+@dataclass(frozen=True)
+class Fetch(Job):
+    """The stored files of a data set, identified by their digests, not by their source.
+
+    Attributes:
+        dataset: files and sources.
+        raw: folder for the files.
+    """
+
+    kind: ClassVar[str] = "fetch"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    dataset: Dataset
+    raw: str
+
+    @property
+    def stem(self) -> str:
+        """The data set's name."""
+        return self.dataset.name
+
+    @property
+    def identity(self) -> dict[str, Any]:
+        """The digest of each file."""
+        return self.dataset.identity
+
+    def cost(self, execution: Execution) -> Cost:
+        """That of a slow download; measured: 800 MB for 60 000 JPEG images, 350 MB for CIFAR-10's pickles."""
+        stored = sum(file.size for file in self.dataset.files.values()) / 1e6
+        return Cost(60.0 + stored, 600.0 + 2 * stored)
+
+    def written(self, results: Path, *names: str) -> list[Path]:
+        """The stored files."""
+        return [Path(self.raw) / file.name for file in self.dataset.files.values()]
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Store the missing files.
+
+        Raises:
+            ResauditError: no source has them.
+        """
+        from resaudit.data.sources import fetch
+
+        for line in fetch(self.dataset, Path(self.raw)):
+            say(line)
+        return {}
+
+    def training_set(self) -> tuple[np.ndarray, np.ndarray]:
+        """All training images, shape (samples, …), and labels (samples,), as unsigned bytes.
+
+        Raises:
+            ResauditError: a file is missing or was changed.
+        """
+        from resaudit.data.sources import read_verified
+
+        if not isinstance(self.dataset, IdxDataset):
+            found = self.image_set()
+            return found.train_images, found.train_labels
+        files = {key: self.dataset.files[key] for key in ("train_images", "train_labels")}
+        images, labels = (parse_idx(read_verified(Path(self.raw), file), key) for key, file in files.items())
+        return images, labels
+
+    def image_set(self) -> ImageSet:
+        """Training and test images with channels, and labels.
+
+        Raises:
+            ResauditError: a file is missing or was changed.
+        """
+        from resaudit.data.stored import read_image_set
+
+        return read_image_set(self.dataset, Path(self.raw))

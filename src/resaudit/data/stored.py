@@ -1,0 +1,66 @@
+"""Reading fetched data sets: stored files to arrays, after a check of their digests."""
+
+from pathlib import Path
+
+import numpy as np
+
+from resaudit.base.errors import ResauditError
+from resaudit.data.cifar import parse_records
+from resaudit.data.dataset import FILES, CifarDataset, Dataset, ImageFolderDataset
+from resaudit.data.idx import parse_idx
+from resaudit.data.images import ImageSet
+from resaudit.data.sources import read_verified
+
+
+def read_image_set(dataset: Dataset, folder: Path) -> ImageSet:
+    """A fetched data set; images of IDX files without channels have one, and class folders are :func:`dealt`.
+
+    Raises:
+        ResauditError: a file is missing or was changed, or has labels that the data set's classes do not allow.
+    """
+    if isinstance(dataset, CifarDataset):
+        train = _cifar(dataset, folder, [key for key in dataset.files if key != "test"])
+        test = _cifar(dataset, folder, ["test"])
+    else:
+        arrays = [parse_idx(read_verified(folder, dataset.files[key]), key) for key in FILES]
+        train, test = (_with_channels(arrays[0]), arrays[1]), (_with_channels(arrays[2]), arrays[3])
+    for images, labels in (train, test):
+        _check_labels(dataset, images, labels)
+    if isinstance(dataset, ImageFolderDataset):
+        train, test = ((images[order], labels[order]) for images, labels in (train, test) for order in [dealt(labels)])
+    return ImageSet(*train, *test, dataset.classes)
+
+
+def dealt(labels: np.ndarray) -> np.ndarray:
+    """The order that takes one image of each class in turn: the first thousand, or a half, have all classes alike.
+
+    Args:
+        labels: shape (images,).
+
+    >>> dealt(np.array([0, 0, 0, 1, 1]))
+    array([0, 3, 1, 4, 2])
+    """
+    turn = np.empty(len(labels), dtype=np.int64)
+    for label in np.unique(labels):
+        turn[labels == label] = np.arange(np.sum(labels == label))
+    return np.lexsort((labels, turn))
+
+
+def _cifar(dataset: CifarDataset, folder: Path, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
+    parts = [parse_records(read_verified(folder, dataset.files[key]), dataset, key) for key in keys]
+    images, labels = zip(*parts, strict=True)
+    return np.concatenate(images), np.concatenate(labels)
+
+
+def _with_channels(images: np.ndarray) -> np.ndarray:
+    return images[:, None] if images.ndim == 3 else images
+
+
+def _check_labels(dataset: Dataset, images: np.ndarray, labels: np.ndarray) -> None:
+    if images.ndim != 4 or labels.shape != images.shape[:1]:
+        raise ResauditError(f"{dataset.name} has images of shape {images.shape} and labels of shape {labels.shape}")
+    if labels.max() >= dataset.classes:
+        raise ResauditError(
+            f"{dataset.name} has labels up to {labels.max()}, but {dataset.classes} classes; "
+            f"set classes in config/dataset/{dataset.name}.yaml"
+        )

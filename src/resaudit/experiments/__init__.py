@@ -1,1 +1,0 @@
-"""Experiments, one per module: a figure's settings, the jobs that follow from them, and their results."""

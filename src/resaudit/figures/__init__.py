@@ -1,0 +1,1 @@
+"""Figures: tables, drawings, sweeps, comparison with references. Imports no torch."""

@@ -1,0 +1,95 @@
+"""Drawing a figure: its table, and the plot of that table."""
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.figures.formats import SUFFIXES
+from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.plan.models import Figure, Run
+from resaudit.plan.plan import FigurePlan, plan_figure
+from resaudit.plan.words import assumed, deviations, note
+from resaudit.runtime.progress import say
+
+
+@dataclass(frozen=True)
+class Draw(Job):
+    """One figure: its table, drawings, and a ``.json`` that records what they are of and their SHA-256.
+
+    Attributes:
+        figure: its configuration.
+        scale: name of the scale.
+        deviations: from the paper's protocol, in words.
+        assumptions: of the paper's protocol, in words.
+        note: the line under the drawing.
+        data: folder of all data sets' raw files.
+    """
+
+    kind: ClassVar[str] = "draw"
+    files: ClassVar[tuple[str, ...]] = ()
+
+    figure: Figure
+    scale: str
+    deviations: tuple[str, ...]
+    assumptions: tuple[str, ...]
+    note: str
+    data: str = field(metadata={"identity": False})
+
+    @property
+    def stem(self) -> str:
+        """Paper and figure."""
+        return self.figure.name.replace("/", "-")
+
+    @cached_property
+    def part(self) -> FigurePlan:
+        """The jobs that it is drawn from."""
+        return plan_figure(self.figure, self.data)
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """The settings and the ids of the jobs that it is drawn from."""
+        return super().identity | {"evidence": self.part.evidence}
+
+    def cost(self, execution: Execution) -> Cost:
+        """The largest measured."""
+        return Cost(6.0, 220.0)
+
+    def reads(self, results: Path) -> list[Path]:
+        """The results of the figure's jobs."""
+        return self.part.reads(results)
+
+    def written(self, results: Path, *names: str) -> list[Path]:
+        """The table, the drawings and their record, ``figure.*``."""
+        return [self.folder(results) / f"figure.{suffix}" for suffix in SUFFIXES]
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Draw it.
+
+        Raises:
+            ResauditError: a result is missing, or the figure has no module.
+        """
+        from resaudit.figures.drawing import Setting, draw
+
+        setting = Setting(self.scale, self.deviations, self.assumptions, self.note)
+        draw(self.part, setting, work.results, self.folder(work.results))
+        say(f"wrote {self.folder(work.results)}")
+        return {}
+
+
+def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
+    """The drawing of a figure.
+
+    Args:
+        figure: as it is to be drawn.
+        of_paper: the same at scale paper.
+        run: what holds for all figures.
+    """
+    return Draw(
+        figure,
+        run.scale.name,
+        tuple(deviations(figure, of_paper)),
+        tuple(assumed(of_paper)),
+        note(figure, of_paper, run.scale.name),
+        run.paths.data,
+    )

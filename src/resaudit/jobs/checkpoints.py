@@ -1,0 +1,155 @@
+"""Checkpoints: stop a long job at any point and resume it bit for bit.
+
+A checkpoint is one file, replaced atomically: the SHA-256 of the rest, a JSON line (settings, code, versions), arrays.
+"""
+
+import hashlib
+import io
+import json
+import signal
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import fields
+from pathlib import Path
+from types import FrameType
+from typing import Any, Generic, TypeVar
+
+import numpy as np
+
+from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.files import written_whole
+from resaudit.jobs.job import Job, Work
+from resaudit.runtime.progress import say
+
+State = TypeVar("State")
+CHECKPOINT = "checkpoint"
+
+
+def made_by(job: Job, work: Work, own: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the bits of a training depend on: settings, device, torch, the kind's code, and the job's ``own``."""
+    import torch
+
+    return {
+        "settings": job.identity,
+        **own,
+        "device": work.record["device"],
+        "torch version": torch.__version__,
+        "code version": work.code,
+    }
+
+
+class Checkpoint(Generic[State]):
+    """The checkpoint of one job: one file, no larger than the state, removed when the job is done.
+
+    Args:
+        folder: of the job; created by the first write.
+        kind: the state's dataclass of arrays.
+        made_by: JSON that must be equal to resume: settings, code, device, versions.
+        seconds: of work between two checkpoints.
+    """
+
+    def __init__(self, folder: Path, kind: type[State], made_by: Mapping[str, Any], seconds: float) -> None:
+        self._path, self._kind, self._seconds = folder / CHECKPOINT, kind, seconds
+        self._made_by: dict[str, Any] = json.loads(json.dumps(made_by))
+        self._start = self._last = time.monotonic()
+        self._before = 0.0
+
+    @property
+    def seconds_before(self) -> float:
+        """Seconds that earlier runs spent on the state resumed from."""
+        return self._before
+
+    def read(self) -> State | None:
+        """The state to resume from; None if there is no checkpoint or it does not match (which the log then says)."""
+        try:
+            written, rest = self._path.read_bytes().split(b"\n", 1)
+            if hashlib.sha256(rest).hexdigest().encode() != written:
+                raise ValueError("its bytes are not those that were written")
+            header, content = rest.split(b"\n", 1)
+            self._before = self._seconds_of_own(json.loads(header))
+            with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
+                state = self._kind(**{f.name: arrays[f.name] for f in fields(self._kind)})  # type: ignore[arg-type]
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, LookupError, TypeError, EOFError) as error:
+            _say(f"cannot resume from {self._path}: {error}; starting afresh")
+            return None
+        _say(f"resumes from {self._path}, {self._before:.0f} s into the work")
+        return state
+
+    def _seconds_of_own(self, header: Mapping[str, Any]) -> float:
+        differing = [key for key, value in self._made_by.items() if header["made by"].get(key) != value]
+        if differing:
+            raise ValueError(f"it is of {', '.join(f'another {key}' for key in differing)}")
+        return float(header["seconds"])
+
+    def write(self, state: State) -> None:
+        """Replace the checkpoint.
+
+        Raises:
+            ResauditError: the folder is not writable or the disk is full; the previous checkpoint stays.
+        """
+        content = io.BytesIO()
+        seconds = round(self._before + time.monotonic() - self._start, 2)
+        content.write(json.dumps({"made by": self._made_by, "seconds": seconds}).encode() + b"\n")
+        arrays = {f.name: getattr(state, f.name) for f in fields(self._kind)}  # type: ignore[arg-type]
+        np.savez(content, allow_pickle=False, **arrays)
+        with written_whole(self._path) as temporary, temporary.open("wb") as file:
+            file.write(hashlib.sha256(content.getbuffer()).hexdigest().encode() + b"\n")
+            file.write(content.getbuffer())
+
+    def keep(self, state: Callable[[], State], signalled: int | None = None, due: bool = False) -> None:
+        """Write a checkpoint if the last one is old enough or a signal asks the process to stop.
+
+        Args:
+            state: returns the state; called only to write it.
+            signalled: the signal received, if any.
+            due: write it however young the last one is.
+
+        Raises:
+            Interrupted: a signal was received; the state is on disk.
+        """
+        if signalled is not None:
+            self.write(state())
+            raise Interrupted(signalled, f"what was done is kept in {self._path}; the next run resumes from there")
+        if due or time.monotonic() - self._last >= self._seconds:
+            try:
+                self.write(state())
+            except ResauditError as error:
+                # A checkpoint that cannot be written must not end the work.
+                _say(f"no checkpoint: {error}")
+            self._last = time.monotonic()
+
+
+def forget(folder: Path) -> None:
+    """Remove the checkpoints of a job that is done: its own, and those of its runs in folders below."""
+    for path in (*folder.glob(f"*/{CHECKPOINT}"), folder / CHECKPOINT):
+        path.unlink(missing_ok=True)
+        # Not empty: a job whose Snakemake was killed may still be writing there.
+        with suppress(OSError):
+            path.parent.rmdir()
+
+
+@contextmanager
+def delayed_signals() -> Iterator[Callable[[], int | None]]:
+    """Delay SIGTERM and SIGINT until the work asks for them.
+
+    Yields:
+        A function that returns the signal received, or None.
+    """
+    came: list[int] = []
+
+    def note(number: int, _frame: FrameType | None) -> None:
+        came.append(number)
+
+    before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
+    try:
+        yield lambda: came[0] if came else None
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _say(line: str) -> None:
+    say(f"resaudit: {line}")

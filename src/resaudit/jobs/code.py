@@ -1,0 +1,93 @@
+"""A hash of the code that a job's result depends on; only an edit that can change the result changes it."""
+
+import ast
+import hashlib
+import importlib.util
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from resaudit.base.papers import packages
+
+if TYPE_CHECKING:
+    from grimp import ImportGraph
+
+BESIDE = ("[!.]*.[ch]", "[!.]*.json", "[!.]*.mplstyle", "templates/[!.]*[!~]")
+"""Files beside the modules that results depend on: C sources, schema, style, templates; none hidden, no backups."""
+
+
+def code_sha256(*modules: str) -> str:
+    """SHA-256 of modules and their import closure within this package and those of all papers.
+
+    Python counts as its syntax tree without docstrings and comments, other files of the packages byte by byte, without
+    carriage returns at the ends of lines.
+
+    Args:
+        modules: names; ``package.*`` means all modules of a package, for those that are imported by name at run time.
+
+    >>> code_sha256("residual.demystifying_resnet.jobs.train") == code_sha256("resaudit.data.whiten")
+    False
+    """
+    digest = hashlib.sha256()
+    for name in sorted(closure(*modules)):
+        digest.update(f"{name}\0{_module_sha256(name)}\0".encode())
+    return digest.hexdigest()
+
+
+def closure(*modules: str) -> set[str]:
+    """Modules, their import closure within these packages, and the enclosing packages."""
+    found = {found for module in modules for found in _named(module)}
+    found = found.union(*(_graph().find_upstream_modules(module) for module in found))
+    return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}
+
+
+def _named(module: str) -> set[str]:
+    package, star, _ = module.partition(".*")
+    return {package} | (_graph().find_children(package) if star else set())
+
+
+@cache
+def _graph() -> "ImportGraph":
+    import grimp  # jobs are told the hash of their code, and start sooner without
+
+    return grimp.build_graph(*packages(), cache_dir=None)
+
+
+@cache
+def _module_sha256(module: str) -> str:
+    spec = importlib.util.find_spec(module)
+    assert spec is not None
+    assert spec.origin is not None
+    source = Path(spec.origin)
+    digest = hashlib.sha256(_meaning(source.read_text(encoding="utf-8")).encode())
+    if spec.submodule_search_locations:
+        for file in sorted(file for pattern in BESIDE for file in source.parent.glob(pattern)):
+            # Archives of a checkout for Windows have CRLF.
+            content = file.read_bytes().replace(b"\r\n", b"\n")
+            digest.update(file.name.encode() + b"\0" + content)
+    return digest.hexdigest()
+
+
+def _meaning(source: str) -> str:
+    r"""A module's syntax tree without docstrings.
+
+    >>> _meaning("def f(x):\n    'Twice.'\n    return 2 * x  # at once") == _meaning("def f(x): return 2 * x")
+    True
+    """
+    tree = ast.parse(source)
+    for node in _blocks(tree):
+        if (
+            isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
+            and ast.get_docstring(node, clean=False) is not None
+        ):
+            node.body = node.body[1:]
+    return ast.dump(tree)
+
+
+def _blocks(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and the statements inside it; most nodes are expressions, which have no docstrings."""
+    yield node
+    for inner in ast.iter_child_nodes(node):
+        if isinstance(inner, ast.stmt | ast.excepthandler | ast.match_case):
+            yield from _blocks(inner)

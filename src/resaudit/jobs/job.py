@@ -1,0 +1,294 @@
+"""Jobs: values that determine their id, inputs and results folder."""
+
+import hashlib
+import json
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, is_dataclass, replace
+from functools import cached_property
+from math import ceil
+from pathlib import Path
+from typing import Any, ClassVar
+
+from pydantic import BaseModel
+
+from resaudit.base.errors import ResauditError
+from resaudit.jobs.tolerance import Tolerance
+
+ID_DIGITS = 16
+"""Hexadecimal digits of the hash in an id; 64 bits make collisions impractical."""
+
+# As the wildcard `id` of workflow/rules/common.smk.
+_STEM = re.compile("[a-z0-9_-]+")
+
+RECORDS = ("settings.json", "provenance.json")
+"""Files beside the result files of every job."""
+
+# Measured: a job that loads torch, before it has computed anything.
+SECONDS_TO_START = 3.5
+MEGABYTES_TO_START = 560.0
+# On a cluster two Snakemake processes of about 125 MB run with each job, and Slurm counts them.
+MEGABYTES_OF_SNAKEMAKE = 300.0
+MINUTES_TO_START = 5
+# Requests exceed the estimates; processors differ more than memory use does.
+TIMES_SECONDS = 3.0
+TIMES_MEGABYTES = 1.25
+
+
+@dataclass(frozen=True)
+class Cost:
+    """The estimated cost of a job.
+
+    Attributes:
+        seconds: on one core.
+        megabytes: of memory at the peak.
+        threads: it can use.
+        wants_gpu: whether a GPU makes it faster.
+        gpu_seconds: on one GPU; 0: not estimated.
+        gpu_megabytes: of the GPU's memory at the peak; 0: not estimated.
+    """
+
+    seconds: float
+    megabytes: float
+    threads: int = 1
+    wants_gpu: bool = False
+    gpu_seconds: float = 0.0
+    gpu_megabytes: float = 0.0
+
+    def on(self, device: str) -> "Cost":
+        """The cost on the device of jobs that want a GPU; that of the CPU if the GPU's is not estimated.
+
+        >>> Cost(3600, 1000, threads=2, wants_gpu=True, gpu_seconds=60).on("cuda").seconds
+        60
+        """
+        if device == "cuda" and self.wants_gpu and self.gpu_seconds:
+            return replace(self, seconds=self.gpu_seconds, threads=1)
+        return self
+
+    def megabytes_asked(self, attempt: int = 1) -> int:
+        """Memory to request, in MB; it grows in proportion to the attempt.
+
+        >>> Cost(60, 1000).megabytes_asked(), Cost(60, 1000).megabytes_asked(2)
+        (1550, 3100)
+        """
+        return attempt * int(MEGABYTES_OF_SNAKEMAKE + TIMES_MEGABYTES * self.megabytes)
+
+    def minutes_asked(self, attempt: int = 1) -> int:
+        """Wall time to request, in minutes; it grows in proportion to the attempt.
+
+        >>> Cost(60, 1000).minutes_asked(), Cost(60, 1000).minutes_asked(2)
+        (8, 16)
+        """
+        return attempt * (MINUTES_TO_START + ceil(TIMES_SECONDS * self.seconds / 60))
+
+
+@dataclass(frozen=True)
+class Execution:
+    """How and where jobs run. Results do not depend on it, so no id contains it.
+
+    Attributes:
+        device: of jobs that want a GPU, ``cpu`` or ``cuda``; other jobs run on the CPU.
+        kernel: that trains networks with activations: ``fused``, ``torch`` or ``auto``.
+        checkpoint_seconds: between two checkpoints.
+        pack: trainings on images that run on one GPU at once.
+    """
+
+    device: str = "cpu"
+    kernel: str = "auto"
+    checkpoint_seconds: float = 60.0
+    pack: int = 5
+
+
+@dataclass
+class Work:
+    """The context of a running job.
+
+    Attributes:
+        results: folder of all results.
+        execution: how it runs.
+        device: it computes on, as torch names it.
+        checkpoints: folder for its checkpoint.
+        record: the job's own entries in its provenance.
+        code: hash of the code of its kind (:func:`resaudit.jobs.plan_files.code_of_kind`) when the run began, which an
+            edit during the run does not change; empty for jobs without files.
+    """
+
+    results: Path
+    execution: Execution
+    device: str
+    checkpoints: Path
+    record: dict[str, Any] = field(default_factory=dict)
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Job(ABC):
+    """A job. Fields that are jobs are its inputs, the others its settings.
+
+    A field with the metadata ``identity: False`` does not affect the result and is not part of the id.
+    """
+
+    kind: ClassVar[str]
+    """Name of its module, its rule, its results folder and its log folder."""
+    files: ClassVar[tuple[str, ...]]
+    """Its result files, besides ``settings.json`` and ``provenance.json``."""
+    arrays: ClassVar[Mapping[str, str]] = {}
+    """By ``.npz`` file, its arrays as ``name:type[sizes]``; an imported file must have just these.
+
+    The type is NumPy's short name (f8 if left out), U for text of any length, a setting that names it, or * for any
+    type and shape. The sizes are numbers or names (``rows`` if left out, none in ``[]``); a name that
+    :attr:`known_sizes` lacks is one size wherever it stands in the file.
+    """
+
+    @property
+    @abstractmethod
+    def stem(self) -> str:
+        """The readable part of its id."""
+
+    def arrays_of(self, file: str) -> str:
+        """What :attr:`arrays` says of a file; empty if nothing is stated."""
+        return self.arrays.get(file, "")
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The sizes in :attr:`arrays` that the settings determine."""
+        return {}
+
+    @abstractmethod
+    def cost(self, execution: Execution) -> Cost:
+        """The estimated cost on a CPU."""
+
+    def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
+        """What can compute it, as ``kernel`` in its provenance; none: it has no choice, and records nothing.
+
+        Args:
+            device: ``cpu`` or ``cuda``.
+            lanes: numbers in the widest vector of each compiled kernel that there is, as ``vector lanes`` of
+                :func:`resaudit.runtime.machine.machine_class`.
+
+        Returns:
+            Names; ``*`` stands for a reason or a version.
+        """
+        return ()
+
+    def warnings(self, execution: Execution) -> tuple[str, ...]:
+        """What a user should know before it runs, such as that a compiled kernel is missing.
+
+        Raises:
+            ResauditError: it cannot run as the execution wants.
+        """
+        return ()
+
+    def tolerances(self) -> Mapping[str, Tolerance] | None:
+        """How far its result may be apart from another machine's, by array or JSON file; None: equal bytes count."""
+        return None
+
+    @abstractmethod
+    def run(self, work: Work) -> dict[str, Any]:
+        """Do the work.
+
+        Returns:
+            By file name: a dataclass of arrays for ``.npz``, JSON values for ``.json``.
+
+        Raises:
+            ResauditError: an input is missing, damaged, or of other settings.
+        """
+
+    @property
+    def inputs(self) -> dict[str, "Job"]:
+        """The jobs whose results it reads, by field."""
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {name: value for name, value in values.items() if isinstance(value, Job)}
+
+    @cached_property
+    def settings(self) -> dict[str, Any]:
+        """Its other fields as JSON values."""
+        inputs = self.inputs
+        return {f.name: as_json(getattr(self, f.name)) for f in fields(self) if f.name not in inputs}
+
+    @cached_property
+    def identity(self) -> dict[str, Any]:
+        """All that its result depends on: settings and the ids of its inputs."""
+        left_out = {f.name for f in fields(self) if not f.metadata.get("identity", True)}
+        settings = {name: value for name, value in self.settings.items() if name not in left_out}
+        return settings | {name: job.id for name, job in self.inputs.items()}
+
+    @cached_property
+    def id(self) -> str:
+        """The stem and a hash of :attr:`identity`.
+
+        Raises:
+            ResauditError: the stem has a character that no rule of the workflow would find.
+        """
+        if not _STEM.fullmatch(self.stem):
+            raise ResauditError(
+                f"a job of the kind {self.kind} has the stem {self.stem!r}; allowed: a to z, 0 to 9, - and _; correct "
+                f"the property stem of {type(self).__qualname__}"
+            )
+        return content_id(self.stem, self.identity)
+
+    @property
+    def key(self) -> str:
+        """``kind/id``, unique among all jobs."""
+        return f"{self.kind}/{self.id}"
+
+    def folder(self, results: Path) -> Path:
+        """The folder of its results."""
+        return results / self.kind / self.id
+
+    def reads(self, results: Path) -> list[Path]:
+        """The input files that it reads."""
+        return [file for job in self.inputs.values() for file in job.written(results)]
+
+    def data_read(self, results: Path) -> dict[str, Path]:
+        """Of :meth:`reads`, the result files and raw data of its inputs, by ``kind/id/name``, without their records."""
+        keys = {path: job.key for job in self.inputs.values() for path in job.written(results)}
+        read = [path for path in self.reads(results) if path in keys and path.name not in RECORDS]
+        return {f"{keys[path]}/{path.name}": path for path in read}
+
+    def read(self, results: Path) -> Any:
+        """Its result, for figures.
+
+        Raises:
+            ResauditError: the result is missing, damaged, or of other settings.
+        """
+        raise NotImplementedError
+
+    def read_along(self, results: Path) -> list[Path]:
+        """Input files that figures read together with its result."""
+        return []
+
+    def written(self, results: Path, *names: str) -> list[Path]:
+        """Its result files of these names, default all, with ``settings.json`` and ``provenance.json``."""
+        names = (*(names or self.files), *RECORDS)
+        return [self.folder(results) / name for name in names]
+
+
+def content_id(stem: str, settings: dict[str, Any]) -> str:
+    """A readable stem and a hash that depends on the settings alone.
+
+    >>> content_id("depth16", {"a": 1, "b": 2}) == content_id("depth16", {"b": 2, "a": 1})
+    True
+    """
+    canonical = json.dumps(settings, sort_keys=True, separators=(",", ":"))
+    return f"{stem}-{hashlib.sha256(canonical.encode()).hexdigest()[:ID_DIGITS]}"
+
+
+def as_json(value: Any) -> Any:
+    """A setting as it is after a round trip through JSON.
+
+    >>> as_json(((1, 2), None))
+    [[1, 2], None]
+    """
+    if isinstance(value, int | float | str):  # most are
+        return value
+    if isinstance(value, BaseModel):
+        return value.model_dump(mode="json")
+    if is_dataclass(value) and not isinstance(value, type):
+        return {f.name: as_json(getattr(value, f.name)) for f in fields(value)}
+    if isinstance(value, dict):
+        return {str(key): as_json(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [as_json(item) for item in value]
+    return value

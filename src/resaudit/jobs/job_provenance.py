@@ -1,0 +1,54 @@
+"""A job's ``provenance.json`` as it is read: one strict model for results of this checkout and of archives."""
+
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, JsonValue, model_validator
+
+from resaudit.base.models import Line, Sha256, Time, check_lines
+
+
+def _check_machine(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
+    if not isinstance(given.get("device"), str):
+        raise ValueError("names no device; allowed: 'cpu' or a GPU's name")
+    return given
+
+
+MachineClass = Annotated[dict[Line, JsonValue], AfterValidator(check_lines), AfterValidator(_check_machine)]
+"""What :func:`resaudit.runtime.machine.machine_class` gives."""
+
+
+class JobProvenance(BaseModel):
+    """A job's ``provenance.json``, as far as anything reads it, here and in an archive; a job may say more.
+
+    Attributes:
+        device: "cpu" or a GPU's name.
+        kernel: what computed on it, if the job had a choice.
+        seconds: it took.
+        started: when.
+        finished: when.
+        python: version.
+        packages: versions by name; None where one is not installed.
+        machine_class: of the machine.
+        code: hash of the code of its kind.
+        sha256: digests of its result files, by name.
+        inputs: digests of what it read, by ``kind/id/name``.
+    """
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True, allow_inf_nan=False)
+
+    device: str
+    kernel: str | None = None
+    seconds: Annotated[float, Field(ge=0, le=1e10)]
+    started: Time
+    finished: Time
+    python: str
+    packages: dict[str, str | None]
+    machine_class: Annotated[MachineClass, Field(alias="machine class")]
+    code: Sha256
+    sha256: dict[str, Sha256]
+    inputs: dict[str, Sha256]
+
+    @model_validator(mode="before")
+    @classmethod
+    def _lines(cls, given: Any) -> Any:
+        return check_lines(given)

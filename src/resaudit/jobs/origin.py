@@ -1,0 +1,67 @@
+"""Where a result comes from: computed here, or imported (``results/<kind>/<id>/imported.json``)."""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json
+from resaudit.base.models import Closed, Line, Sha256, validated
+from resaudit.jobs.job_provenance import MachineClass
+
+IMPORTED = "imported.json"
+RECOMPUTED, STATEMENTS = ".spot-check", "spot-checks"
+"""Folders of spot-checks, which may be at work beside a run, in that of all results."""
+
+
+class Origin(Closed):
+    """Where an imported result comes from: ``results/<kind>/<id>/imported.json``.
+
+    Attributes:
+        archive: SHA-256 of the archive that it was in.
+        by: who ran it, as the archive says; None if it does not say.
+        code: hash of the code that made it, as its provenance says (:func:`resaudit.jobs.code.code_sha256`).
+        accepted_code: this checkout's hash of the same kind of job, for which the result was accepted.
+        machine_class: of the machine that made it, as its provenance says.
+        kernel: that computed it, as its provenance says; None for jobs without a choice.
+        sha256: digests of its result files, by name, as found at the import.
+    """
+
+    archive: Sha256
+    by: Line | None
+    code: Sha256
+    accepted_code: Sha256
+    machine_class: MachineClass
+    kernel: Line | None
+    sha256: dict[Line, Sha256]
+
+
+def origin_of(results: Path, key: str) -> Origin | None:
+    """Where the result of the job ``kind/id`` comes from; None if it was computed here, or is not there.
+
+    Raises:
+        ResauditError: the record, or the provenance beside it, cannot be read.
+    """
+    path = results / key / IMPORTED
+    if not path.is_file():
+        return None
+    try:
+        origin = validated(Origin, read_json(path), str(path))
+        # Whoever forces Snakemake to run the job again has a result of his own, beside the record of the old one.
+        return origin if read_json(path.with_name("provenance.json"))["sha256"] == origin.sha256 else None
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
+
+
+def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
+    """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys.
+
+    Raises:
+        ResauditError: a record cannot be read.
+    """
+    found: dict[tuple[str, str | None], list[str]] = {}
+    for key in sorted(keys):
+        origin = origin_of(results, key)
+        if origin is not None:
+            found.setdefault((origin.archive, origin.by), []).append(key)
+    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in found.items()]

@@ -1,0 +1,125 @@
+"""Jobs as files: ``results/plan/<kind>/<id>.json`` holds everything that ``resaudit run`` and a reader need."""
+
+import importlib
+from contextlib import suppress
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import read_json, write_json
+from resaudit.base.papers import classes_of, papers
+from resaudit.jobs.code import code_sha256
+from resaudit.jobs.job import Execution, Job
+
+OWN = (
+    "resaudit.data.fetch", "resaudit.data.whiten", "resaudit.figures.draw", "resaudit.claims.vary",
+    "resaudit.audit.report",
+)  # fmt: skip
+"""Modules with this package's own kinds; like papers', they are found by name."""
+
+
+def plan_file(results: Path, key: str) -> Path:
+    """The file of a job, by its ``kind/id``."""
+    return results / "plan" / f"{key}.json"
+
+
+def write_job(job: Job, execution: Execution, results: Path, again: bool = True) -> Path:
+    """Write a job and its inputs; an equal file is left alone.
+
+    Args:
+        job: to write.
+        execution: how it runs.
+        results: folder of all results.
+        again: whether to replace files that say another execution.
+
+    Returns:
+        The job's file.
+    """
+    for needed in job.inputs.values():
+        write_job(needed, execution, results, again)
+    path = plan_file(results, job.key)
+    if path.is_file() and not again:
+        return path
+    content = planned(job) | {
+        "cost": asdict(job.cost(execution)),
+        "execution": asdict(execution),
+    }
+    with suppress(OSError, ValueError):
+        if read_json(path) == content:
+            return path
+    write_json(path, content)
+    return path
+
+
+def planned(job: Job) -> dict[str, Any]:
+    """The part of a job's file that says what it is; the rest says how it runs."""
+    inputs = {name: needed.key for name, needed in job.inputs.items()}
+    return {"kind": job.kind, "id": job.id, "settings": job.settings, "inputs": inputs}
+
+
+def read_job(results: Path, key: str) -> tuple[Job, Execution]:
+    """Read the job ``kind/id`` and its execution settings.
+
+    Raises:
+        ResauditError: the plan has no such job, or its file was changed.
+    """
+    path = plan_file(results, key)
+    try:
+        content = read_json(path)
+        needed = {name: read_job(results, other)[0] for name, other in content["inputs"].items()}
+        job: Job = TypeAdapter(kind_named(content["kind"])).validate_python(content["settings"] | needed)
+        execution = TypeAdapter(Execution).validate_python(content["execution"])
+    except FileNotFoundError:
+        raise ResauditError(f"no job {key!r} in {results}; jobs are planned by 'snakemake -n'") from None
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        what = f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error
+        raise ResauditError(f"{path} cannot be read ({what}); remove it and run snakemake again") from error
+    if job.key != key:
+        raise ResauditError(f"{path} is of the job {job.key}; remove it and run snakemake again")
+    return job, execution
+
+
+def kind_named(kind: str) -> type[Any]:
+    """The class of a kind of job: of this package, or of a paper's module ``jobs``.
+
+    Raises:
+        ResauditError: there is no such kind.
+    """
+    known = kinds()
+    if kind not in known:
+        raise ResauditError(f"unknown kind of job {kind!r}; allowed: {', '.join(known)}; for others, give papers_path")
+    return known[kind]
+
+
+@cache
+def code_of_kind(kind: str) -> str:
+    """The hash of the code that results of a kind of job depend on."""
+    return code_sha256(kind_named(kind).__module__)
+
+
+def computing_kinds() -> list[str]:
+    """The kinds whose jobs leave their files in ``results/<kind>/<id>``; others have rules of their own."""
+    return [name for name, kind in kinds().items() if kind.files]
+
+
+def kinds() -> dict[str, type[Any]]:
+    """Every kind of job by name: this package's, and those that the papers' modules ``jobs`` define or import.
+
+    Raises:
+        ResauditError: two classes have one name.
+    """
+    own = (vars(importlib.import_module(module)).values() for module in OWN)
+    found = {each.kind: each for content in own for each in content if _is_kind(each)}
+    for paper in papers():
+        for kind in classes_of(paper, "jobs", Job, "kind"):
+            if found.setdefault(kind.kind, kind) is not kind:
+                raise ResauditError(f"paper {paper}: a kind of job {kind.kind!r} exists; give yours another name")
+    return found
+
+
+def _is_kind(each: Any) -> bool:
+    return isinstance(each, type) and issubclass(each, Job) and "kind" in vars(each)

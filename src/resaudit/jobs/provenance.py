@@ -1,0 +1,63 @@
+"""What ran: commit, versions, device and seconds."""
+
+import hashlib
+import platform
+import subprocess
+import sys
+from datetime import UTC, datetime
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+SOURCES = ("src", "config", "workflow", "Snakefile", "setup.py", "pyproject.toml", "constraints.txt")
+"""What results depend on; the settings of a site do not change them."""
+SITES = ":(top,exclude,glob)workflow/profiles/*/config.yaml"
+OWN = "src/resaudit/jobs/provenance.py"
+PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
+
+
+def provenance() -> dict[str, Any]:
+    """Commit, time, machine and versions of this run."""
+    return {
+        "commit": commit(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+        "machine": platform.machine(),
+        "system": platform.platform(),
+        "python": sys.version.split()[0],
+        "packages": {name: _version(name) for name in PACKAGES},
+        "constraints_sha256": constraints_sha256(),
+    }
+
+
+def commit() -> dict[str, Any] | None:
+    """The checkout's commit and whether its sources were as committed.
+
+    None without git, outside a checkout and inside another repository.
+    """
+    try:
+        if _git("ls-files", "--full-name", "--", Path(__file__).name) != OWN:
+            return None  # unpacked inside another repository
+        sources = (f":(top){name}" for name in SOURCES)
+        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources, SITES)
+        return {"id": _git("rev-parse", "HEAD"), "clean": not changed}
+    except (OSError, subprocess.SubprocessError):
+        return None
+
+
+def constraints_sha256() -> str | None:
+    """SHA-256 of the checkout's ``constraints.txt``, the versions to install; None outside a checkout."""
+    file = Path(__file__).resolve().parents[3] / "constraints.txt"
+    return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
+
+
+def _git(*arguments: str) -> str:
+    here = Path(__file__).resolve().parent
+    command = ["git", "-C", str(here), *arguments]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
+
+
+def _version(package: str) -> str | None:
+    try:
+        return version(package)
+    except PackageNotFoundError:
+        return None

@@ -1,1 +1,0 @@
-"""One module per figure: ``table(results)`` makes the tidy table, ``plot(table)`` draws it. Imports no torch."""

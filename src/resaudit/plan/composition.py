@@ -1,0 +1,345 @@
+"""From Hydra's files and overrides to a checked :class:`~resaudit.plan.models.Config`, one figure at a time."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from copy import deepcopy
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.models import validated
+from resaudit.base.papers import checkout, file_of_paper
+from resaudit.data.dataset import Dataset
+from resaudit.plan.claim import Claim, read_claim
+from resaudit.plan.experiment import experiments_of
+from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Config, Figure, Run
+from resaudit.plan.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
+from resaudit.plan.trees import (
+    choices_of,
+    compose_together,
+    files_like,
+    loaded,
+    one_line_errors,
+    shared_tree_of,
+    tree_of,
+)
+from resaudit.runtime.devices import settled
+
+NOT_FIGURES = ("paper", "claims")
+"""Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
+SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
+NAMED_UNDER = "; a figure names its columns under keys and tolerances"
+
+
+def config_folder() -> Path:
+    """The checkout's folder of configuration files; raises as :func:`resaudit.base.papers.checkout`."""
+    return checkout() / "config"
+
+
+def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None) -> Config:
+    """Compose and validate the configuration.
+
+    Args:
+        overrides: Hydra overrides, such as ``scale=paper``, ``fig07.runs=3`` for one figure or ``protocol.runs=3`` for
+            all chosen ones that have the key; for a protocol they take precedence over the scale.
+        folder: of the configuration files; default :func:`config_folder`.
+        only: the figures to compose, as ``paper/figure``, without the claims; default all.
+
+    Raises:
+        ResauditError: an unknown key, a wrong type or an impossible value, in one line.
+    """
+    folder = (folder or config_folder()).resolve()
+    known = list(files_of_figures(folder))
+    given = with_full_keys(parsed(overrides), known)
+    _check_sections(given, known)
+    run = _run(folder, given)
+    compose_together(folder, [name for name in known if only is None or name in only], _choices_of_all(given))
+    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
+    # The papers that have a variant may not have a key that other figures have.
+    if only is None or (figures and run.variant is None):
+        _check_protocol_keys(given, figures, run)
+    claims = {} if only is not None else _claims(folder, given, known)
+    # Figures that are named are not left out, and asking torch for a GPU takes seconds.
+    left_out = {} if only is not None else _left_out(figures, run)
+    config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
+    _check_variants(config, whole=only is None)
+    for wanted in config.figures if only is None else ():
+        config.named(wanted)
+    return config if only is None else config.model_copy(update={"figures": list(only)})
+
+
+def files_of_figures(folder: Path) -> dict[str, Path]:
+    """The file of every figure, by ``paper/figure``."""
+    files = files_like(folder, "paper/*/[!_]*.yaml")
+    return {f"{file.parent.name}/{file.stem}": file for file in files if file.stem not in NOT_FIGURES}
+
+
+def claims_file(paper: str) -> Path | None:
+    """The file of a paper's claims; None if it has none."""
+    return next(iter(files_like(config_folder(), f"paper/{paper}/claims.yaml")), None)
+
+
+def claims_as_written(file: Path) -> dict[str, Claim]:
+    """The claims of a paper as their file has them, without overrides."""
+    return _claims_in(file, file.parent.name, ())
+
+
+def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
+    """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
+    given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
+    for file in files_like(folder, "dataset/*.yaml"):
+        try:
+            found[file.stem] = _dataset(file, given)
+        except ResauditError:
+            # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
+            found[file.stem] = _dataset(file, ())
+    _check_datasets(found)
+    return found
+
+
+def _left_out(figures: Mapping[str, Figure], run: Run) -> dict[str, str]:
+    """The figures that are drawn only if they are named, with the reason."""
+    gpu = cache(lambda: settled(run.device) == "cuda")
+    reasons = {name: run.scale.left_out(type(figure.protocol).needs_gpu, gpu) for name, figure in figures.items()}
+    return {name: reason for name, reason in reasons.items() if reason}
+
+
+def _check_datasets(found: Mapping[str, Dataset]) -> None:
+    """Check that no data set is a copy of another's file with its name or checksums left as they were."""
+    known: dict[str, str] = {}
+    for stem, dataset in found.items():
+        file = f"config/dataset/{stem}.yaml"
+        if dataset.name != stem:
+            raise ResauditError(f"{file}: name is {dataset.name!r}; allowed: {stem}, the file's name")
+        other = known.setdefault(next(iter(dataset.files.values())).digest, stem)
+        if other != stem:
+            raise ResauditError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
+
+
+def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
+    with one_line_errors():
+        tree = {"dataset": loaded(file)}
+        for override in given:
+            set_in(tree, override)
+        plain = resolved(tree)
+    return validated(Dataset, plain["dataset"], "dataset")
+
+
+def _run(folder: Path, given: Sequence[Override]) -> Run:
+    """The settings shared by all figures."""
+    with one_line_errors():
+        tree = tree_of(folder, None, choices_of(given))
+        for override in given:
+            if override.key.split(".")[0] in Run.model_fields and not override.chooses:
+                set_in(tree, override)
+        plain = resolved(tree)
+    return validated(Run, {key: value for key, value in plain.items() if key not in OF_FIGURES}, "")
+
+
+def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
+    overrides, where = of_figure(given, name), f"figure.{name.replace('/', '.')}"
+    with _naming(files_of_figures(folder)[name], where, overrides):
+        return _validated(folder, name, overrides, run, where)
+
+
+@contextmanager
+def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[None]:
+    """Name the file of a section in an error, unless overrides or another file may be wrong."""
+    try:
+        yield
+    except ResauditError as error:
+        if overrides or str(error).startswith(OF_FIGURES):
+            raise
+        what = str(error).removeprefix(f"{where}.")
+        raise ResauditError(f"{file_of_paper(file.parent.name, file.name)}: {what}") from error
+
+
+def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
+    with one_line_errors(where):
+        tree = _figure_tree(folder, name, overrides, run)
+        changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant)
+        if changes:
+            tree = _figure_tree(folder, name, [*overrides, *(replace(each, own=True) for each in parsed(changes))], run)
+        plain = resolved(tree)["figure"]
+    try:
+        figure = validated(Figure, plain | {"name": name}, where)
+    except ResauditError as error:
+        # Shared settings keep the name under which the user set them.
+        everywhere = "|".join(OF_FIGURES)
+        raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
+    return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
+
+
+def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
+    """The composed files; ``figure`` has its data and seed, is reduced by its scale, and overrides are applied."""
+    # Of a scale only the name matters here, and so all scales compose alike.
+    chosen = sorted((each for each in overrides if each.key != "scale"), key=lambda each: each.own)  # its own last
+    composed = tree_of(folder, name, choices_of(chosen))
+    given: Tree = composed["figure"]
+    own_data = given.get("dataset") is not None
+    if any(override.chooses and override.own for override in overrides):
+        given.pop("dataset", None)
+    elif isinstance(given.get("dataset"), str):
+        # dataset=NAME for all figures does not replace a figure's own data set.
+        given["dataset"] = tree_of(folder, None, (f"dataset={given['dataset']}",))["dataset"]
+    for section in OF_FIGURES:
+        given.setdefault(section, composed[section])
+    reductions = [given.get("scales", {}).get(run.scale.name)]
+    reductions += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
+    protocol = given.setdefault("protocol", {})
+    for reduced in reductions:
+        for key, value in (reduced or {}).items():
+            protocol[key] = deepcopy(value)
+    for override in overrides:
+        if not override.chooses and (override.own or _concerns(override, given, name, run, own_data)):
+            set_in(given, override, f"figure.{name.replace('/', '.')}." if override.own else "")
+            _set_for_all_networks(given, override)
+    return composed
+
+
+def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: bool) -> bool:
+    """Whether a setting of all figures is one of this figure's."""
+    section, *keys = override.key.split(".")
+    if section == "dataset" and own_data and keys != ["folder"]:
+        # Another data set has other sources.
+        return False
+    if section != "protocol":
+        return tree.get(section) is not None
+    experiment = experiments_of(name.split("/")[0]).get(str(tree.get("experiment")))
+    return _is_chosen(name, run) and experiment is not None and keys[0] in experiment.model_fields
+
+
+def _is_chosen(name: str, run: Run) -> bool:
+    return not run.figures or not {name, *name.split("/")}.isdisjoint(run.figures)
+
+
+def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure], run: Run) -> None:
+    """Check that each ``protocol.KEY`` is a key of at least one chosen figure."""
+    protocols = [type(figure.protocol) for name, figure in figures.items() if _is_chosen(name, run)]
+    known = sorted({key for protocol in protocols for key in protocol.model_fields})
+    for override in given:
+        section, _, key = override.key.partition(".")
+        if section == "protocol" and key.split(".")[0] not in known:
+            raise ResauditError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
+
+
+def _set_for_all_networks(tree: Tree, override: Override) -> None:
+    """A user's setting also replaces the scale's settings of single networks."""
+    section, _, key = override.key.partition(".")
+    if section == "protocol" and key != "per_network":
+        for each in tree["protocol"].get("per_network", []):
+            each.pop(key, None)
+
+
+def _overrides_of_variant(tree: Tree, variant: str) -> list[str]:
+    assumptions = tree.get("assumptions", {}).values()
+    found = (each.get("variants", {}).get(variant) for each in assumptions if isinstance(each, dict))
+    return [str(override) for each in found if each is not None for override in each.get("overrides", [])]
+
+
+def _check_variants(config: Config, whole: bool) -> None:
+    """Check that a variant id means the same in all figures of a paper, and that the chosen variant exists."""
+    summaries: dict[tuple[str, str], str] = {}
+    for name, figure in config.figure.items():
+        for key, variant in figure.variants.items():
+            known = summaries.setdefault((name.split("/")[0], key), variant.summary)
+            if known != variant.summary or key in CONTROLS:
+                raise ResauditError(
+                    f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
+                )
+    known_variants = dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)
+    if whole and config.variant not in (None, *CONTROLS, *known_variants):
+        allowed = ", ".join((*CONTROLS, *known_variants))
+        raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
+
+
+def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
+    """Check that every override begins with a known section, or figure."""
+    for override in given:
+        section, *names = override.key.split(".")
+        if section not in SECTIONS:
+            papers = {name.split("/")[0] for name in figures}
+            protocols = [kind.model_fields for paper in papers for kind in experiments_of(paper).values()]
+            meant = f"; did you mean protocol.{section} (all figures), or FIGURE.{section} (one)?"
+            near = suggestion(section, sorted([*SECTIONS, *(name.split("/")[1] for name in figures if names)]))
+            raise ResauditError(
+                f"unknown configuration key {override.key!r}{meant if any(section in p for p in protocols) else near}"
+            )
+        if section == "figure" and "/".join(names[:2]) not in figures:
+            wanted = "/".join(names[:2])
+            raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
+
+
+def _choices_of_all(given: Sequence[Override]) -> tuple[str, ...]:
+    """What is chosen for all figures; the scale only reduces what is composed."""
+    return choices_of(override for override in given if override.key == "dataset")
+
+
+def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
+    choices = _choices_of_all(given)
+    known = {key: sorted(file.stem for file in files_like(folder, f"{key}/*.yaml")) for key in ("scale", "dataset")}
+    found: dict[str, dict[str, Claim]] = {}
+    for file in files_like(folder, "paper/*/claims.yaml"):
+        paper = file.parent.name
+        overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
+        with _naming(file, f"claims.{paper}", overrides):
+            found[paper] = _claims_in(file, paper, overrides)
+            for name, claim in found[paper].items():
+                _check_claim(f"claims.{paper}.{name}", claim, paper, figures, known)
+                if not claim.not_yet:
+                    figure = shared_tree_of(folder, f"{paper}/{claim.evidence}", choices)["figure"]
+                    _check_names(f"claims.{paper}.{name}", claim, figure)
+    return found
+
+
+def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
+    with one_line_errors():
+        tree = {"claims": {paper: loaded(file)}}
+        for override in overrides:
+            set_in(tree, override)
+        plain = resolved(tree)
+    return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
+
+
+def _check_names(where: str, claim: Claim, figure: Tree) -> None:
+    """Check that a claim's figure, without overrides, has the networks and columns that the claim's checks name."""
+    scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
+    reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
+    networks = {name for part in reduced for name in part.get("networks", protocol.get("networks", []))}
+    columns = {*figure.get("keys", []), *figure.get("tolerances", {})}
+    for key, check in claim.checks.items():
+        for what, named, known in (("network", check.named, networks), ("column", check.columns, columns)):
+            unknown = [name for name in named if name not in known]
+            if unknown and known:
+                raise ResauditError(
+                    f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
+                    + suggestion(unknown[0], sorted(known))
+                    + (NAMED_UNDER if what == "column" else "")
+                )
+        lacking = [name for name in check.reads if name not in columns]
+        if lacking and columns:
+            raise ResauditError(
+                f"{where}.checks.{key}: {check.name} reads the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}, "
+                f"which {claim.evidence} has not{NAMED_UNDER}; or choose another check (resaudit checks)"
+            )
+
+
+def _check_claim(
+    where: str, claim: Claim, paper: str, figures: Sequence[str], known: Mapping[str, Sequence[str]]
+) -> None:
+    """Check that a claim's figure, scales and data sets exist in the configuration."""
+    here = f"{paper}/{claim.evidence}" in figures
+    if not here and not claim.not_yet:
+        allowed = ", ".join(name.split("/")[1] for name in figures if name.startswith(f"{paper}/"))
+        raise ResauditError(
+            f"{where}.evidence is {claim.evidence!r}, which is no figure; allowed: {allowed}; or say in not_yet why it "
+            "is not here"
+        )
+    if here and claim.not_yet:
+        raise ResauditError(f"{where}.not_yet says {claim.not_yet!r}, but {claim.evidence} is here; remove not_yet")
+    for key, names in known.items():
+        for name in getattr(claim.needs, f"{key}s"):
+            if name not in names:
+                raise ResauditError(f"{where}.needs.{key}s has {name!r}; allowed: {', '.join(names)}")

@@ -1,0 +1,158 @@
+"""The base class of all experiments."""
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from resaudit.base.models import Model
+from resaudit.base.papers import classes_of
+from resaudit.data.fetch import Fetch
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import Job
+
+if TYPE_CHECKING:
+    from resaudit.figures.rates import BestRate
+
+Data = Whiten | Fetch | None
+"""A figure's data: whitened, as they are (``whitening: null``), or none (``dataset: null``)."""
+Coordinates = tuple[tuple[str, Any], ...]
+"""A job's place in an experiment: names and values, such as ``(("network", "xavier"), ("depth", 16))``."""
+
+
+def at(**named: Any) -> Coordinates:
+    """Coordinates by name.
+
+    >>> at(network="xavier", depth=16)
+    (('network', 'xavier'), ('depth', 16))
+    """
+    return tuple(named.items())
+
+
+def in_words(coordinates: Coordinates) -> str:
+    """Coordinates in words.
+
+    >>> in_words(at(network="xavier", depth=16))
+    'xavier, depth 16'
+    """
+    return ", ".join(str(value) if isinstance(value, str) else f"{name} {value}" for name, value in coordinates)
+
+
+class NoData(Exception):
+    """An experiment that needs data was given none, or data of the other kind."""
+
+
+def needed(data: Data) -> Whiten:
+    """The whitened data, which the experiment needs.
+
+    Raises:
+        NoData: there are none.
+    """
+    if not isinstance(data, Whiten):
+        raise NoData("data; dataset is null" if data is None else "whitened data; whitening is null")
+    return data
+
+
+def needed_images(data: Data) -> Fetch:
+    """The images as they are, which the experiment needs.
+
+    Raises:
+        NoData: there are none.
+    """
+    if not isinstance(data, Fetch):
+        raise NoData("images; " + ("dataset is null" if data is None else "set whitening to null"))
+    return data
+
+
+class Experiment(Model):
+    """The settings of one experiment: the keys of ``protocol`` in a figure's configuration.
+
+    A subclass is an experiment: ``class RateSweep(Experiment, name="rate_sweep")`` is ``experiment: rate_sweep``.
+    """
+
+    name: ClassVar[str]
+    of_table: ClassVar[tuple[str, ...]] = ()
+    """Settings that only the table depends on, not the jobs."""
+    of_some_rows: ClassVar[tuple[str, ...]] = ()
+    """Keys of the table that are empty in rows of another kind."""
+    needs_gpu: ClassVar[bool] = False
+    """Whether the full protocol takes days without a GPU: such figures are drawn if named, or if there is a GPU."""
+
+    def __init_subclass__(cls, name: str | None = None, **options: Any) -> None:
+        """Set the experiment's name; a shared base class has none.
+
+        Raises:
+            TypeError: an experiment with a name has no ``jobs``.
+        """
+        super().__init_subclass__(**options)
+        if name is not None:
+            cls.name = name
+            if cls.jobs is Experiment.jobs:
+                raise TypeError(f"{cls.__name__} has no function jobs(self, data, seed); write it, or correct its name")
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """The jobs whose results the figure's table is made from.
+
+        Args:
+            data: of the figure.
+            seed: of all random draws.
+        """
+        raise NotImplementedError
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+        """The argument of the figure's ``table``: by default each job's result by coordinates.
+
+        Raises:
+            ResauditError: a result is missing, damaged or of other settings.
+        """
+        return {where: job.read(results) for where, job in jobs.items()}
+
+    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
+        """The places that the figure's table must have, each with its run numbers (none: not known); empty: any.
+
+        By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs.
+
+        Args:
+            jobs: of the figure.
+            keys: columns that identify a row of its table.
+        """
+        shared = [name for name in keys if all(name in dict(where) for where in jobs)]
+        places: dict[Coordinates, frozenset[int]] = {}
+        for where, job in jobs.items():
+            place = tuple((name, dict(where)[name]) for name in shared)
+            places[place] = places.get(place, frozenset()) | _runs_of(job)
+        return places
+
+    def best_rates(self, found: Any) -> Mapping[tuple[str, int], "BestRate"]:
+        """The best learning rate of each network and depth; none if no rates are swept.
+
+        Args:
+            found: what :meth:`read` returned.
+        """
+        return {}
+
+    def check_width(self, width: int) -> None:
+        """Check settings that depend on the data.
+
+        Args:
+            width: number of components of the whitened data.
+
+        Raises:
+            ValueError: a setting does not fit; the message continues the protocol's name.
+        """
+
+    def in_words(self) -> dict[str, Any]:
+        """Settings shown in another form, by name; None: not shown."""
+        return {}
+
+
+def _runs_of(job: Job) -> frozenset[int]:
+    """Numbers of a job's runs, from its setting ``runs`` or its ensemble's; none if it has neither."""
+    runs = getattr(job, "runs", getattr(getattr(job, "ensemble", None), "runs", ()))
+    if isinstance(runs, int):
+        return frozenset(range(runs))
+    return frozenset(runs) if isinstance(runs, tuple) else frozenset()
+
+
+def experiments_of(paper: str) -> dict[str, type[Experiment]]:
+    """The experiments that a paper's figures can use, by name: those that its module ``experiments`` has."""
+    return {kind.name: kind for kind in classes_of(paper, "experiments", Experiment, "name")}

@@ -1,0 +1,1 @@
+"""Importing an archive: nothing of it is believed that cannot be checked."""

@@ -1,0 +1,221 @@
+"""Importing a run: the results of an archive, checked against this checkout's plan, become results here.
+
+Every check comes before the first change of ``results/``; then whole job folders are renamed into place, so a crash
+leaves whole jobs, and the next import goes on. The record of the import is written last.
+"""
+
+import shlex
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of, write_json
+from resaudit.base.models import check_lines
+from resaudit.base.papers import as_words, check_installed_from
+from resaudit.jobs.checkpoints import forget
+from resaudit.jobs.job import RECORDS, Job
+from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.jobs.origin import IMPORTED, Origin, origin_of
+from resaudit.jobs.plan_files import code_of_kind
+from resaudit.plan.composition import config_folder
+from resaudit.plan.models import Config
+from resaudit.plan.plan import Plan, make_plan, with_inputs
+from resaudit.runtime.locks import hold_lock
+from resaudit.share.imports.arrays import check_arrays
+from resaudit.share.imports.building import build_tables
+from resaudit.share.imports.checking import check_jobs
+from resaudit.share.imports.differences import differences
+from resaudit.share.imports.opening import opened
+from resaudit.share.imports.packed import Packed, check_entry, unpacked
+from resaudit.share.imports.touching import touch
+from resaudit.share.records import Import, imports, staging_of
+
+DISK_LEFT = 2**30
+"""Bytes that an import leaves free, for tables and drawings."""
+Say = Callable[[str], None]
+
+
+def import_run(archive: Path, config: Config, overrides: Sequence[str], other_code: bool, say: Say) -> Import:
+    """Import a run.
+
+    Args:
+        archive: of ``resaudit crate``.
+        config: this checkout's, with the overrides that the run had.
+        overrides: these.
+        other_code: whether to accept results of other code.
+        say: called with each line for the user.
+
+    Raises:
+        ResauditError: the archive does not fit this checkout, or ``results/`` cannot be written.
+    """
+    check_installed_from(config_folder().parent)
+    _check_lines(archive.name, "the name of the archive")
+    plan, results = make_plan(config.with_every_figure()), Path(config.paths.results)
+    hold_lock(results)
+    with opened(archive, partial(check_entry, archive)) as found:
+        packed = unpacked(archive, found)
+        ran = check_jobs(packed, plan, other_code)
+        digest = sha256_of(archive)
+        known = _known(results, digest)
+        moved, kept = _filled(packed, ran, plan, results, digest)
+    ours = sorted(key for key in ran if (origin := _origin(results, key)) and origin.archive == digest)
+    if ours and (moved or known is None):
+        say(f"telling Snakemake of {len(ours)} imported results")
+        touch([plan.jobs[key] for key in ours], results, overrides, figures_of(plan, ours))
+    missing = sorted(key for key, job in make_plan(config).jobs.items() if job.files and key not in packed.jobs)
+    audit = Path(config.paths.figures) / "audit.json"
+    compared = known is not None and not moved and audit.is_file()
+    record = Import(
+        archive=digest,
+        name=archive.name,
+        by=_by(packed),
+        imported=known.imported if known else datetime.now(UTC).isoformat(timespec="seconds"),
+        jobs=ours,
+        kept=sorted(kept),
+        missing=missing,
+        differences=differences(packed.audit, audit) if compared else [],
+    )
+    write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
+    _tell(record, kept, compared, overrides, say)
+    return record
+
+
+def _known(results: Path, digest: str) -> Import | None:
+    """The record of the same import; None if there is none that can be read."""
+    with suppress(ResauditError):
+        return next((record for record in imports(results) if record.archive == digest), None)
+    return None
+
+
+def figures_of(plan: Plan, keys: Sequence[str]) -> list[str]:
+    """The figures that rest on any of these jobs."""
+    wanted = set(keys)
+    return [name for name, part in plan.figures.items() if wanted & with_inputs(part.jobs.values()).keys()]
+
+
+def _filled(
+    packed: Packed, ran: Mapping[str, JobProvenance], plan: Plan, results: Path, digest: str
+) -> tuple[list[str], dict[str, bool]]:
+    """Stage and rename the results that are not here.
+
+    Returns:
+        The jobs whose results are new here, and those of other origin that were kept, with whether they are equal.
+    """
+    staging = staging_of(results, digest)
+    shutil.rmtree(staging, ignore_errors=True)
+    try:
+        kept, new = {}, {}
+        for key, job in plan.jobs.items():
+            if key not in ran:
+                continue
+            here, complete = _origin(results, key), _is_complete(job, results)
+            equal = complete and all(sha256_of(results / key / name) == d for name, d in ran[key].sha256.items())
+            if complete if here is None else here.archive != digest:
+                kept[key] = equal
+            elif here is None or not equal or here.accepted_code != code_of_kind(job.kind):
+                new[key] = _origin_in(packed, key, ran[key], digest)
+        _check_disk(packed, list(new), results)
+        for key, origin in new.items():
+            _stage(packed, plan.jobs[key], staging / key, origin)
+        build_tables(plan, new, staging, results)
+        for key in new:
+            _move(staging / key, results / key)
+            forget(results / "checkpoints" / key)
+    except OSError as error:
+        raise ResauditError(f"cannot write into {results}: {error.strerror or error}; free or allow it") from error
+    finally:
+        shutil.rmtree(staging, ignore_errors=True)
+    return list(new), kept
+
+
+def _origin(results: Path, key: str) -> Origin | None:
+    """As :func:`resaudit.jobs.origin.origin_of`; a record that cannot be read counts as none: it is made again."""
+    try:
+        return origin_of(results, key)
+    except ResauditError:
+        (results / key / IMPORTED).unlink()
+        (results / key / RECORDS[1]).unlink(missing_ok=True)
+        return None
+
+
+def _is_complete(job: Job, results: Path) -> bool:
+    """Whether a job was computed here to its end; of a killed one, some files are missing."""
+    return all(path.is_file() for path in job.written(results))
+
+
+def _origin_in(packed: Packed, key: str, ran: JobProvenance, digest: str) -> Origin:
+    return Origin(
+        archive=digest,
+        by=packed.agents[key],
+        code=ran.code,
+        accepted_code=code_of_kind(key.split("/")[0]),
+        machine_class=ran.machine_class,
+        kernel=ran.kernel,
+        sha256=ran.sha256,
+    )
+
+
+def _check_disk(packed: Packed, keys: list[str], results: Path) -> None:
+    needed = sum(packed.zip.entries[f"results/{key}/{name}"].file_size for key in keys for name in packed.jobs[key])
+    free = shutil.disk_usage(results).free
+    if needed + DISK_LEFT > free:
+        raise ResauditError(f"{results} has {free} bytes free, the results need {needed} and 1 GiB to go on; free some")
+
+
+def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
+    """Copy a job's files, and check what they hold before anything reads them."""
+    folder.mkdir(parents=True)
+    for name in (*job.files, *RECORDS):
+        entry = f"results/{job.key}/{name}"
+        if packed.zip.copy(entry, folder / name) != packed.digests[entry]:
+            raise ResauditError(f"{packed.path} changes while it is read; copy it and import the copy")
+        if name.endswith(".npz"):
+            check_arrays(folder / name, job)
+        elif name in job.files:
+            _check_lines(packed.parsed(entry), f"{packed.path}: {entry}")
+    write_json(folder / IMPORTED, origin.model_dump(mode="json"))
+
+
+def _check_lines(given: Any, where: str) -> None:
+    try:
+        check_lines(given)
+    except ValueError as error:
+        raise ResauditError(f"{where} {error}") from error
+
+
+def _move(staged: Path, folder: Path) -> None:
+    """Rename a whole folder; what lies there is of a killed job, or of the same archive for other code."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    staged.rename(folder)
+
+
+def _by(packed: Packed) -> str | None:
+    """Who ran the jobs, if the archive names one for all of them."""
+    named = set(packed.agents.values())
+    return named.pop() if len(named) == 1 else None
+
+
+def _tell(record: Import, kept: Mapping[str, bool], compared: bool, overrides: Sequence[str], say: Say) -> None:
+    by = f", run by {record.by} as it says" if record.by else ""
+    say(f"{record.name} (SHA-256 {record.archive[:12]}…{by}): {len(record.jobs)} results are imported")
+    if kept:
+        differing = [key for key, equal in kept.items() if not equal]
+        say(f"{len(kept)} were here and are kept: {len(kept) - len(differing)} equal, {len(differing)} different")
+        for key in differing:
+            say(f"  differs, yours is kept: {key}")
+    if record.missing:
+        say(f"{len(record.missing)} planned jobs are not in it and will be computed, as {record.missing[0]}")
+    for line in record.differences:
+        say(f"  {line}")
+    if not compared:
+        given = ",".join([*as_words(), *overrides])
+        config = f" --config {shlex.quote(f'overrides=[{given}]')}" if given else ""
+        say(f"next: snakemake --cores all{config} draws and judges; then this import once more compares their verdicts")
+    elif not record.differences:
+        say("no verdict and no table of it differs from those in figures/, as far as both have them")

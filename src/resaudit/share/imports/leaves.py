@@ -1,0 +1,38 @@
+"""Imported results as leaves of Snakemake's graph: nothing that they were computed from is needed, or makes them stale.
+
+Measured with Snakemake 9.27: a producer that must run reruns everything after it, also what ``ancient`` inputs have.
+"""
+
+from pathlib import Path
+
+from resaudit.base.errors import ResauditError
+from resaudit.jobs.job import Job
+from resaudit.jobs.origin import IMPORTED, origin_of
+from resaudit.jobs.plan_files import code_of_kind
+from resaudit.plan.plan import Plan
+
+
+def check_imported(plan: Plan, results: Path) -> None:
+    """Check before any job that imported results are of today's code, or were accepted for it.
+
+    Raises:
+        ResauditError: some are not; Snakemake would replace them.
+    """
+    stale = [key for key, job in plan.jobs.items() if job.files and is_stale(job, results)]
+    if stale:
+        raise ResauditError(
+            f"{len(stale)} imported results ({stale[0]} …) are of other code than today's; keep that code, import the "
+            "run again with --other-code, or 'resaudit import --forget RUN'"
+        )
+
+
+def is_stale(job: Job, results: Path) -> bool:
+    """Whether a result was imported and accepted for other code than today's."""
+    origin = origin_of(results, job.key)
+    return origin is not None and origin.accepted_code != code_of_kind(job.kind)
+
+
+def leaf_inputs(job: Job, results: Path) -> list[Path] | None:
+    """The record of an imported result, all that a rule's job needs then; None if the result is computed here."""
+    there = bool(job.files) and origin_of(results, job.key) is not None and not is_stale(job, results)
+    return [results / job.key / IMPORTED] if there else None

@@ -1,0 +1,1 @@
+"""Recomputing imported results, drawn by what verdicts rest on."""

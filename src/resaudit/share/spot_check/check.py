@@ -1,0 +1,241 @@
+"""``resaudit spot-check``: recompute some of an imported run and compare."""
+
+import secrets
+import signal
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, suppress
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+from resaudit.audit.sampling import in_order
+from resaudit.audit.spot_check_words import statement_in_words
+from resaudit.audit.spot_checks import (
+    AGREED,
+    COMPARED,
+    JudgedTwice,
+    Recomputed,
+    SpotCheck,
+    independent,
+    statements,
+    write_statement,
+)
+from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.files import read_json, sha256_of
+from resaudit.base.models import shown
+from resaudit.data.fetch import Fetch
+from resaudit.jobs.job import Job
+from resaudit.jobs.origin import RECOMPUTED
+from resaudit.jobs.plan_files import code_of_kind
+from resaudit.jobs.provenance import commit
+from resaudit.plan.layout import Layout
+from resaudit.plan.plan import Plan, execution_of
+from resaudit.runtime.devices import processors
+from resaudit.runtime.locks import hold
+from resaudit.share.comparing import Compared, compare
+from resaudit.share.judging import judge_twice
+from resaudit.share.records import imports
+from resaudit.share.spot_check.population import Imported, Population, family, population
+from resaudit.share.spot_check.recomputing import Ran, folder_of, forget, recompute
+from resaudit.share.spot_check.words import announcement, comparison_in_words
+
+Say = Callable[[str], None]
+MINUTES = 10.0
+"""Default time to start jobs in."""
+BYTES = 16
+"""Of a seed that is made here."""
+
+
+def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None = None, seed: str | None = None) -> bool:
+    """Recompute imported results, compare them, and write the statement to ``results/spot-checks``.
+
+    The file is written again after each comparison, so that an interrupted check keeps what it found. A later check
+    with the same seed goes on from there.
+
+    Args:
+        plan: of this checkout.
+        say: prints a line.
+        minutes: to start jobs in; None: as long as it takes.
+        wanted: only what this claim rests on.
+        seed: of the draw; None: a new one.
+
+    Returns:
+        Whether something was compared, all of it agrees (in every byte where equal bytes were expected), and every
+        verdict is the same with what was recomputed.
+
+    Raises:
+        ResauditError: nothing is imported, or another spot-check is at work.
+        Interrupted: by a signal; the statement so far was said and written.
+    """
+    results, cores = Layout(plan.config.paths).results, processors()
+    seconds = None if minutes is None else 60 * minutes
+    found = population(plan, results, execution_of(plan.config), seconds, cores, wanted)
+    _hold(results / RECOMPUTED)
+    check = _begin(found, results, seed, minutes, wanted)
+    for line in announcement(found, set(check.keys(*COMPARED)), seconds, cores):
+        say(line)
+    stopped = None
+    with closing(_going_on(check, found, results, cores, seconds)) as comparisons:
+        try:
+            with _signals_raise():
+                for key, check in comparisons:
+                    write_statement(check, results)
+                    say(comparison_in_words(key, check.jobs[key]))
+        except Interrupted as stop:
+            stopped = stop
+    if not stopped:
+        check = check.model_copy(update={"judged": _judged(plan, check, found, results)})
+    path = write_statement(check, results)
+    for line in ("", *statement_in_words(check, independent(statements(results), check), results)):
+        say(line)
+    say(f"written to {path}; with --seed {check.seed} and more time the same list goes on")
+    if stopped:
+        raise stopped
+    return bool(check.keys(*AGREED)) and not check.keys("failed", "warned") and not check.turned
+
+
+def _begin(found: Population, results: Path, seed: str | None, minutes: float | None, wanted: str | None) -> SpotCheck:
+    """A check before its first comparison, with those that earlier ones of the same seed have made."""
+    same = [check for check in statements(results) if check.seed == seed]
+    names = {archive.archive: archive.name for archive in imports(results)}
+    archives = sorted({one.origin.archive for one in found.jobs.values()})
+    now, drawn_by = _now(), seed or secrets.token_hex(BYTES)
+    return SpotCheck(
+        started=now,
+        finished=now,
+        archives={archive: names.get(archive, "imported run") for archive in archives},
+        seed=drawn_by,
+        source=same[0].source if same else "given" if seed else "made here after the import",
+        minutes=minutes,
+        wanted=next(iter(found.claims)) if wanted else None,
+        claims={claim: list(keys) for claim, keys in found.claims.items()},
+        always=list(found.always),
+        weights=dict(found.drawn),
+        clocks=in_order(drawn_by, found.drawn),
+        out_of_reach=dict(found.out_of_reach),
+        out_of_reach_weight=sum(found.jobs[key].weight for key in found.out_of_reach),
+        jobs=_known(same, found, results),
+        commit=commit(),
+    )
+
+
+def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[str, Recomputed]:
+    """What earlier checks compared, as far as code and imported files are still the same."""
+    return {
+        key: job
+        for check in checks
+        for key, job in check.jobs.items()
+        if key in found.jobs
+        and job.outcome in COMPARED
+        and job.code == code_of_kind(found.jobs[key].job.kind)
+        and job.imported == _digests(found.jobs[key], results)
+        and (job.outcome == "equal" or _recomputed(found.jobs[key].job, results).is_dir())
+    }
+
+
+def _judged(plan: Plan, check: SpotCheck, found: Population, results: Path) -> dict[str, JudgedTwice]:
+    """The verdicts on all claims that rest on anything that was recomputed."""
+    compared = set(check.keys(*COMPARED))
+    claims = [claim for claim, keys in check.claims.items() if compared.intersection(keys)]
+    others = {key: _recomputed(found.jobs[key].job, results) for key in compared - set(check.keys("equal"))}
+    return judge_twice(plan, results, claims, others)
+
+
+def _recomputed(job: Job, results: Path) -> Path:
+    """The folder of a recomputed result; of one that is equal nothing is kept."""
+    return job.folder(folder_of(results, job))
+
+
+def _going_on(
+    check: SpotCheck, found: Population, results: Path, cores: int, seconds: float | None
+) -> Generator[tuple[str, SpotCheck], None, None]:
+    """The key of each further job that was compared, and the check after it."""
+    always = [key for key in check.always if key not in check.jobs]
+    left = always + [key for key in check.clocks if key not in check.jobs]
+    with closing(recompute([found.jobs[key] for key in left], len(always), results, cores, seconds)) as jobs:
+        for ran in jobs:
+            compared, is_same = _compared(ran, results)
+            done = Recomputed(
+                outcome=compared.outcome,
+                difference=compared.difference,
+                same_class=is_same,
+                imported=_digests(ran.one, results),
+                code=code_of_kind(ran.one.job.kind),
+                seconds=ran.seconds,
+            )
+            if compared.outcome == "equal":
+                forget(results, ran.one.job)
+            check = check.model_copy(update={"jobs": check.jobs | {ran.one.job.key: done}, "finished": _now()})
+            yield ran.one.job.key, check
+
+
+def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
+    """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
+    if ran.error is not None:
+        return Compared("not confirmed", f"it failed here: {ran.error}"), False
+    job, origin = ran.one.job, ran.one.origin
+    ours, theirs = job.folder(ran.results), job.folder(results)
+    here, there = (_provenance(folder) for folder in (ours, theirs))
+    # Input digests differ where, say, whitened data had to be computed here on another class of machine.
+    same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
+    is_same = same_inputs and here.get("machine class") == origin.machine_class
+    if is_same and family(here.get("kernel")) != family(origin.kernel):
+        return Compared("not confirmed", f"computed by {here.get('kernel')}, not by {shown(origin.kernel)}"), True
+    try:
+        return compare(job.files, ours, theirs, is_same, job.tolerances()), is_same
+    except OSError as error:
+        return Compared("failed", f"cannot be read ({error})"), is_same
+
+
+def _computed_inputs(job: Job, ran: dict[str, Any]) -> dict[str, Any]:
+    """The digests of what a job read, without raw data: of those, an import has to take the sender's word."""
+    raw = {needed.key for needed in job.inputs.values() if isinstance(needed, Fetch)}
+    return {name: digest for name, digest in ran.get("inputs", {}).items() if name.rpartition("/")[0] not in raw}
+
+
+def _provenance(folder: Path) -> dict[str, Any]:
+    try:
+        content = read_json(folder / "provenance.json")
+    except (OSError, ValueError):
+        return {}
+    return content if isinstance(content, dict) else {}
+
+
+def _digests(one: Imported, results: Path) -> dict[str, str]:
+    """SHA-256 of the imported files, as they are now; files that are not there are left out."""
+    files = {name: one.job.folder(results) / name for name in one.job.files}
+    return {name: sha256_of(file) for name, file in files.items() if file.is_file()}
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="seconds")
+
+
+def _hold(folder: Path) -> None:
+    """Hold the folder of recomputed results until this process ends.
+
+    Raises:
+        ResauditError: another spot-check is at work there.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(NotImplementedError):
+        if not hold(folder / ".lock"):
+            raise ResauditError(f"another spot-check is at work in {folder}; wait for it")
+
+
+@contextmanager
+def _signals_raise() -> Iterator[None]:
+    """Raise :class:`Interrupted` at the first SIGINT or SIGTERM; ignore the next ones while jobs are stopped."""
+
+    def stop(number: int, _frame: FrameType | None) -> None:
+        for other in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(other, signal.SIG_IGN)
+        raise Interrupted(number, "the statement above is of what was compared so far")
+
+    before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

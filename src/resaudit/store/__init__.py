@@ -1,1 +1,0 @@
-"""Results on disk: atomic writes, checkpoints, provenance, checked reads."""

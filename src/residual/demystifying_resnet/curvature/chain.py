@@ -1,0 +1,48 @@
+"""The layer-by-layer factors of a linear network's Hessian at one point."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from resaudit.data.moments import Moments
+from residual.demystifying_resnet.networks.linear import backward, forward
+from residual.demystifying_resnet.networks.network import Network
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The factors of a linear network's Hessian at one point, each of shape (depth, width, width), float64.
+
+    Attributes:
+        network: shape and shortcuts.
+        weights: W_l.
+        before: B_l, the matrix from the network's input to layer l's input.
+        slopes: Lambda_l, the derivative of the loss by layer l's output map.
+        second: S_XX, shape (width, width).
+    """
+
+    network: Network
+    weights: np.ndarray
+    before: np.ndarray
+    slopes: np.ndarray
+    second: np.ndarray
+
+
+def chains_of(weights: torch.Tensor, network: Network, moments: Moments) -> list[Chain]:
+    """A chain for every run of weights (depth, runs, width, width).
+
+    Raises:
+        ValueError: the network is not linear, or the weights are not float64.
+    """
+    if not network.is_linear:
+        raise ValueError("closed-form Hessians exist for linear networks only")
+    if weights.dtype != torch.float64:
+        raise ValueError(f"eigenvalues are counted in float64 only, not in {weights.dtype}")
+    weights = weights.cpu()
+    second = torch.from_numpy(moments.xx).to(weights)
+    *inputs, product = forward(weights, network)
+    residual = (product - torch.from_numpy(moments.optimal_map).to(weights)) @ second
+    stacks = weights, torch.stack(inputs), torch.stack(backward(weights, network, residual))
+    by_run = [np.ascontiguousarray(stack.transpose(0, 1).numpy()) for stack in stacks]
+    return [Chain(network, w, b, s, second.numpy()) for w, b, s in zip(*by_run, strict=True)]

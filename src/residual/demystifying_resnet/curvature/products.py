@@ -1,0 +1,172 @@
+"""Hessian-vector products without forming the Hessian; the largest absolute eigenvalues by Lanczos's method.
+
+Everything is batched over runs; a product takes O(depth).
+"""
+
+from dataclasses import dataclass
+
+import torch
+
+from resaudit.data.moments import Moments
+from residual.demystifying_resnet.networks.linear import backward, forward
+from residual.demystifying_resnet.networks.network import Network
+
+MOST_STEPS = 120
+"""Most Lanczos steps; counts then certify the result."""
+STEPS_BETWEEN_CHECKS = 6
+BYTES_AT_ONCE = 256 * 2**20
+"""Memory for Lanczos vectors; a batch has at least one run."""
+ACCURACY = 1e-10
+"""Lanczos stops at this relative error of the largest eigenvalue, estimated as squared residual over gap."""
+FRESH = 0.03
+"""Share of a random vector added to a start vector from another Hessian, so that no eigenvector is missed."""
+
+
+class HessianProduct:
+    """v -> H v for directions v of shape (depth, runs, width, width), like the weights (eq. 3).
+
+    Args:
+        weights: shape (depth, runs, width, width).
+        network: a linear network.
+        moments: of the data.
+
+    Raises:
+        ValueError: the network is not linear.
+    """
+
+    def __init__(self, weights: torch.Tensor, network: Network, moments: Moments) -> None:
+        if not network.is_linear:
+            raise ValueError("closed-form Hessians exist for linear networks only")
+        self.weights, self.network = weights, network
+        self.second = torch.from_numpy(moments.xx).to(weights)
+        *inputs, product = forward(weights, network)
+        self.before = torch.stack(inputs)
+        residual = (product - torch.from_numpy(moments.optimal_map).to(weights)) @ self.second
+        self.slopes = torch.stack(backward(weights, network, residual))
+
+    def __call__(self, direction: torch.Tensor) -> torch.Tensor:
+        """The product, of the direction's shape."""
+        states, change = self._changes(direction @ self.before)
+        returned = self._returned(direction.mT @ self.slopes, change @ self.second)
+        return returned @ self.before.mT + self.slopes @ states.mT
+
+    def _changes(self, entering: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """The change F_l of every layer's input, and that of the output (eq. 1)."""
+        states = torch.empty_like(entering)
+        state = torch.zeros_like(entering[0])
+        for first in self.network.units:
+            entry = state
+            for layer in range(first, first + self.network.unit_depth):
+                states[layer] = state
+                state = torch.baddbmm(entering[layer], self.weights[layer], state)
+            if self.network.has_shortcuts:
+                state = state + entry
+        return states, state
+
+    def _returned(self, entering: torch.Tensor, output: torch.Tensor) -> torch.Tensor:
+        """The derivative of half the quadratic form by every layer's output, from that by the network's output."""
+        returned = torch.empty_like(entering)
+        for first in reversed(self.network.units):
+            exit_ = output
+            for layer in reversed(range(first, first + self.network.unit_depth)):
+                returned[layer] = output
+                output = torch.baddbmm(entering[layer], self.weights[layer].mT, output)
+            if self.network.has_shortcuts:
+                output = output + exit_
+        return returned
+
+
+@dataclass(frozen=True)
+class Largest:
+    """The eigenvalue of largest absolute value of each run's Hessian.
+
+    Attributes:
+        magnitude: its absolute value, shape (runs,); never above the true one but for rounding.
+        vector: an approximate eigenvector, of the weights' shape, of norm 1: a start for a nearby Hessian.
+    """
+
+    magnitude: torch.Tensor
+    vector: torch.Tensor
+
+
+def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None) -> Largest:
+    """The largest absolute eigenvalue of every run by Lanczos's method with full orthogonalization.
+
+    Args:
+        product: with the Hessians.
+        start: vectors near the eigenvectors, of the weights' shape; None: random.
+    """
+    shape = product.weights.shape
+    runs, size = shape[1], product.network.parameters
+    most = min(MOST_STEPS, size)
+    basis = product.weights.new_empty(runs, most, size)
+    diagonal, beside = product.weights.new_empty(2, runs, most)
+    image = _first_vector(product.weights, start)
+    for step in range(most):
+        basis[:, step] = image
+        known = basis[:, : step + 1]
+        image = _flat(product(_unflat(image, shape)))
+        diagonal[:, step] = (image * basis[:, step]).sum(dim=1)
+        image = image - diagonal[:, step, None] * basis[:, step]
+        if step:
+            image = image - beside[:, step - 1, None] * basis[:, step - 1]
+        image = image - (known.mT @ (known @ image[:, :, None]))[:, :, 0]
+        beside[:, step] = image.norm(dim=1)
+        exhausted = step + 1 == most or not torch.any(beside[:, step] > 0)
+        if exhausted or (step + 1) % STEPS_BETWEEN_CHECKS == 0:
+            values, vectors = _ritz(diagonal[:, : step + 1], beside[:, :step])
+            best = values.abs().argmax(dim=1)
+            if exhausted or _settled(values, vectors[:, -1], beside[:, step], best):
+                break
+        image = image / beside[:, step, None].clamp_min(torch.finfo(image.dtype).tiny)
+    every = torch.arange(runs, device=best.device)
+    vector = (vectors[every, :, best][:, None] @ known)[:, 0]
+    return Largest(values[every, best].abs(), _unflat(vector, shape))
+
+
+def runs_at_once(network: Network) -> int:
+    """Number of runs whose vectors fit into :data:`BYTES_AT_ONCE`."""
+    return max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
+
+
+def _first_vector(weights: torch.Tensor, start: torch.Tensor | None) -> torch.Tensor:
+    generator = torch.Generator().manual_seed(weights.shape[0])
+    depth, _, width, _ = weights.shape
+    # The same for every run, so that a run's result does not depend on the batch.
+    random = torch.randn(depth, 1, width, width, generator=generator, dtype=torch.float64).to(weights)
+    random = _flat(random.expand(weights.shape))
+    vector = random / random.norm(dim=1, keepdim=True)
+    if start is not None:
+        vector = _flat(start) + FRESH * vector
+    return torch.nn.functional.normalize(vector, dim=1)
+
+
+def _ritz(diagonal: torch.Tensor, beside: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """Eigenvalues and eigenvectors of the tridiagonal matrices, on the CPU, which is faster for small ones."""
+    off = torch.diag_embed(beside, offset=1)
+    values, vectors = torch.linalg.eigh((torch.diag_embed(diagonal) + off + off.mT).cpu())
+    return values.to(diagonal), vectors.to(diagonal)
+
+
+def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor, best: torch.Tensor) -> bool:
+    """Whether the largest magnitude is known to :data:`ACCURACY` and the other end is certainly smaller."""
+    residual = beside[:, None] * last.abs()
+    ends = torch.stack([torch.zeros_like(best), torch.full_like(best, values.shape[1] - 1)], dim=1)
+    if values.shape[1] < 4:
+        return False
+    neighbours = torch.stack([torch.ones_like(best), torch.full_like(best, values.shape[1] - 2)], dim=1)
+    end, off = values.gather(1, ends), residual.gather(1, ends)
+    gap = (end - values.gather(1, neighbours)).abs().clamp_min(torch.finfo(values.dtype).tiny)
+    error = torch.minimum(off, off**2 / gap)
+    top = end.abs().amax(dim=1, keepdim=True)
+    return bool(((error <= ACCURACY * top) | (end.abs() + off < top)).all())
+
+
+def _flat(direction: torch.Tensor) -> torch.Tensor:
+    """(depth, runs, width, width) as (runs, parameters)."""
+    return direction.transpose(0, 1).flatten(1)
+
+
+def _unflat(vectors: torch.Tensor, shape: torch.Size) -> torch.Tensor:
+    depth, runs, width, _ = shape
+    return vectors.view(runs, depth, width, width).transpose(0, 1).contiguous()

@@ -1,0 +1,74 @@
+"""Statistics of a Hessian's eigenvalues, with their noise floor."""
+
+from collections.abc import Iterable
+from dataclasses import fields
+
+import numpy as np
+import torch
+
+from resaudit.data.moments import Moments
+from residual.demystifying_resnet.curvature.linear import lower_hessians
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.networks.network import Network
+
+SIZEABLE = 0.01
+"""Least share of the largest absolute eigenvalue that the sizeable index counts."""
+BYTES_AT_ONCE = 256 * 2**20
+"""Memory for the Hessians of one batch; a batch has at least one Hessian."""
+
+
+def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
+    """Statistics of eigenvalues of shape (..., N); the percentile interpolates linearly between ranks.
+
+    >>> s = spectrum_statistics(torch.tensor([-4.0, 1.0, 2.0, 2.0], dtype=torch.float64))
+    >>> s.lambda_max.item(), s.index.item(), round(s.lambda_p10.item(), 12)
+    (4.0, 0.25, 1.3)
+    """
+    magnitudes = eigenvalues.abs()
+    lambda_max = magnitudes.amax(dim=-1)
+    lambda_p10 = torch.quantile(magnitudes, 0.1, dim=-1)
+    noise_floor = torch.finfo(eigenvalues.dtype).eps * eigenvalues.shape[-1] * lambda_max
+    finite = lambda_max.isfinite()
+
+    def share_below(bound: torch.Tensor) -> np.ndarray:
+        below = (eigenvalues < bound[..., None]).to(torch.float64).mean(dim=-1)
+        return below.where(finite, torch.nan).cpu().numpy()
+
+    return Spectra(
+        lambda_max=lambda_max.cpu().numpy(),
+        lambda_p10=lambda_p10.cpu().numpy(),
+        condition_number=(lambda_max / lambda_p10).cpu().numpy(),
+        index=share_below(-noise_floor),
+        raw_index=share_below(torch.zeros_like(noise_floor)),
+        sizeable_index=share_below(-SIZEABLE * lambda_max),
+        noise_floor=noise_floor.cpu().numpy(),
+        resolved=(lambda_p10 > noise_floor).cpu().numpy(),
+    )
+
+
+def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
+    """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
+
+    Computed in the precision of the weights; the paper may have used float32. A run that has diverged, or whose Hessian
+    overflows, has NaN statistics and is not resolved.
+    """
+    return _stack([spectra_at(w, network, moments) for w in weights])
+
+
+def spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
+    """Spectra at weights (depth, runs, width, width), from all eigenvalues of the dense Hessians; shape (runs,)."""
+    finite = torch.isfinite(weights).all(dim=3).all(dim=2).all(dim=0)
+    eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
+    at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))
+    for runs in torch.split(finite.nonzero()[:, 0], at_once):
+        hessians = lower_hessians(weights[:, runs], network, moments).tril_()
+        # Shortly before a run diverges its Hessian leaves float32's range, and LAPACK then refuses the whole batch.
+        overflowed = ~hessians.isfinite().all(dim=2).all(dim=1)
+        hessians[overflowed] = 0
+        eigenvalues[runs] = torch.linalg.eigvalsh(hessians)
+        eigenvalues[runs[overflowed]] = torch.nan
+    return spectrum_statistics(eigenvalues)
+
+
+def _stack(spectra: list[Spectra]) -> Spectra:
+    return Spectra(*(np.stack([getattr(s, f.name) for s in spectra]) for f in fields(Spectra)))

@@ -1,0 +1,177 @@
+"""Statistics of spectra from eigenvalue counts, in time linear in the depth; docs/curvature.md derives them."""
+
+import math
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, fields, replace
+
+import numpy as np
+import torch
+
+from resaudit.data.moments import Moments
+from residual.demystifying_resnet.curvature.bracketing import Bracketing, Untrusted
+from residual.demystifying_resnet.curvature.chain import Chain, chains_of
+from residual.demystifying_resnet.curvature.counts import count_below
+from residual.demystifying_resnet.curvature.foresight import Foresight
+from residual.demystifying_resnet.curvature.kernels.library import library
+from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude, runs_at_once
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.curvature.spectrum import SIZEABLE, spectra_at
+from residual.demystifying_resnet.networks.network import Network
+
+CERTIFIED = 1e-8
+"""Counts certify that no absolute eigenvalue exceeds the largest one found by more than this relative distance."""
+MOST_MISSED = 1e3
+"""If counts show an eigenvalue this many times Lanczos's largest, the counts are doubted."""
+TOLERANCE = 1e-7
+"""Relative width of bounds around the 10th percentile's eigenvalues; the percentile is accurate to ten times that."""
+DANGER = 1e-3
+"""A count at t whose fronts have entries above DANGER |t| / eps is trusted only if other pivots agree."""
+SECOND_THRESHOLD = 1e-2
+"""Threshold of that second count: other pivots, with less growth, at a higher cost."""
+LARGEST_DENSE = 3200
+"""Up to this many parameters, all eigenvalues are computed if counts are untrusted or there is no kernel."""
+LARGEST_ENTRY = 1e100
+"""A run with larger entries is diverging; their squares would overflow."""
+EPS = float(np.finfo(np.float64).eps)
+SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class _Row:
+    """Statistics of one spectrum, as ``Spectra`` has them; NaN where not known."""
+
+    lambda_max: float = math.nan
+    lambda_p10: float = math.nan
+    condition_number: float = math.nan
+    index: float = math.nan
+    raw_index: float = math.nan
+    sizeable_index: float = math.nan
+    noise_floor: float = math.nan
+    resolved: bool = False
+
+
+def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
+    """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
+
+    The result of :func:`residual.demystifying_resnet.curvature.spectrum.spectra_along` from about twenty counts each:
+    the indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise
+    floor is NaN, and so is an index whose count was given up. Float64 on the CPU; similar consecutive weights cost
+    less.
+    """
+    vectors: torch.Tensor | None = None
+    foresight: list[Foresight] = []
+    rows: list[list[_Row]] = []
+    for at in weights:
+        sound, finite = _sound(at.to("cpu", torch.float64), network, moments)
+        magnitudes, vectors = _largest(sound, network, moments, vectors)
+        foresight = foresight or [Foresight() for _ in magnitudes]
+        jobs = zip(chains_of(sound, network, moments), magnitudes, foresight, finite, strict=True)
+        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
+            counted = list(pool.map(lambda job: _statistics(*job), jobs))
+        rows.append([
+            row or _dense_row(sound[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
+        ])  # fmt: skip
+    return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
+
+
+def _sound(weights: torch.Tensor, network: Network, moments: Moments) -> tuple[torch.Tensor, list[bool]]:
+    """The weights, zero for runs that have diverged (products would overflow), and which runs have not."""
+    image = HessianProduct(weights, network, moments)(torch.ones_like(weights))
+    # NaN compares as not smaller.
+    finite = ((weights.abs() < LARGEST_ENTRY) & (image.abs() < LARGEST_ENTRY)).all(dim=3).all(dim=2).all(dim=0)
+    return torch.where(finite[None, :, None, None], weights, torch.zeros_like(weights)), finite.tolist()
+
+
+def _largest(
+    weights: torch.Tensor, network: Network, moments: Moments, vectors: torch.Tensor | None
+) -> tuple[list[float], torch.Tensor]:
+    """Largest absolute eigenvalues by Lanczos, and eigenvectors, started from the previous Hessians' eigenvectors."""
+    found = []
+    for runs in torch.split(torch.arange(weights.shape[1]), runs_at_once(network)):
+        start = None if vectors is None else vectors[:, runs]
+        found.append(largest_magnitude(HessianProduct(weights[:, runs], network, moments), start))
+    magnitudes = [value for part in found for value in part.magnitude.tolist()]
+    return magnitudes, torch.cat([part.vector for part in found], dim=1)
+
+
+def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: bool) -> _Row | None:
+    """Statistics of one Hessian; None if counts are untrusted or cost more than all eigenvalues."""
+    if not finite:
+        return _Row()
+    if lambda_max == 0.0:
+        return _Row(0.0, 0.0, math.nan, 0.0, 0.0, 0.0, 0.0)
+    size = chain.network.parameters
+    if library() is None and size <= LARGEST_DENSE:
+        return None
+    try:
+        lambda_max = certified_largest(chain, lambda_max)
+        floor = EPS * size * lambda_max
+        index, raw, sizeable = (math.nan if n is None else n / size for n in _indices(chain, floor, lambda_max))
+        search = Bracketing(lambda t: trusted_counts(chain, t), size, floor, lambda_max * (1 + CERTIFIED), TOLERANCE)
+        p10 = search.percentile(SHARE, foresight.hint())
+    except Untrusted:
+        return None
+    row = _Row(lambda_max, math.nan, math.nan, index, raw, sizeable, floor)
+    if p10 is None:
+        return row
+    foresight.remember(p10)
+    return replace(row, lambda_p10=p10.value, condition_number=lambda_max / p10.value, resolved=True)
+
+
+def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, float]]:
+    """Number of eigenvalues below each bound and log |det|; doubtful counts are repeated with other pivots.
+
+    Raises:
+        Untrusted: the two counts differ, or too many pivots were delayed.
+    """
+    counts = count_below(chain, bounds)
+    doubtful = EPS * counts.largest > DANGER * np.abs(bounds)
+    for i in np.flatnonzero(doubtful & (counts.below >= 0)).tolist():
+        second = count_below(chain, [bounds[i]], threshold=SECOND_THRESHOLD)
+        if second.below[0] != counts.below[i]:
+            raise Untrusted(f"two counts below {bounds[i]:.3g} differ: {counts.below[i]} and {second.below[0]}")
+    if np.any(counts.below < 0):
+        raise Untrusted(f"more than {counts.delayed.max()} pivots had to be put off")
+    return list(zip(counts.below.tolist(), counts.log_determinant.tolist(), strict=True))
+
+
+def certified_largest(chain: Chain, found: float) -> float:
+    """The largest absolute eigenvalue: ``found`` if counts show none above it, else bisected by counts.
+
+    Raises:
+        Untrusted: counts failed.
+    """
+    size = chain.network.parameters
+
+    def none_beyond(bound: float) -> bool:
+        (below, _), (far_below, _) = trusted_counts(chain, [bound, -bound])
+        return below == size and far_below == 0
+
+    if none_beyond(found * (1 + CERTIFIED)):
+        return found
+    low, high = found, 2 * found
+    while not none_beyond(high):
+        low, high = high, 2 * high
+        if high > MOST_MISSED * found:
+            raise Untrusted(f"counts show eigenvalues beyond {MOST_MISSED:.0f} times the largest that Lanczos found")
+    while high - low > CERTIFIED * high:
+        middle = (low + high) / 2
+        low, high = (low, middle) if none_beyond(middle) else (middle, high)
+    return (low + high) / 2
+
+
+def _indices(chain: Chain, floor: float, lambda_max: float) -> tuple[int, int | None, int]:
+    """Numbers of certainly, nominally (None if that count was given up) and sizeably negative eigenvalues."""
+    (sure, _), (sizeable, _) = trusted_counts(chain, [-floor, -SIZEABLE * lambda_max])
+    raw = int(count_below(chain, [0.0]).below[0])
+    return sure, raw if raw >= 0 else None, sizeable
+
+
+def _dense_row(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:
+    """Statistics without counts: from all eigenvalues, or, if these cost too much, lambda_max alone."""
+    if network.parameters > LARGEST_DENSE:
+        return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
+    dense = spectra_at(weights[:, None], network, moments)
+    row = _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})
+    return row if row.resolved else replace(row, lambda_p10=math.nan, condition_number=math.nan)

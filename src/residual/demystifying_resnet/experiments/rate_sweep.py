@@ -1,0 +1,121 @@
+"""Training at every learning rate."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
+
+from pydantic import AfterValidator, model_validator
+
+from resaudit.base.models import Model, different, in_words
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import Job
+from resaudit.plan.experiment import Coordinates, Data, at, needed
+from resaudit.plan.fields import Depth, Epochs, Key, Rates, Runs, SomeRates
+from residual.demystifying_resnet.experiments.networks import Networks, checked_name
+from residual.demystifying_resnet.jobs.train import Train
+
+if TYPE_CHECKING:
+    from resaudit.figures.rates import BestRate
+    from residual.demystifying_resnet.experiments.results import TrainingResults
+
+RateChoice = Literal["best", "tenth_of_best"]
+"""The learning rate at which a network is shown: the best by mean final loss, or the one nearest to a tenth of it,
+whose path is closer to the gradient flow."""
+FOLLOWED = {"best": "tied_for_best", "tenth_of_best": "tenth_of_best"}
+"""The learning rates to follow, by the rate shown."""
+
+
+class PerNetwork(Model):
+    """Settings that differ for one network; empty fields inherit the figure's.
+
+    Attributes:
+        network: that they are of.
+        depths: numbers of weight matrices.
+        runs: seeds of each setting.
+        learning_rates: to try.
+    """
+
+    network: Annotated[str, AfterValidator(checked_name)]
+    depths: Annotated[list[Depth], AfterValidator(different)] = []
+    runs: Runs | None = None
+    learning_rates: SomeRates = []
+
+
+class RateSweep(Networks, name="rate_sweep"):
+    """Training at every learning rate.
+
+    Attributes:
+        per_network: settings of single networks; networks that are not drawn are ignored.
+        epochs: steps of full-batch gradient descent.
+        learning_rates: to try.
+        rate: the one at which a network is shown.
+    """
+
+    of_table: ClassVar[tuple[str, ...]] = ("rate",)
+
+    per_network: list[PerNetwork] = []
+    epochs: Epochs
+    learning_rates: Rates
+    rate: RateChoice = "best"
+
+    def depths_of(self, network: str) -> list[int]:
+        """The depths of a network."""
+        return self._of(network).depths or self.depths
+
+    def runs_of(self, network: str, depth: int) -> int:
+        """Number of runs of a network at a depth."""
+        runs = self._of(network).runs or self.runs
+        return min([runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
+
+    def learning_rates_of(self, network: str) -> list[float]:
+        """The learning rates to try for a network."""
+        return self._of(network).learning_rates or self.learning_rates
+
+    def _of(self, network: str) -> PerNetwork:
+        others = (each for each in self.per_network if each.network == network)
+        return next(others, PerNetwork.model_construct(network=network))
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """A training by ``network`` and ``depth``."""
+        return {at(network=name, depth=depth): job for (name, depth), job in self.sweeps(needed(data), seed).items()}
+
+    def sweeps(self, data: Whiten, seed: int) -> dict[Key, Train]:
+        """The trainings by network and depth."""
+        return {
+            (name, depth): Train(
+                data,
+                self.ensemble(name, depth, data.components, seed),
+                self.epochs,
+                tuple(self.learning_rates_of(name)),
+            )
+            for name, depth in self.places()
+        }
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
+        """Trajectories and best rates."""
+        from residual.demystifying_resnet.experiments.results import read_training
+
+        return read_training(jobs, results, FOLLOWED[self.rate])
+
+    def best_rates(self, found: "TrainingResults") -> Mapping[Key, "BestRate"]:
+        """By excess losses."""
+        return found.best
+
+    def in_words(self) -> dict[str, str | None]:
+        """Settings of single networks; runs, with the depths that have fewer."""
+        return super().in_words() | {"per_network": "; ".join(map(_in_words, self.per_network))}
+
+    @model_validator(mode="after")
+    def _each_network_once(self) -> Self:
+        names = [each.network for each in self.per_network]
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice:
+            raise ValueError(f"has {twice!r} twice in per_network; give all its settings in one place")
+        return self
+
+
+def _in_words(settings: PerNetwork) -> str:
+    given = {key: value for key, value in settings.model_dump(exclude={"network"}).items() if value}
+    return f"{settings.network}: " + ", ".join(
+        f"{key.replace('_', ' ')} {in_words(value)}" for key, value in given.items()
+    )

@@ -1,0 +1,76 @@
+"""Results of trained or initialized networks, by network name and depth."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from resaudit.data.moments import Moments
+from resaudit.figures.rates import BestRate
+from resaudit.jobs.job import Job
+from resaudit.plan.experiment import Coordinates
+from resaudit.plan.fields import Key
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.training.rates import choice_of, followed_rates
+from residual.demystifying_resnet.training.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class TrainingResults:
+    """Results of a figure's trainings and Hessians.
+
+    Attributes:
+        sweeps: training at every learning rate.
+        followed: training at one of these rates, with snapshots.
+        spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
+        rates: that are followed, the shown one first.
+        best: best rate of each sweep.
+        eigenvalues: number of eigenvalues of each Hessian.
+        moments: of the data, if Hessians were computed.
+        negative_eigenvalues: the eigenvalues that the index counts.
+    """
+
+    sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)
+    followed: Mapping[Key, Trajectory] = field(default_factory=dict)
+    spectra: Mapping[Key, Spectra] = field(default_factory=dict)
+    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
+    best: Mapping[Key, BestRate] = field(default_factory=dict)
+    eigenvalues: Mapping[Key, int] = field(default_factory=dict)
+    moments: Moments | None = None
+    negative_eigenvalues: str = "beyond_noise"
+
+
+def read_training(
+    jobs: Mapping[Coordinates, Job], results: Path, followed: str = "tied_for_best", negative: str = "beyond_noise"
+) -> TrainingResults:
+    """Read the results of trainings and Hessians.
+
+    Args:
+        jobs: by coordinates with ``network`` and ``depth``.
+        results: folder of all results.
+        followed: choice of rates for :func:`residual.demystifying_resnet.training.rates.followed_rates`.
+        negative: the eigenvalues that the index counts.
+
+    Raises:
+        ResauditError: one is missing, damaged or of other settings.
+    """
+    by_key = [(_key(dict(where)), job) for where, job in jobs.items()]
+    trainings = {key: job for key, job in by_key if isinstance(job, Train) and job.sweep is None}
+    sweeps = {key: job.trajectory(results) for key, job in trainings.items()}
+    hessians = {key: job for key, job in by_key if isinstance(job, Hessians)}
+    return TrainingResults(
+        sweeps=sweeps,
+        rates={key: followed_rates(sweep, followed) for key, sweep in sweeps.items()},
+        best={key: choice_of(sweep) for key, sweep in sweeps.items()},
+        eigenvalues={key: job.ensemble.network.parameters for key, job in hessians.items()},
+        followed={key: job.training.trajectory(results) for key, job in hessians.items() if job.training},
+        spectra={key: job.spectra(results) for key, job in hessians.items()},
+        moments=next((job.data.moments(results) for job in hessians.values()), None),
+        negative_eigenvalues=negative,
+    )
+
+
+def _key(where: Mapping[str, Any]) -> Key:
+    return where["network"], where["depth"]

@@ -1,0 +1,38 @@
+"""Figure 2: average Frobenius norm of the weights of pre-activation ResNets per epoch, and their test error."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from resaudit.figures.style import colours_of, label_ends, panels
+from residual.images.curves import error_axis, plot_mean
+
+JUDGED = (0.1, 0.5, 1.0)
+"""Shares of the training after which depths are compared."""
+
+
+def table(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """Columns: network, depth, learning_rate, run, epoch, mean_frobenius_norm, test_error (%)."""
+    return evaluations[["network", "depth", "learning_rate", "run", "epoch", "mean_frobenius_norm", "test_error"]]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """a: norms, b: test errors; one curve a depth."""
+    figure, (norms, errors) = panels("ab", 2.6)
+    depths, last = sorted(table["depth"].unique()), int(table["epoch"].max())
+    ends = []
+    for depth, colour in zip(depths, colours_of(depths), strict=True):
+        rows = table[table["depth"] == depth]
+        ends.append((plot_mean(norms, rows, "epoch", "mean_frobenius_norm", color=colour), f"depth {depth}", colour))
+        plot_mean(errors, rows, "epoch", "test_error", color=colour)
+    for axes in (norms, errors):
+        axes.set_xlim(0, last)
+        axes.set_xlabel("epoch")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    for share in JUDGED:
+        norms.axvline(round(share * last), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+    norms.set_ylim(bottom=0)
+    norms.set_ylabel("average Frobenius norm")
+    error_axis(errors)
+    label_ends(norms, ends)
+    return figure

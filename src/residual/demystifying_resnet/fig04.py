@@ -1,0 +1,97 @@
+"""Figure 4: initial condition number of the Hessian against depth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from resaudit.figures.style import annotate, depth_axis, panels
+from resaudit.plan.fields import Key
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.looks import look, network_legend
+from residual.demystifying_resnet.tables import long_table
+
+
+def table(results: TrainingResults) -> pd.DataFrame:
+    """Columns: network, depth, run, lambda_max, lambda_p10, condition_number, noise_floor, resolved."""
+
+    def rows(key: Key) -> pd.DataFrame:
+        spectra = results.spectra[key]
+        return pd.DataFrame(
+            {
+                "run": np.arange(spectra.lambda_max.shape[1]),
+                "lambda_max": spectra.lambda_max[0],
+                "lambda_p10": spectra.lambda_p10[0],
+                "condition_number": spectra.condition_number[0],
+                "noise_floor": spectra.noise_floor[0],
+                "resolved": spectra.resolved[0],
+            }
+        )
+
+    return long_table(results.spectra, rows)
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """:func:`plot_by_depth`; in the inset, the 2-shortcut network relative to its least depth, within 2 %."""
+    figure = plot_by_depth(table)
+    _plot_inset(figure.axes[0], table[(table["network"] == "2-shortcut") & table["resolved"]])
+    return figure
+
+
+def plot_by_depth(table: pd.DataFrame) -> Figure:
+    """Geometric mean and standard deviation over runs, at depths where double precision resolves every run.
+
+    The shaded zone begins at lambda_max / noise_floor; an open marker in it is a depth with an unresolved run.
+    """
+    figure, (axes,) = panels("a", 2.9)
+    limit = (table["lambda_max"] / table["noise_floor"]).groupby(table["depth"]).median()
+    for network, rows in table.groupby("network", sort=False):
+        style, centre, known = look(str(network)), _centres(rows), rows.groupby("depth")["resolved"].all()
+        _plot_spread(axes, centre[known], style)
+        unknown = known.index[~known]
+        axes.plot(unknown, np.full(len(unknown), 5 * limit.max()), linestyle="none", color=style["color"],
+                  marker=style["marker"], fillstyle="none")  # fmt: skip
+    axes.set_yscale("log")
+    depth_axis(axes, sorted(table["depth"].unique()))
+    axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
+    if not table["resolved"].all():
+        _shade_unresolved(axes, limit)
+    network_legend(figure, table["network"].unique())
+    return figure
+
+
+def _centres(rows: pd.DataFrame) -> pd.DataFrame:
+    """By depth: geometric mean, and the factor of one geometric standard deviation."""
+    by_depth = np.log(rows["condition_number"]).groupby(rows["depth"])
+    return pd.DataFrame({"mean": np.exp(by_depth.mean()), "factor": np.exp(by_depth.std(ddof=1).fillna(0.0))})
+
+
+def _plot_spread(axes: Axes, centre: pd.DataFrame, style: Mapping[str, Any]) -> None:
+    mean, factor = centre["mean"], centre["factor"]
+    axes.errorbar(centre.index, mean, yerr=[mean - mean / factor, mean * factor - mean], capsize=2, **style)
+
+
+def _shade_unresolved(axes: Axes, limit: pd.Series) -> None:
+    depths, edges = axes.get_xlim(), limit.iloc[[0, *range(len(limit)), -1]]
+    top = 30 * limit.max()
+    axes.fill_between([depths[0], *limit.index, depths[1]], edges, top, color="0.88", linewidth=0, zorder=0)
+    axes.set_xlim(depths)
+    axes.set_ylim(top=top)
+    annotate(axes, "beyond double precision", (0.03, 5 * limit.max()), xycoords=axes.get_yaxis_transform(), va="center")
+
+
+def _plot_inset(axes: Axes, rows: pd.DataFrame) -> None:
+    if rows["depth"].nunique() < 2:
+        return
+    inset, centre = axes.inset_axes((0.68, 0.4, 0.3, 0.25)), _centres(rows)
+    style = look("2-shortcut")
+    _plot_spread(inset, centre.assign(mean=centre["mean"] / centre["mean"].iloc[0]), style)
+    depth_axis(inset, [rows["depth"].min(), rows["depth"].max()])
+    inset.set_ylim(0.98, 1.02)
+    inset.set_yticks([0.98, 1, 1.02], ["−2 %", "0", "+2 %"])
+    inset.set_xlabel("")
+    inset.set_title(f"{style['label']}, relative", fontsize=7, pad=2)
+    inset.tick_params(labelsize=6.5)

@@ -1,0 +1,54 @@
+"""Figure 6: share of negative eigenvalues against loss; and with the gradient along one run."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from resaudit.figures.by_loss import loss_axis, plot_against_loss
+from resaudit.figures.style import panels
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.looks import label, line_look, look, network_legend
+from residual.demystifying_resnet.tables import spectra_along_training
+
+
+def table(results: TrainingResults) -> pd.DataFrame:
+    """The columns of :func:`~residual.demystifying_resnet.tables.spectra_along_training`."""
+    return spectra_along_training(results)
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """a: mean and standard deviation of the index over runs, against the loss. b, c: index and gradient of one run."""
+    figure, (left, index, gradient) = panels("ab;ac", 3.0)
+    table = table[table["shown"]]
+    inset = left.inset_axes((0.1, 0.1, 0.87, 0.62))
+    for network, rows in table.groupby("network", sort=False):
+        style = line_look(str(network)) | ({"alpha": 0.45} if network == "xavier" else {})
+        for axes in (left, inset):
+            plot_against_loss(axes, rows, "index", style, logs=False)
+    loss_axis(left)
+    left.set_ylim(0, max(0.55, left.get_ylim()[1]))
+    left.set_ylabel("share of negative eigenvalues (index)")
+    inset.set_xscale("log")
+    inset.tick_params(labelsize=6.5, labelbottom=False)
+    left.indicate_inset_zoom(inset, edgecolor="0.5")
+    shown = next((n for n in table["network"] if n.endswith("-shortcut")), table["network"].iloc[0])
+    _plot_run(index, gradient, table[(table["network"] == shown) & (table["run"] == 0)], str(shown))
+    index.set_ylim(inset.get_ylim())
+    network_legend(figure, table["network"].unique(), markers=False)
+    return figure
+
+
+def _plot_run(index: Axes, gradient: Axes, run: pd.DataFrame, network: str) -> None:
+    """Index and gradient norm of one run, above each other, from epoch 1 on."""
+    run, colour = run[run["epoch"] > 0], look(network)["color"]
+    peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
+    for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
+        axes.plot(run["epoch"], run[column], color=colour, marker=".")
+        axes.axvline(peak, color="0.45", linestyle=":", linewidth=0.9, zorder=0)
+        axes.set_xscale("log")
+        axes.set_ylabel(name)
+    index.set_title(f"{label(network)}, one run")
+    index.tick_params(labelbottom=False)
+    index.sharex(gradient)
+    gradient.set_yscale("log")
+    gradient.set_xlabel("epoch")

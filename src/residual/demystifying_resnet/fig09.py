@@ -1,0 +1,35 @@
+"""Figure 9: test error of pre-activation ResNets of shortcut depth 1 to 4 against depth."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.figures.style import depth_axis, panels
+from resaudit.figures.sweeps import at_the_end
+from residual.demystifying_resnet.looks import look
+from residual.images.curves import error_axis
+
+
+def table(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """One row a run, at its end.
+
+    Columns: network, depth, learning_rate, run, epoch, test_error (of the last epoch), error (as reported); in %.
+    """
+    columns = ["network", "depth", "learning_rate", "run", "epoch", "test_error", "error"]
+    return at_the_end(evaluations)[columns]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Means over runs against depth, every run as a point."""
+    figure, (axes,) = panels("a", 2.8)
+    networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
+    for position, network in enumerate(networks):
+        rows, looks = table[table["network"] == network], look(network)
+        aside = (depths[-1] / depths[0]) ** (0.0125 * (position - (len(networks) - 1) / 2))
+        mean = rows.groupby("depth")["error"].mean()
+        axes.plot(mean.index * aside, mean, **looks)
+        dots = {"color": looks["color"], "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.5}
+        axes.plot(rows["depth"] * aside, rows["error"], ".", **dots)
+    depth_axis(axes, depths)
+    error_axis(axes)
+    axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))
+    return figure

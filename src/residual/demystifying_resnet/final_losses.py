@@ -1,0 +1,94 @@
+"""Shared by Figures 7 and 8: final losses of a sweep, at the best learning rate against depth."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from resaudit.figures.rates import BestRate
+from resaudit.figures.style import annotate, depth_axis, panels
+from resaudit.figures.sweeps import at_shown_rate, best_rates
+from resaudit.plan.fields import Key
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.looks import look, network_legend
+from residual.demystifying_resnet.networks.network import base_name
+from residual.demystifying_resnet.tables import long_table
+
+LEAST_DRAWN = 1e-8
+
+
+def final_losses(results: TrainingResults) -> pd.DataFrame:
+    """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where it diverged.
+
+    For linear networks also optimal_loss, initial_loss and excess_loss, the last as training computed it: the
+    difference of the two losses would have fewer digits.
+    """
+
+    def rows(key: Key) -> pd.DataFrame:
+        trajectory = results.sweeps[key]
+        rates = pd.DataFrame({"learning_rate": trajectory.learning_rate})
+        finals = rates.assign(run=rates.groupby("learning_rate").cumcount(), final_loss=trajectory.loss[-1])
+        if base_name(key[0]) != key[0]:
+            return finals
+        return finals.assign(
+            optimal_loss=float(trajectory.baseline_loss),
+            initial_loss=trajectory.loss[0],
+            excess_loss=trajectory.excess_loss[-1],
+        )
+
+    return long_table(results.sweeps, rows)
+
+
+def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
+    """a: a column's mean at the rates shown, with every run as a point. b: these rates."""
+    figure, (losses, rates) = panels("ab", 2.7)
+    plot_losses_and_rates(losses, rates, table, column)
+    losses.set_ylabel(meaning)
+    network_legend(figure, table["network"].unique())
+    return figure
+
+
+def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column: str) -> None:
+    """Plot a column of final losses, and the best rates, by depth.
+
+    Networks stand side by side at a depth. Runs below :data:`LEAST_DRAWN` are drawn at it.
+    """
+    networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
+    best = best_rates(table, column)
+    shown = at_shown_rate(table, best)
+    for position, network in enumerate(networks):
+        aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
+        rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
+        mean = rows.groupby("depth")[column].mean()
+        losses.plot(mean.index * aside, mean, **style)
+        losses.plot(rows["depth"] * aside, rows[column].clip(lower=LEAST_DRAWN), ".", color=style["color"],
+                    markersize=3.5, markeredgewidth=0, alpha=0.5)  # fmt: skip
+        tried = table.loc[table["network"] == network, "learning_rate"].nunique()
+        choices = {depth * aside: choice for (name, depth), choice in best.items() if name == network}
+        _plot_rates(rates, choices, tried, style)
+    for axes in (losses, rates):
+        axes.set_yscale("log")
+        depth_axis(axes, depths)
+    rates.margins(y=0.1)
+    rates.set_ylabel("best learning rate")
+
+
+def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], tried: int, style: Any) -> None:
+    """Plot the rates shown, with bars over the tied ones.
+
+    Where these span a decade or reach the grid's edge, the sweep does not determine the rate: its marker is open, and
+    no curve leads to it; where they are all that were tried, it is "any".
+    """
+    open_marker = style | {"linestyle": "none", "markerfacecolor": "white"}
+    shown = {x: choice.shown for x, choice in choices.items() if choice.shown is not None}
+    determined = {x: r for x, r in shown.items() if not (c := choices[x]).at_edge and c.tied[-1] < 10 * c.tied[0]}
+    for x, rate in shown.items():
+        choice = choices[x]
+        axes.plot([x, x], [choice.tied[0], choice.tied[-1]], color=style["color"], linewidth=0.8, alpha=0.6)
+        if len(choice.tied) == tried:
+            annotate(axes, "any", (x, choice.tied[-1]), (0, 2), ha="center", rotation=90, color=style["color"])
+        elif x not in determined:
+            axes.plot(x, rate, **open_marker)
+    axes.plot(list(determined), list(determined.values()), **style)

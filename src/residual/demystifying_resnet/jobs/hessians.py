@@ -1,0 +1,175 @@
+"""Spectra of exact Hessians of one ensemble: along its training, or at its initial point."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import Tolerance
+from residual.demystifying_resnet.jobs.train import Train
+from residual.demystifying_resnet.networks.ensemble import Ensemble
+
+if TYPE_CHECKING:
+    import torch
+
+    from residual.demystifying_resnet.curvature.spectra import Spectra
+
+# Measured as those of training.
+SECONDS_PER_CUBED_PARAMETER = 4e-11
+SECONDS_PER_SQUARED_PARAMETER = 3e-8
+# A spectrum from counts, per layer, of the most expensive networks (2-shortcut); a run's first has no initial guess.
+SECONDS_PER_LAYER_COUNTED = 3e-3
+SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
+HESSIAN_COPIES = 2.6
+# Above this, two jobs at once would need more memory than a laptop has.
+MEGABYTES_FOR_TWO_THREADS = 1500.0
+# All eigenvalues of a smaller Hessian take milliseconds on a CPU; CUDA takes seconds to start.
+LEAST_PARAMETERS_FOR_GPU = 1000
+
+EIGENVALUES = 8
+"""Near the noise floor, as counted in the smallest network; that many may lie on the other side of it elsewhere."""
+
+
+@dataclass(frozen=True)
+class Hessians(Job):
+    """The Hessians of an ensemble at its training's snapshots, or, without training, at its initial point.
+
+    Attributes:
+        data: whose moments give the Hessian.
+        ensemble: of linear networks.
+        training: of that ensemble.
+        precision: floating-point type of Hessians and eigenvalues.
+        method: ``counts`` of eigenvalues below bounds, or ``dense``: all eigenvalues.
+    """
+
+    kind: ClassVar[str] = "hessians"
+    files: ClassVar[tuple[str, ...]] = ("spectra.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "spectra.npz": "lambda_max:precision[snapshots,runs] lambda_p10:precision[snapshots,runs] "
+        "condition_number:precision[snapshots,runs] index[snapshots,runs] raw_index[snapshots,runs] "
+        "sizeable_index[snapshots,runs] noise_floor:precision[snapshots,runs] resolved:b1[snapshots,runs]",
+    }
+
+    data: Whiten
+    ensemble: Ensemble
+    precision: str
+    method: str
+    training: Train | None = None
+
+    @property
+    def stem(self) -> str:
+        """Ensemble, precision and method."""
+        return f"{self.ensemble.stem}-{self.precision}-{self.method}"
+
+    @property
+    def snapshots(self) -> int:
+        """Number of Hessians per run."""
+        return len(self.training.snapshot_epochs) if self.training else 1
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Snapshots and runs, as of the training."""
+        if self.training is None:
+            return {"snapshots": self.snapshots, "runs": self.ensemble.runs}
+        return {name: size for name, size in self.training.known_sizes.items() if name in ("snapshots", "runs")}
+
+    def cost(self, execution: Execution) -> Cost:
+        """The cost of counts by the compiled kernel, or of all eigenvalues."""
+        estimate = self._counted() if self.method == "counts" else self._dense()
+        return Cost(*estimate, threads=2 if estimate[1] > MEGABYTES_FOR_TWO_THREADS else 1, wants_gpu=self._wants_gpu)
+
+    @property
+    def _wants_gpu(self) -> bool:
+        return self.method == "dense" and self.ensemble.network.parameters >= LEAST_PARAMETERS_FOR_GPU
+
+    @property
+    def _runs(self) -> int:
+        return self.training.trajectories if self.training else self.ensemble.runs
+
+    def _counted(self) -> tuple[float, float]:
+        depth, size, runs = self.ensemble.network.depth, self.ensemble.network.parameters, self._runs
+        each = depth * (SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * (self.snapshots - 1))
+        snapshots = 8e-6 * self.snapshots * runs * size
+        vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
+        return SECONDS_TO_START + each * runs, MEGABYTES_TO_START + 2 * snapshots + vectors
+
+    def _dense(self) -> tuple[float, float]:
+        size, hessians = self.ensemble.network.parameters, self.snapshots * self._runs
+        each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2
+        snapshots = 8e-6 * hessians * size
+        batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * self._runs))
+        return SECONDS_TO_START + each * hessians, MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch
+
+    def reads(self, results: Path) -> list[Path]:
+        """The data's moments, and the training's snapshots."""
+        return [*self.data.written(results, "moments.npz"), *(self.training.written(results) if self.training else [])]
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        # The share of eigenvalues; counts may be apart by the half too.
+        share = (EIGENVALUES + 0.5) / self.ensemble.network.parameters
+        return {
+            "lambda_max": Tolerance(relative=1e-6, differing=0.05),
+            "noise_floor": Tolerance(relative=1e-6, differing=0.05),
+            # The smallest tenth of the eigenvalues, relative to rounding of the largest.
+            "lambda_p10": Tolerance(relative=1e-3, absolute=2e-9, differing=0.05),
+            "condition_number": Tolerance(relative=1e-3, differing=0.15),
+            "index": Tolerance(absolute=share, differing=0.05),
+            "sizeable_index": Tolerance(absolute=share, differing=0.05),
+            # The signs of eigenvalues under the noise floor are rounding.
+            "raw_index": Tolerance(absolute=1.0),
+            "resolved": Tolerance(differing=0.05),
+        }
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Compute the spectra.
+
+        Raises:
+            ResauditError: an input is missing, or of other settings.
+        """
+        import torch
+
+        from resaudit.runtime.progress import with_progress
+        from residual.demystifying_resnet.curvature.counts import counted_by
+        from residual.demystifying_resnet.curvature.spectrum import spectra_along
+        from residual.demystifying_resnet.curvature.structured import structured_spectra_along
+
+        counts = self.method == "counts"
+        work.record["kernel"] = counted_by() if counts else "LAPACK"
+        device, dtype = torch.device(work.device), getattr(torch, self.precision)
+        snapshots = with_progress(self._weights(work.results), f"{self.id} Hessians")
+        along = structured_spectra_along if counts else spectra_along
+        moments = self.data.moments(work.results)
+        spectra = along((weights.to(device, dtype) for weights in snapshots), self.ensemble.network, moments)
+        return {"spectra.npz": spectra}
+
+    def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
+        """LAPACK, or what counts (:func:`residual.demystifying_resnet.curvature.counts.counted_by`)."""
+        if self.method == "dense":
+            return ("LAPACK",)
+        return (f"compiled counts, vectors of {lanes['counts']} doubles" if "counts" in lanes else "LAPACK up to *",)
+
+    def _weights(self, results: Path) -> "torch.Tensor":
+        """Shape (snapshots, depth, runs, width, width)."""
+        import torch
+
+        if self.training is None:
+            return self.ensemble.initial_weights()[None]
+        return torch.from_numpy(self.training.trajectory(results, with_snapshots=True).snapshots)
+
+    def read(self, results: Path) -> "Spectra":
+        """The spectra; raises as :meth:`spectra`."""
+        return self.spectra(results)
+
+    def read_along(self, results: Path) -> list[Path]:
+        """The moments, from which figures compute theoretical values."""
+        return self.data.written(results, "moments.npz")
+
+    def spectra(self, results: Path) -> "Spectra":
+        """The spectra, shape (snapshots, runs); raises as :func:`resaudit.jobs.results.read_result`."""
+        from residual.demystifying_resnet.curvature.spectra import Spectra
+
+        return read_result(self, results, "spectra.npz", Spectra)

@@ -1,0 +1,119 @@
+"""A theorem, or a step of its proof, checked by construction at many sizes and draws."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
+from residual.demystifying_resnet.theory.cases import Cases
+
+if TYPE_CHECKING:
+    from residual.demystifying_resnet.theory.checks import RealData
+    from residual.demystifying_resnet.theory.records import Record
+
+# Measured as those of training.
+SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
+SECONDS_PER_UNIT_BUILT = 1e-4
+MEGABYTES_TO_VERIFY = 850.0
+
+
+@dataclass(frozen=True)
+class Theorem(Job):
+    """One theorem.
+
+    Attributes:
+        data: source of the real samples.
+        statement: ``theorem_1``, ``theorem_2``, ``sphere_path`` or ``zero_hessians``.
+        cases: sizes and draws.
+    """
+
+    kind: ClassVar[str] = "theorem"
+    files: ClassVar[tuple[str, ...]] = ("measurements.npz",)
+
+    data: Whiten
+    statement: str
+    cases: Cases
+
+    @property
+    def stem(self) -> str:
+        """The statement."""
+        return self.statement.replace("_", "-")
+
+    def arrays_of(self, file: str) -> str:
+        """Those of the statement's record."""
+        from residual.demystifying_resnet.theory.records import RECORDS
+
+        return str(RECORDS[self.statement].arrays)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """The points of a path; how many measurements there are, only the checks decide."""
+        return {"points": self.cases.steps[0] + 1} if self.statement == "sphere_path" else {}
+
+    def cost(self, execution: Execution) -> Cost:
+        """On random and on real data; above depth 5 each further layer of a shortcut doubles the cost."""
+        cases = self.cases
+        sizes = 2 * cases.draws * len(cases.widths) * len(cases.samples_per_class)
+        networks = sizes * len(cases.units) * max(1, len(cases.activations))
+        differentiated = sum(
+            SECONDS_PER_NETWORK[min(n, 5)] * 2.0 ** max(0, n - 5) * networks for n in cases.shortcut_depths
+        )
+        built = 0
+        if self.statement == "theorem_1":
+            built = 2 * cases.draws * sum(cases.widths) * sum(cases.samples_per_class) * sum(cases.steps)
+        return Cost(SECONDS_TO_START + differentiated + SECONDS_PER_UNIT_BUILT * built, MEGABYTES_TO_VERIFY)
+
+    def reads(self, results: Path) -> list[Path]:
+        """Samples and moments."""
+        return self.data.written(results, "samples.npz", "moments.npz")
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            "value": Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance"),
+            "expected": CLOSE,
+            "error": ERROR,
+            "tolerance": LIMIT,
+            **{name: Tolerance(absolute=1e-9) for name in ("path", "direct", "obstacles", "rho")},
+        }
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Measure the theorem.
+
+        Raises:
+            ResauditError: the whitened data are missing or have too few samples.
+        """
+        from residual.demystifying_resnet.theory.checks import RealData
+
+        name = self.data.data.dataset.name
+        real = RealData(name, self.data.samples(work.results), self.data.moments(work.results))
+        return {"measurements.npz": verify(self, real)}
+
+    def read(self, results: Path) -> "Record":
+        """The measurements; raises as :meth:`measurements`."""
+        return self.measurements(results)
+
+    def measurements(self, results: Path) -> "Record":
+        """The measurements; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        from residual.demystifying_resnet.theory.records import RECORDS
+
+        record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
+        return record
+
+
+def verify(theorem: Theorem, real: "RealData") -> "Record":
+    """Measure a theorem in double precision on the CPU."""
+    from resaudit.runtime.progress import with_progress
+    from residual.demystifying_resnet.theory.checks import check_theorem_1, check_theorem_2, find_detour, zero_hessians
+
+    cases = theorem.cases
+    if theorem.statement == "sphere_path":
+        return find_detour(cases, real)
+    if theorem.statement == "zero_hessians":
+        return zero_hessians(cases, real.moments)
+    check = {"theorem_1": check_theorem_1, "theorem_2": check_theorem_2}[theorem.statement]
+    return check(cases, real, lambda draws: with_progress(draws, f"{theorem.id} draws"))

@@ -1,0 +1,236 @@
+"""Training an ensemble by gradient descent on all samples: every learning rate and seed at once."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Optional
+
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import Tolerance
+from residual.demystifying_resnet.networks.ensemble import Ensemble
+from residual.demystifying_resnet.training.kernels.library import kernel_of, why_not
+from residual.demystifying_resnet.training.kernels.steps import unfit
+
+if TYPE_CHECKING:
+    import torch
+
+    from residual.demystifying_resnet.training.ensemble import AfterEpoch, Descent, Objective
+    from residual.demystifying_resnet.training.trajectory import Trajectory
+
+# Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
+SECONDS_PER_LAYER_STEP = 8e-6
+SECONDS_PER_LAYER_STEP_AND_RUN = 1.2e-6
+SECONDS_PER_SAMPLE_AND_PARAMETER = {"fused": 6 / 165e9, "torch": 6 / 30e9}
+SAMPLES = 60_000
+MEGABYTES_OF_SAMPLES = {"fused": 50.0, "torch": 1000.0}
+# A longer training would leave the other core idle at the end of a run.
+SECONDS_FOR_TWO_THREADS = 120.0
+RATES_TIED = 3
+"""Typical number of learning rates tied for the best."""
+
+
+@dataclass(frozen=True)
+class Train(Job):
+    """One ensemble's training.
+
+    Attributes:
+        data: training data.
+        ensemble: the runs.
+        epochs: steps of gradient descent.
+        learning_rates: to try; empty if they come from a sweep.
+        sweep: the training whose best rates are used.
+        rate: which of them, a choice of :func:`residual.demystifying_resnet.training.rates.followed_rates`.
+        snapshot_epochs: epochs whose weights are kept.
+    """
+
+    kind: ClassVar[str] = "train"
+    files: ClassVar[tuple[str, ...]] = ("trajectory.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "trajectory.npz": "learning_rate[runs] baseline_loss[] excess_loss[epochs,runs] gradient_norm[epochs,runs] "
+        "mean_frobenius_norm[epochs,runs] snapshot_epochs:i8[snapshots] snapshots[snapshots,depth,runs,width,width]",
+    }
+
+    data: Whiten
+    ensemble: Ensemble
+    epochs: int
+    learning_rates: tuple[float, ...] = ()
+    sweep: Optional["Train"] = None
+    rate: str | None = None
+    snapshot_epochs: tuple[int, ...] = ()
+
+    @property
+    def stem(self) -> str:
+        """The ensemble's stem."""
+        return self.ensemble.stem
+
+    @property
+    def trajectories(self) -> int:
+        """Number of runs: seeds times learning rates, an estimate if the rates come from a sweep."""
+        return self.ensemble.runs * (len(self.learning_rates) or RATES_TIED)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """All but the number of runs at the best rates of a sweep, which only the sweep's losses decide."""
+        network = self.ensemble.network
+        sizes = {"epochs": self.epochs + 1, "depth": network.depth, "width": network.width}
+        runs = {} if self.sweep else {"runs": self.trajectories}
+        return sizes | runs | {"snapshots": len(self.snapshot_epochs)}
+
+    def cost(self, execution: Execution) -> Cost:
+        """The cost on a CPU, if no run diverges."""
+        runs, network = self.trajectories, self.ensemble.network
+        weights = 8e-6 * runs * network.parameters
+        recorded = 24e-6 * runs * (self.epochs + 1)
+        megabytes = MEGABYTES_TO_START + recorded + weights * (6 + 2 * len(self.snapshot_epochs))
+        if network.is_linear:
+            # Measured for widths 10, 20, 49 and 100: 1, 4, 13 and 81 times the seconds.
+            per_run = SECONDS_PER_LAYER_STEP_AND_RUN * (network.width / 10) ** 2
+            step = SECONDS_PER_LAYER_STEP + per_run * runs
+            return Cost(SECONDS_TO_START + step * network.depth * self.epochs, megabytes)
+        kernel = "torch" if execution.kernel == "torch" or why_not(network) else "fused"
+        each = SECONDS_PER_SAMPLE_AND_PARAMETER[kernel]
+        seconds = SECONDS_TO_START + each * SAMPLES * network.parameters * runs * self.epochs
+        # The fused kernel's bits do not depend on the number of threads.
+        threads = 2 if kernel == "fused" and seconds > SECONDS_FOR_TWO_THREADS else 1
+        return Cost(seconds, megabytes + MEGABYTES_OF_SAMPLES[kernel] + 6 * weights, threads, wants_gpu=True)
+
+    def reads(self, results: Path) -> list[Path]:
+        """The sweep, and the data: moments for a linear network, else every sample."""
+        of_data = "moments.npz" if self.ensemble.network.is_linear else "samples.npz"
+        of_sweep = self.sweep.written(results) if self.sweep else []
+        return [*self.data.written(results, of_data), *of_sweep]
+
+    def warnings(self, execution: Execution) -> tuple[str, ...]:
+        """That networks with activations train slowly without the compiled kernel.
+
+        Raises:
+            ResauditError: the fused kernel is wanted on the CPU and cannot be used.
+        """
+        if self.ensemble.network.is_linear or execution.device == "cuda" or execution.kernel == "torch":
+            return ()
+        chosen, reason = kernel_of(self.ensemble.network, execution.kernel)
+        slow = f"on a CPU networks with ReLUs train some five times slower here: {reason}"
+        return () if chosen == "fused" else (slow,)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        if not self.ensemble.network.is_linear:
+            # float32, and ReLUs' kinks amplify a last digit. Measured with vectors of half the width, at depths 4 and
+            # 16: up to 11 of 18 runs part, those at large rates, after 3 to 966 epochs. In the first three they are at
+            # most 2e-5, 5e-4 and 3e-7 apart, where another seed's are at least 1e-2 in the loss or 1e-3 in the norm.
+            return {
+                "excess_loss": Tolerance(relative=1e-3, differing=0.7, runs=1, first=(3, 1e-3)),
+                "gradient_norm": Tolerance(relative=1e-2, absolute=1e-6, differing=0.7, runs=1, first=(3, 1e-2)),
+                "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.5, runs=1, first=(3, 1e-5)),
+                "snapshots": Tolerance(relative=1e-2, absolute=1e-3, differing=0.7, runs=2),
+            }
+        # float64 and no kink keep linear networks close.
+        return {
+            "baseline_loss": Tolerance(relative=1e-9),
+            # Near the edge of stability gradient descent amplifies rounding in some runs.
+            "excess_loss": Tolerance(relative=1e-6, absolute=1e-12, differing=0.05, runs=1),
+            # It vanishes at the optimum, where its relative error grows.
+            "gradient_norm": Tolerance(relative=1e-3, absolute=1e-9, differing=0.05, runs=1),
+            "mean_frobenius_norm": Tolerance(relative=1e-2, differing=0.05, runs=1),
+            # Directions that change the loss little are known less well than the loss.
+            "snapshots": Tolerance(relative=1e-3, absolute=1e-4, differing=0.05, runs=2),
+        }
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Train; resume from a checkpoint if there is one.
+
+        Raises:
+            ResauditError: an input is missing or of other settings, or the chosen kernel cannot be used here.
+        """
+        import torch
+
+        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+        from residual.demystifying_resnet.training.ensemble import Descent
+
+        device = torch.device(work.device)
+        with delayed_signals() as signalled:
+            objective, work.record["kernel"] = self.objective(work, device)
+            rates = self.rates(work.results)
+            own = {"learning rates": list(rates), "kernel": work.record["kernel"]}
+            seconds = work.execution.checkpoint_seconds
+            checkpoint = Checkpoint(work.checkpoints, Descent, made_by(self, work, own), seconds)
+            start = checkpoint.read()
+            if start is not None:
+                work.record["resumed from epoch"] = int(start.epoch)
+                work.record["seconds before"] = checkpoint.seconds_before
+            trajectory = train(self, objective, rates, device, start, lambda s: checkpoint.keep(s, signalled()))
+        return {"trajectory.npz": trajectory}
+
+    def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
+        """The objective, and what computes it, in words."""
+        from residual.demystifying_resnet.training.objectives import linear_objective, sampled_objective
+
+        network = self.ensemble.network
+        if network.is_linear:
+            return linear_objective(network, self.data.moments(work.results), device)
+        return sampled_objective(network, self.data.samples(work.results), device, work.execution.kernel)
+
+    def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
+        """As :meth:`objective` names them."""
+        network = self.ensemble.network
+        if network.is_linear:
+            return ("moments of the data in torch",)
+        if unfit(network) or (device == "cpu" and "training" not in lanes):
+            return ("torch, *",)
+        fused = "triton *" if device == "cuda" else f"vectors of {lanes['training']} floats"
+        return "torch, *", f"fused kernel, {fused}"
+
+    def rates(self, results: Path) -> Sequence[float]:
+        """The learning rates to train at."""
+        from residual.demystifying_resnet.training.rates import followed_rates
+
+        if self.sweep is None or self.rate is None:
+            return self.learning_rates
+        return followed_rates(self.sweep.trajectory(results), self.rate)
+
+    def read(self, results: Path) -> "Trajectory":
+        """The trajectory without its weights; raises as :meth:`trajectory`."""
+        return self.trajectory(results)
+
+    def trajectory(self, results: Path, with_snapshots: bool = False) -> "Trajectory":
+        """The trajectory; its weights are read only ``with_snapshots``.
+
+        Raises:
+            ResauditError: as :func:`resaudit.jobs.results.read_result`.
+        """
+        from residual.demystifying_resnet.training.trajectory import Trajectory
+
+        without = () if with_snapshots else ("snapshots",)
+        return read_result(self, results, "trajectory.npz", Trajectory, without)
+
+
+def train(
+    job: Train,
+    objective: "Objective",
+    learning_rates: Sequence[float],
+    device: "torch.device",
+    start: "Descent | None" = None,
+    after_epoch: "AfterEpoch | None" = None,
+) -> "Trajectory":
+    """Train every seed of the ensemble at every learning rate, rates outermost.
+
+    Arguments and result as in :func:`residual.demystifying_resnet.training.ensemble.descend`.
+    """
+    import torch
+
+    from resaudit.runtime.progress import with_progress
+    from residual.demystifying_resnet.training.ensemble import descend, go_on
+
+    weights = job.ensemble.initial_weights().to(device).repeat(1, len(learning_rates), 1, 1)
+    return descend(
+        objective,
+        weights,
+        torch.tensor(learning_rates, dtype=weights.dtype).repeat_interleave(job.ensemble.runs).to(device),
+        job.epochs,
+        job.snapshot_epochs,
+        lambda epochs: with_progress(epochs, f"{job.id} epochs"),
+        start,
+        after_epoch or go_on,
+    )

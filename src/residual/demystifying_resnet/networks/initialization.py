@@ -1,0 +1,43 @@
+"""Initial weights: one independent random stream per run, the same on every device and for any number of runs."""
+
+import numpy as np
+import torch
+
+from residual.demystifying_resnet.networks.network import Network
+
+INITIALIZATIONS = ("xavier", "xavier_uniform", "orthogonal")
+
+
+def initial_weights(network: Network, initialization: str, scale: float, seed: int, runs: int) -> torch.Tensor:
+    """Draw the initial weights of ``runs`` runs.
+
+    - ``xavier``: independent Gaussians of variance 2/(fan_in + fan_out) = 1/width (Glorot and Bengio 2010);
+    - ``xavier_uniform``: the same variance, uniform;
+    - ``orthogonal``: uniform (Haar) on the orthogonal group (Saxe et al. 2013).
+
+    ``scale`` multiplies all weights: Demystifying ResNet starts shortcut networks at Xavier x 0.01 (section 4.1).
+    Run r depends on (seed, r) alone, so a reduced scale's runs are the paper scale's first runs.
+
+    Returns:
+        Weights of shape (depth, runs, width, width), float64, on the CPU.
+
+    Raises:
+        ValueError: unknown initialization.
+    """
+    draws = [_draw(network, initialization, np.random.default_rng([seed, run])) for run in range(runs)]
+    return scale * torch.from_numpy(np.stack(draws, axis=1))
+
+
+def _draw(network: Network, initialization: str, rng: np.random.Generator) -> np.ndarray:
+    shape = (network.depth, network.width, network.width)
+    deviation = network.width**-0.5
+    if initialization == "xavier":
+        return np.asarray(deviation * rng.standard_normal(shape))
+    if initialization == "xavier_uniform":
+        bound = 3.0**0.5 * deviation
+        return rng.uniform(-bound, bound, shape)
+    if initialization == "orthogonal":
+        q, r = np.linalg.qr(rng.standard_normal(shape))
+        # QR alone is not Haar: the signs of r's diagonal must be undone (Mezzadri 2007).
+        return np.asarray(q * np.sign(np.einsum("lii->li", r))[:, None, :])
+    raise ValueError(f"unknown initialization {initialization!r}; allowed: {', '.join(INITIALIZATIONS)}")

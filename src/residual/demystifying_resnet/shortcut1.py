@@ -1,0 +1,96 @@
+"""A figure of our own on section 5's first paragraph: 1-shortcut networks beside orthogonal ones."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.figures.snapshots import snapshot_epochs
+from resaudit.figures.style import colours_of, depth_axis, panels
+from resaudit.figures.sweeps import at_shown_rate, best_rates
+from resaudit.plan.fields import Key
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.looks import label, look, network_legend
+from residual.demystifying_resnet.tables import long_table
+from residual.demystifying_resnet.training.rates import choice_of
+from residual.demystifying_resnet.training.trajectory import Trajectory
+
+OURS, BESIDE = "1-shortcut", "orthogonal"
+JUDGED = (0.01, 0.1, 1.0)
+"""Shares of the training after which losses are compared."""
+CURVE_EPOCHS = 40
+"""Epochs of a training curve that are kept, evenly on a logarithmic scale."""
+
+
+def table(results: TrainingResults) -> pd.DataFrame:
+    """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
+
+    The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; at tied rates also the epochs
+    of the curve. The drawn rate has ``shown``. ``excess_loss`` has more digits than the difference of the two losses.
+    """
+
+    def rows(key: Key) -> pd.DataFrame:
+        trajectory = results.sweeps[key]
+        last = len(trajectory.excess_loss) - 1
+        final = np.array([last])
+        curve = np.array(snapshot_epochs(last, CURVE_EPOCHS))
+        best = choice_of(trajectory)
+        return pd.concat(
+            _rows_at(trajectory, rate, curve if rate in best.tied else final).assign(shown=rate == best.shown)
+            for rate in np.unique(trajectory.learning_rate)
+        )
+
+    return long_table(results.sweeps, rows)
+
+
+def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.DataFrame:
+    runs = np.flatnonzero(trajectory.learning_rate == rate)
+    run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
+    return pd.DataFrame(
+        {
+            "learning_rate": rate,
+            "run": run,
+            "epoch": epoch,
+            "loss": trajectory.loss[epoch, runs[run]],
+            "optimal_loss": float(trajectory.baseline_loss),
+            "excess_loss": trajectory.excess_loss[epoch, runs[run]],
+        }
+    )
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """Ratios to the orthogonal network. a: mean distance to the optimum along training; b: at its end; c: best rates.
+
+    The shaded zones are those of the claim: a factor of ten, half a decade.
+    """
+    figure, (along, ends, rates) = panels("abc", 2.7, width_ratios=[1.15, 1, 1])
+    last, depths = table["epoch"].max(), sorted(table["depth"].unique())
+    best = best_rates(table[table["epoch"] == last], "excess_loss")
+    shown = at_shown_rate(table, best)
+    means = shown.pivot_table(index=["depth", "epoch"], columns="network", values="excess_loss")
+    ratios = means.div(means[BESIDE], axis="index")
+    others = [network for network in table["network"].unique() if network != BESIDE]
+    for depth, colour in zip(depths, colours_of(depths), strict=True):
+        ratio = ratios.loc[depth, OURS].loc[1:].dropna()
+        along.plot(ratio.index, ratio, color=colour, label=f"{depth}")
+    for network in others:
+        ends.plot(ratios.xs(last, level="epoch")[network], **look(network))
+        chosen = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
+        known = {d: own / other for d, (own, other) in chosen.items() if own and other}
+        rates.plot(list(known), list(known.values()), **look(network))
+    for axes, zone in ((along, 10), (ends, 10), (rates, 10**0.5)):
+        axes.axhspan(1 / zone, zone, color="0.92", zorder=0)
+        axes.axhline(1, color="0.3", linewidth=0.7, zorder=1)
+        axes.set_yscale("log")
+    for share in JUDGED:
+        along.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+    along.set_xscale("log")
+    along.set_xlabel("epoch")
+    along.set_title(f"{label(OURS)} / {label(BESIDE)}")
+    along.set_ylabel("ratio of losses above optimum")
+    along.legend(title="depth", ncols=3, loc="upper center")
+    for axes in (ends, rates):
+        depth_axis(axes, depths)
+    ends.set_ylabel("ratio of final losses above optimum")
+    rates.set_ylabel("ratio of best learning rates")
+    network_legend(figure, others)
+    return figure

@@ -1,0 +1,72 @@
+"""Shared by several figures of the paper: making their tables."""
+
+from collections.abc import Callable, Iterable
+
+import numpy as np
+import pandas as pd
+
+from resaudit.plan.fields import Key
+from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.training.trajectory import Trajectory
+
+_INDEX = {
+    "beyond_noise": "index",
+    "every": "raw_index",
+    "sizeable": "sizeable_index",
+}
+
+
+def runs_of_rate(trajectory: Trajectory, rate: float) -> np.ndarray:
+    """Positions of a learning rate's runs, in the order of their seeds."""
+    return np.flatnonzero(trajectory.learning_rate == rate)
+
+
+def runs_in_rates(rates: np.ndarray) -> np.ndarray:
+    """The seed number of each run within its learning rate, from 0; rates of shape (r,)."""
+    return pd.Series(rates).groupby(rates).cumcount().to_numpy()
+
+
+def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> pd.DataFrame:
+    """One table of all networks and depths, these two in front."""
+    parts = []
+    for network, depth in keys:
+        part = rows_of((network, depth))
+        part.insert(0, "network", network)
+        part.insert(1, "depth", depth)
+        parts.append(part)
+    return pd.concat(parts, ignore_index=True)
+
+
+def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
+    """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
+
+    Columns: network, learning_rate, shown, run, epoch, loss, excess_loss, gradient_norm, lambda_max, lambda_p10,
+    condition_number, index, eigenvalues, noise_floor, resolved. A network has rows for each rate tied for its best; the
+    drawn one has ``shown``. Epochs after a run diverged have an infinite loss and no spectrum.
+    """
+    counted = _INDEX[results.negative_eigenvalues]
+
+    def rows(key: Key) -> pd.DataFrame:
+        trajectory, spectra = results.followed[key], results.spectra[key]
+        epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
+        position, epoch = np.meshgrid(np.arange(len(rates)), epochs)
+        return pd.DataFrame(
+            {
+                "learning_rate": rates[position].ravel(),
+                "shown": rates[position].ravel() == rates[0],
+                "run": runs_in_rates(rates)[position].ravel(),
+                "epoch": epoch.ravel(),
+                "loss": trajectory.loss[epochs].ravel(),
+                "excess_loss": trajectory.excess_loss[epochs].ravel(),
+                "gradient_norm": trajectory.gradient_norm[epochs].ravel(),
+                "lambda_max": spectra.lambda_max.ravel(),
+                "lambda_p10": spectra.lambda_p10.ravel(),
+                "condition_number": spectra.condition_number.ravel(),
+                "index": getattr(spectra, counted).ravel(),
+                "eigenvalues": results.eigenvalues[key],
+                "noise_floor": spectra.noise_floor.ravel(),
+                "resolved": spectra.resolved.ravel(),
+            }
+        ).sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
+
+    return long_table(results.spectra, rows).drop(columns="depth")

@@ -1,0 +1,57 @@
+"""Theorem 1: the construction of its proof, built and measured."""
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from resaudit.figures.style import annotate, panels
+from residual.demystifying_resnet.theorems import measurements_table, statements_panel
+from residual.demystifying_resnet.theory.records import Measurements
+
+NORMS = "theorem 1, eq. 7: largest Frobenius norm by units"
+BOUND = "theorem 1, eq. 6: every norm is below the bound"
+
+
+def table(measured: Measurements) -> pd.DataFrame:
+    """The columns of :func:`~residual.demystifying_resnet.theorems.measurements_table`."""
+    return measurements_table(measured)
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """a: the error of each statement. Then, for each width d, the largest norm by the number of units, on real data."""
+    real = table[table["data"] != "random"]
+    widths = sorted(real["width"].unique())
+    letters = "bcdefgh"[: len(widths)]
+    figure, (statements, *facets) = panels(f"{'a' * len(letters)};{letters}", 4.3, height_ratios=[1, 1.3])
+    statements_panel(statements, table)
+    for width, axes in zip(widths, facets, strict=True):
+        rows = real[real["width"] == width]
+        axes.sharey(facets[0])
+        for samples, marker in zip(sorted(rows["samples"].unique()), "os^Dv", strict=False):
+            _plot_norms(axes, rows[rows["samples"] == samples], marker, samples)
+        _guide(axes, rows[rows["property"] == NORMS])
+        axes.set_xscale("log")
+        axes.set_yscale("log")
+        axes.set_xlabel("residual units R")
+        axes.set_title(f"d = {width}")
+        axes.legend(loc="upper right")
+    facets[0].set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
+    return figure
+
+
+def _plot_norms(axes: Axes, rows: pd.DataFrame, marker: str, samples: int) -> None:
+    by_units = rows[rows["property"] == NORMS].groupby("units")["value"]
+    bound = rows[rows["property"] == BOUND].groupby("units")["expected"].mean()
+    colour = {"o": "#0072B2"}.get(marker, "#D55E00")
+    axes.plot(by_units.mean(), f"{marker}-", color=colour, label=f"{samples} samples")
+    axes.fill_between(by_units.min().index, by_units.min(), by_units.max(), color=colour, alpha=0.25, linewidth=0)
+    axes.plot(bound, f"{marker}:", color=colour, markersize=2, linewidth=0.9)
+
+
+def _guide(axes: Axes, rows: pd.DataFrame) -> None:
+    """A line of slope -1/2 below all norms."""
+    lowest = 0.75 * float((rows["value"] * np.sqrt(rows["units"])).min())
+    units = np.array([rows["units"].min(), rows["units"].max()])
+    axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=0.9)
+    annotate(axes, r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")

@@ -1,0 +1,46 @@
+"""Shared by the figures of the theorems: a tidy table of measurements, and a panel that prints their errors."""
+
+import dataclasses
+import re
+
+import pandas as pd
+from matplotlib.axes import Axes
+
+from resaudit.figures.style import print_rows
+from residual.demystifying_resnet.theory.records import Measurements
+
+
+def measurements_table(measured: Measurements) -> pd.DataFrame:
+    """One row per property, case and draw.
+
+    Columns: property, shortcut_depth, activations (pre/mid/post), width, units, samples, data, draw, value (measured),
+    expected (by the paper's equation; NaN without one), error (the largest discrepancy, at least 0; the measuring
+    function in :mod:`residual.demystifying_resnet.theory` documents its scale), tolerance (of double precision, derived
+    there). Without an expected value, the error is the value's own uncertainty.
+    """
+    return pd.DataFrame(dataclasses.asdict(measured))
+
+
+def with_depth(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with the networks' depth, in weight matrices."""
+    return table.assign(depth=table["units"] * table["shortcut_depth"])
+
+
+def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
+    """Print each statement, its number of cases, and its largest error relative to the bound on its round-off."""
+    stated = table[table["expected"].notna()]
+    names = stated["property"].map(_in_print)
+    shares = (stated["error"] / stated["tolerance"]).groupby(names, sort=False)
+    rows = [("statement", "cases", "error / bound")]
+    rows += [(str(name), f"{len(errors)}", _share(errors.max())) for name, errors in shares]
+    print_rows(axes, rows, (0.0, 0.82, 1.0))
+
+
+def _in_print(name: str) -> str:
+    return (
+        re.sub(r"order \d", "order k", name).replace("sqrt(8d)/rho", "√(8d)/ρ").replace("rho", "ρ").replace(">=", "≥")
+    )
+
+
+def _share(share: float) -> str:
+    return "0" if share == 0 else f"{share:.1g}" if share <= 1 else f"{share:.2g} (!)"

@@ -1,0 +1,164 @@
+"""The theorems of Demystifying ResNet, checked at every size and draw of ``Cases``."""
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+
+from resaudit.data.moments import Moments, moments_of
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.construction import longest_detour, measure_construction
+from residual.demystifying_resnet.theory.networks import with_activations
+from residual.demystifying_resnet.theory.records import (
+    Case,
+    Finding,
+    Measurements,
+    SpherePath,
+    ZeroHessians,
+    as_columns,
+)
+from residual.demystifying_resnet.theory.samples import Samples, random_samples, real_samples, samples_on_sphere
+from residual.demystifying_resnet.theory.stationarity import EPS, measure_stationarity
+from residual.demystifying_resnet.theory.zero_hessian import (
+    measure_condition,
+    measure_one_shortcut,
+    measure_two_shortcut,
+)
+
+Rows = Iterator[tuple[Case, Finding]]
+Loop = Callable[[list[int]], Iterable[int]]
+"""Wraps the draws, to show progress."""
+
+
+@dataclass(frozen=True)
+class RealData:
+    """Whitened data, its moments and its name."""
+
+    name: str
+    whitened: Whitened
+    moments: Moments
+
+
+def check_theorem_1(cases: Cases, real: RealData, loop: Loop = iter) -> Measurements:
+    """Theorem 1 with Lemmas 1 and 2, on random and on real points on the sphere."""
+
+    def rows() -> Rows:
+        for draw, width, per_class in _product(loop, cases):
+            for name in ("random", real.name):
+                samples = _on_sphere(cases, real if name == real.name else None, draw, width, per_class)
+                for steps in cases.steps:
+                    case = Case(2, "identity/relu/identity", width, samples.count * steps, samples.count, name, draw)
+                    yield from ((case, finding) for finding in measure_construction(samples, steps))
+
+    return as_columns(list(rows()))
+
+
+def check_theorem_2(cases: Cases, real: RealData, loop: Loop = iter) -> Measurements:
+    """Theorem 2: derivatives at zero on random and on real samples; condition numbers also on all real data."""
+
+    def rows() -> Rows:
+        for draw, width, per_class in _product(loop, cases):
+            for name in ("random", real.name):
+                rng = _rng(cases, draw, width, per_class)
+                drawn = random_samples(width, per_class, rng) if name == "random" else real_samples(
+                    real.whitened, width, per_class, rng
+                )  # fmt: skip
+                yield from _at_zero(cases, drawn, name, draw, rng)
+                yield from _by_depth(cases, moments_of(drawn.inputs, drawn.targets), drawn.count, name, draw)
+        yield from _by_depth(cases, real.moments, len(real.whitened.labels), real.name, 0)
+
+    return as_columns(list(rows()))
+
+
+def _at_zero(cases: Cases, samples: Samples, name: str, draw: int, rng: np.random.Generator) -> Rows:
+    width = len(samples.inputs)
+    # n = 1 last, as in the theorem.
+    for n in sorted(cases.shortcut_depths, key=lambda n: (n == 1, n)):
+        for activations, units in itertools.product(cases.activations, cases.units):
+            network = Network(n, n * units, width, *activations)
+            case = Case(n, with_activations(network), width, units, samples.count, name, draw)
+            for finding in (*measure_stationarity(network, samples, rng), *_hessian_findings(network, samples)):
+                yield case, finding
+        if n == 2:
+            yield from _depth_invariance(cases, samples, name, draw)
+
+
+def _hessian_findings(network: Network, samples: Samples) -> Iterator[Finding]:
+    if network.shortcut_depth == 1:
+        yield from measure_one_shortcut(network, samples)
+    if network.shortcut_depth == 2:
+        yield from measure_two_shortcut(network, samples)
+
+
+def _depth_invariance(cases: Cases, samples: Samples, name: str, draw: int) -> Rows:
+    """The 2-shortcut condition number at every number of units against that at the first."""
+    width = len(samples.inputs)
+    for activations in cases.activations:
+        first: Finding | None = None
+        for units in cases.units:
+            network = Network(2, 2 * units, width, *activations)
+            found = next(f for f in measure_two_shortcut(network, samples) if f.property.startswith("eq. 9"))
+            first = first or found
+            case = Case(2, with_activations(network), width, units, samples.count, name, draw)
+            error = abs(found.value - first.value) / first.value
+            yield case, Finding("the condition number does not change with the number of units", found.value,
+                                first.value, error, found.tolerance + first.tolerance)  # fmt: skip
+
+
+def _by_depth(cases: Cases, moments: Moments, samples: int, name: str, draw: int) -> Rows:
+    """Condition numbers of linear 1- and 2-shortcut networks at every depth."""
+    width = len(moments.xx)
+    for n, depth in itertools.product((1, 2), cases.depths):
+        if n in cases.shortcut_depths and depth % n == 0:
+            network = Network(n, depth, width)
+            case = Case(n, with_activations(network), width, depth // n, samples, name, draw)
+            yield from ((case, finding) for finding in measure_condition(network, moments))
+
+
+def find_detour(cases: Cases, real: RealData) -> SpherePath:
+    """Figure 10: over all draws of real points on the sphere, the path that goes round most obstacles."""
+    draws = [_on_sphere(cases, real, draw, cases.widths[0], cases.samples_per_class[0]) for draw in range(cases.draws)]
+    return longest_detour(draws, cases.steps[0])
+
+
+def zero_hessians(cases: Cases, moments: Moments) -> ZeroHessians:
+    """Figure 11: Hessians at zero of linear networks on the moments of the data.
+
+    Entries up to eps N times the largest one are left out, since rounding cannot distinguish them from zero.
+    """
+    parts = []
+    for n, units in itertools.product(cases.shortcut_depths, cases.units):
+        network = Network(n, n * units, len(moments.xx))
+        zero = torch.zeros(network.depth, 1, network.width, network.width, dtype=torch.float64)
+        hessian = hessians(zero, network, moments)[0].numpy()
+        row, column = np.nonzero(np.abs(hessian) > EPS * len(hessian) * np.abs(hessian).max())
+        sizes = (np.full(len(row), size) for size in (n, units, network.width))
+        parts.append((*sizes, row, column, hessian[row, column]))
+    return ZeroHessians(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _product(loop: Loop, cases: Cases) -> Iterator[tuple[int, int, int]]:
+    """Every draw, width and number of samples a class."""
+    for draw in loop(list(range(cases.draws))):
+        yield from itertools.product([draw], cases.widths, cases.samples_per_class)
+
+
+def _on_sphere(cases: Cases, real: RealData | None, draw: int, width: int, per_class: int) -> Samples:
+    return samples_on_sphere(
+        real.whitened if real else None,
+        width,
+        per_class,
+        cases.min_distance,
+        cases.label_noise,
+        _rng(cases, draw, width, per_class),
+    )
+
+
+def _rng(cases: Cases, *numbers: int) -> np.random.Generator:
+    """One random stream per draw and size, so that more draws or sizes do not change the others."""
+    return np.random.default_rng([cases.seed, *numbers])

@@ -1,0 +1,218 @@
+"""Theorem 1 of Demystifying ResNet: a residual network of R units with small weights that maps X to Y, built.
+
+Lemma 1 gives a unit that moves one column; Lemma 2 chains such units, column by column, along paths at a distance of
+at least rho/2 from all other columns.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from residual.demystifying_resnet.theory.records import Finding, SpherePath
+from residual.demystifying_resnet.theory.samples import Samples, least_distance
+from residual.demystifying_resnet.theory.sphere import Way, great_circle, way_round
+
+EPS = float(np.finfo(np.float64).eps)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """A residual unit x -> W^2 ReLU(W^1 x + b) + x (eq. 3).
+
+    Attributes:
+        first: W^1, shape (d, d).
+        second: W^2, shape (d, d).
+        bias: b, shape (d,).
+    """
+
+    first: np.ndarray
+    second: np.ndarray
+    bias: np.ndarray
+
+    def __call__(self, columns: np.ndarray) -> np.ndarray:
+        """Apply it to samples in columns, shape (d, m)."""
+        return np.asarray(self.second @ np.maximum(self.first @ columns + self.bias[:, None], 0.0) + columns)
+
+
+def residual_unit(before: np.ndarray, after: np.ndarray, rho: float) -> Unit:
+    """Lemma 1 (eqs. 15 to 17): the unit that moves ``before`` to ``after`` and no point rho/2 or more away from it.
+
+    With d = |after - before|: W^1 = (sqrt(8d)/rho) e_1 before^T, W^2 = (sqrt(8/d)/rho) (after - before) e_1^T and
+    b = (sqrt(8d)/rho)(rho^2/8 - 1) in every row. A unit vector at least rho/2 from ``before`` has a product of at
+    most 1 - rho^2/8 with it, which the bias makes negative.
+
+    >>> start, end = np.array([1.0, 0.0, 0.0]), np.array([0.8, 0.6, 0.0])
+    >>> moved = residual_unit(start, end, rho=1.0)(np.stack([start, [0.0, 0.0, 1.0]], axis=1))
+    >>> bool(np.allclose(moved.T, [end, [0.0, 0.0, 1.0]], atol=1e-15))
+    True
+    """
+    step, size = float(np.linalg.norm(after - before)), len(before)
+    first, second = np.zeros((size, size)), np.zeros((size, size))
+    first[0] = np.sqrt(8 * step) / rho * before
+    second[:, 0] = np.sqrt(8 / step) / rho * (after - before)
+    return Unit(first, second, np.full(size, np.sqrt(8 * step) / rho * (rho**2 / 8 - 1)))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One unit of the chain: which column it moves, and all columns before and after, each of shape (d, m)."""
+
+    column: int
+    before: np.ndarray
+    after: np.ndarray
+
+    @property
+    def length(self) -> float:
+        """The Euclidean distance that the column moves: Lemma 1's d."""
+        return float(np.linalg.norm(self.after[:, self.column] - self.before[:, self.column]))
+
+    def unit(self, rho: float) -> Unit:
+        """Lemma 1's unit for it."""
+        return residual_unit(self.before[:, self.column], self.after[:, self.column], rho)
+
+
+def ways(samples: Samples, rho: float) -> list[Way]:
+    """Lemma 2: the path of each column of X to its column of Y; the columns move one after the other."""
+    state, result = samples.inputs.copy(), []
+    for column in range(samples.count):
+        others = np.delete(state, column, axis=1)
+        result.append(way_round(samples.inputs[:, column], samples.targets[:, column], others, rho / 2))
+        state[:, column] = samples.targets[:, column]
+    return result
+
+
+def chain(samples: Samples, ways_: Sequence[Way], steps: int) -> Iterator[Step]:
+    """Lemma 2: X_0 = X, ..., X_s = Y, with the same number of steps for every column, as in eq. 19."""
+    state = samples.inputs
+    for column, way in enumerate(ways_):
+        for point in way.points(steps)[1:]:
+            after = state.copy()
+            after[:, column] = point
+            yield Step(column, state, after)
+            state = after
+
+
+def rho_of(samples: Samples) -> float:
+    """The minimum distance between all inputs and targets (eq. 5)."""
+    return least_distance(np.concatenate([samples.inputs, samples.targets], axis=1))
+
+
+def path_bound(rho: float, samples: int) -> float:
+    """Lemma 2: a way is shorter than (rho (m-1)/2 + 1) pi."""
+    return (rho * (samples - 1) / 2 + 1) * np.pi
+
+
+def norm_bound(rho: float, samples: int, units: int) -> float:
+    """Eq. 20 with its constant: eq. 14's norm at the step length that eq. 19 has for this number of units.
+
+    R = m ceil(l/d) with l = :func:`path_bound` gives d = m l / R, hence sqrt(8 m l / R) / rho, which is
+    O(sqrt(m/(R rho) (m + 1/rho))).
+    """
+    return float(np.sqrt(8 * samples * path_bound(rho, samples) / units) / rho)
+
+
+@dataclass
+class _Extremes:
+    """The largest and smallest values along a chain, and the image of X under the chain so far."""
+
+    state: np.ndarray
+    step: float = 0.0
+    moved_wrongly: float = 0.0
+    norm: float = 0.0
+    norm_error: float = 0.0
+    bias: float = 0.0
+    nearest: float = np.inf
+
+    def add(self, step: Step, rho: float) -> None:
+        unit, length = step.unit(rho), step.length
+        norms = [float(np.linalg.norm(matrix)) for matrix in (unit.first, unit.second)]
+        stated = np.sqrt(8 * length) / rho
+        others = np.delete(step.after, step.column, axis=1)
+        self.step = max(self.step, length)
+        self.moved_wrongly = max(self.moved_wrongly, float(np.abs(unit(step.before) - step.after).max()))
+        self.norm = max(self.norm, *norms)
+        self.norm_error = max(self.norm_error, *(abs(norm - stated) / stated for norm in norms))
+        self.bias = max(self.bias, float(np.linalg.norm(unit.bias)))
+        apart = np.linalg.norm(others - step.after[:, step.column : step.column + 1], axis=0)
+        self.nearest = min(self.nearest, float(apart.min()))
+        self.state = unit(self.state)
+
+
+def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
+    """Lemma 1, Lemma 2 and Theorem 1 on the network of R = m ``steps`` units.
+
+    Tolerances: a product of unit vectors in d dimensions is off by at most (d + 4) eps, and Lemma 1 multiplies it
+    by 8 step/rho^2 (eq. 13). Run as a whole, the network multiplies such errors further, by :func:`amplification`.
+    Distances of rho/2 between unit vectors are off by (d + 16) eps / (rho/2).
+    """
+    rho, width = rho_of(samples), len(samples.inputs)
+    found, units = ways(samples, rho), samples.count * steps
+    met = _Extremes(samples.inputs)
+    for step in chain(samples, found, steps):
+        met.add(step, rho)
+    longest, bound = max(way.length for way in found), path_bound(rho, samples.count)
+    tolerance = EPS * (width + 4) * 8 / rho**2
+    yield Finding("lemma 1, eq. 13: a unit moves its column and leaves the others", met.moved_wrongly, 0.0,
+                  met.moved_wrongly, tolerance * met.step + 4 * EPS)  # fmt: skip
+    yield Finding("lemma 1, eq. 14: both norms are sqrt(8d)/rho", met.norm, np.sqrt(8 * met.step) / rho,
+                  met.norm_error, EPS * (width + 8))  # fmt: skip
+    yield Finding("lemma 2: every step keeps a distance of rho/2", met.nearest, rho / 2,
+                  max(0.0, rho / 2 - met.nearest), EPS * (width + 16) / (rho / 2))  # fmt: skip
+    yield _at_most("lemma 2: the longest path is below its bound", longest, bound)
+    yield _at_most("lemma 2, eq. 19: every step is shorter than d", met.step, bound / steps)
+    yield from _whole_network(samples, found, steps, rho, met)
+    yield _at_most("theorem 1, eq. 6: every norm is below the bound", met.norm,
+                   norm_bound(rho, samples.count, units))  # fmt: skip
+    yield Finding("theorem 1, eq. 7: largest Frobenius norm by units", met.norm, np.nan, met.norm_error,
+                  EPS * (width + 8))  # fmt: skip
+    yield Finding("largest norm of a bias by units", met.bias, np.nan, 0.0, EPS)
+
+
+def _whole_network(samples: Samples, found: list[Way], steps: int, rho: float, met: _Extremes) -> Iterator[Finding]:
+    product = EPS * 8 * (len(samples.inputs) + 4) / rho**2
+    growths = [amplification(way.points(steps), rho) for way in found]
+    own = max(growth.sum() * (product * met.step + 4 * EPS) for growth in growths)
+    growth = float(max(growth.max() for growth in growths))
+    # A unit that passes an obstacle at the least distance may move it by rounding.
+    beside = product * sum(arc.length for way in found for arc in way.detours) * growth
+    distance = float(np.abs(met.state - samples.targets).max())
+    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(own + beside))
+    yield Finding("largest growth of an input's rounding error through the network", growth, np.nan, 0.0, EPS)
+
+
+def amplification(points: np.ndarray, rho: float) -> np.ndarray:
+    """How much a small error in a column grows, at most, from each of its steps to the end of its way.
+
+    The derivative of a unit at the column that it moves is I + W^2 diag(ReLU') W^1 = I + (8/rho^2)(a' - a) a^T.
+
+    Args:
+        points: of the column's way, shape (steps + 1, d).
+        rho: minimum distance.
+
+    Returns:
+        Spectral norms from before each step on, the last step's first, shape (steps,).
+    """
+    product, norms = np.eye(points.shape[1]), []
+    for before, after in zip(points[-2::-1], points[:0:-1], strict=True):
+        product = product + 8 / rho**2 * np.outer(product @ (after - before), before)
+        norms.append(np.linalg.norm(product, 2))
+    return np.array(norms)
+
+
+def _at_most(name: str, value: float, bound: float) -> Finding:
+    """A value that must not exceed a bound; the error is the relative excess."""
+    return Finding(name, value, bound, max(0.0, value / bound - 1), 16 * EPS)
+
+
+def longest_detour(draws: Sequence[Samples], steps: int) -> SpherePath:
+    """The path that goes round most obstacles, over all columns and draws in three dimensions.
+
+    Among equals, the longest.
+    """
+    every = [(samples, column, rho, way) for samples in draws for rho in [rho_of(samples)]
+             for column, way in enumerate(ways(samples, rho))]  # fmt: skip
+    samples, column, rho, way = max(every, key=lambda found: (len(found[3].detours), found[3].length))
+    others = np.concatenate([samples.targets[:, :column], samples.inputs[:, column + 1 :]], axis=1)
+    direct = Way(way.start, way.end, (great_circle(way.start, way.end),))
+    return SpherePath(way.points(steps), direct.points(steps), others.T, np.array(rho))

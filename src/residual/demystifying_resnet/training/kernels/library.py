@@ -1,0 +1,68 @@
+"""The optional compiled kernel. Imports only the standard library, so that asking for it is cheap."""
+
+import ctypes
+from functools import cache
+from pathlib import Path
+
+from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed, register_lanes
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.kernels.steps import chosen, unfit
+
+
+class Work(ctypes.Structure):
+    """Arguments and results of the kernel; the layout is that in fused.c."""
+
+    _fields_ = (
+        ("depth", ctypes.c_int32),
+        ("steps", ctypes.c_void_p),
+        ("inputs", ctypes.c_void_p),
+        ("targets", ctypes.c_void_p),
+        ("blocks", ctypes.c_int64),
+        ("parts", ctypes.c_int64),
+        ("weights", ctypes.c_void_p),
+        ("losses", ctypes.c_void_p),
+        ("gradients", ctypes.c_void_p),
+    )
+
+
+@cache
+def library() -> ctypes.CDLL | None:
+    """The extension ``_fused``; None if it was not built."""
+    loaded = extension(Path(__file__).parent, "fused")
+    if loaded:
+        loaded.resaudit_loss_and_gradient.argtypes = (
+            ctypes.POINTER(Work), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
+        )  # fmt: skip
+        loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
+        loaded.resaudit_peak.restype = ctypes.c_double
+    return loaded
+
+
+def lanes() -> int | None:
+    """Floats in the widest vector that kernel and processor support; None without the kernel."""
+    loaded = library()
+    return lanes_allowed(loaded.resaudit_lanes(), 32) if loaded else None
+
+
+register_lanes("training", lanes)
+
+
+def why_not(network: Network) -> str | None:
+    """Why the kernel cannot compute a network; None if it can."""
+    loaded = library()
+    if loaded is None:
+        return NOT_BUILT
+    return unfit(network, loaded.resaudit_width())
+
+
+def kernel_of(network: Network, wanted: str) -> tuple[str, str]:
+    """What computes a network with activations on the CPU, ``fused`` or ``torch``, and the same in words.
+
+    Args:
+        network: with activations.
+        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+
+    Raises:
+        ResauditError: ``fused`` is wanted and cannot be had.
+    """
+    return chosen(wanted, why_not(network), f"fused kernel, vectors of {lanes()} floats")

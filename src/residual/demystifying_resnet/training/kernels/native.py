@@ -1,0 +1,80 @@
+"""The fused kernel on the CPU as an objective."""
+
+import ctypes
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import torch
+
+from resaudit.base.errors import ResauditError
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.kernels.library import Work, kernel_of, lanes, library
+from residual.demystifying_resnet.training.kernels.samples import in_blocks
+from residual.demystifying_resnet.training.kernels.steps import step_bits
+
+PARTS = 4
+"""Partial sums over the samples; a fixed number, so that bits do not depend on threads."""
+
+
+class NativeObjective:
+    """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the compiled kernel.
+
+    The plain twin is :class:`residual.demystifying_resnet.training.sampled.SampledObjective`. Bits depend on the width
+    of vectors, not on the number of threads.
+
+    Args:
+        network: of width 10, with ReLUs or without activations.
+        whitened: the samples.
+        threads: that work at the same time.
+        vector_lanes: floats in a vector: 16, 8 or 4; default the most that there are.
+
+    Raises:
+        ResauditError: the kernel was not built, or is not for such networks.
+    """
+
+    baseline_loss = 0.0
+
+    def __init__(self, network: Network, whitened: Whitened, threads: int = 1, vector_lanes: int | None = None) -> None:
+        kernel_of(network, "fused")
+        loaded, most = library(), lanes()
+        assert loaded is not None
+        assert most is not None
+        if vector_lanes is not None and vector_lanes > most:
+            raise ResauditError(f"this processor's vectors have {most} lanes, not {vector_lanes}")
+        self._library, self._lanes, self._threads = loaded, vector_lanes or most, threads
+        self._pool = ThreadPoolExecutor(threads)
+        self._count = whitened.inputs.shape[1]
+        self._steps = np.frombuffer(step_bits(network), dtype=np.uint8)
+        block = int(loaded.resaudit_block())
+        self._inputs, self._targets = (in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
+
+    def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64.
+
+        Raises:
+            MemoryError: there is none left for a block's activations.
+        """
+        depth, runs, width, _ = weights.shape
+        by_run = np.ascontiguousarray(weights.numpy().swapaxes(0, 1), dtype=np.float32)
+        losses, gradients = np.empty((runs, PARTS)), np.empty((runs, PARTS, depth, width, width))
+        self._compute(Work(
+            depth, self._steps.ctypes.data, self._inputs.ctypes.data, self._targets.ctypes.data, len(self._inputs),
+            PARTS, by_run.ctypes.data, losses.ctypes.data, gradients.ctypes.data,
+        ), runs * PARTS)  # fmt: skip
+        gradient = gradients.sum(axis=1).swapaxes(0, 1) / self._count
+        return torch.from_numpy(losses.sum(axis=1) / self._count), torch.from_numpy(np.ascontiguousarray(gradient))
+
+    def _compute(self, work: Work, items: int) -> None:
+        ends = np.linspace(0, items, min(self._threads, items) + 1).astype(int)
+        if self._threads == 1:
+            failures: Sequence[int] = [self._part(work, 0, items)]
+        else:
+            failures = list(self._pool.map(lambda first, last: self._part(work, first, last), ends[:-1], ends[1:]))
+        if any(failures):
+            raise MemoryError("no memory for the activations of a block of samples")
+
+    def _part(self, work: Work, first: int, last: int) -> int:
+        # ctypes releases the GIL while the kernel runs.
+        return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))

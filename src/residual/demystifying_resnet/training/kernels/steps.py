@@ -1,0 +1,48 @@
+"""The networks that the fused kernels support. Imports only the standard library."""
+
+from resaudit.base.errors import ResauditError
+from residual.demystifying_resnet.networks.network import Network
+
+WIDTH = 10
+"""Of the layers that the kernels are written for."""
+KERNEL_ACTIVATIONS = ("identity", "relu")
+_BITS = {"before": 1, "after": 2, "enters": 4, "leaves": 8}
+
+
+def step_bits(network: Network) -> bytes:
+    """The steps around each layer's product, one byte per layer."""
+    return bytes(
+        _BITS["before"] * (step.before == "relu")
+        + _BITS["after"] * (step.after == "relu")
+        + _BITS["enters"] * step.enters
+        + _BITS["leaves"] * step.leaves
+        for step in network.steps
+    )
+
+
+def unfit(network: Network, width: int = WIDTH) -> str | None:
+    """Why a kernel for layers of a width cannot compute a network; None if it can."""
+    others = {network.pre, network.mid, network.post} - set(KERNEL_ACTIVATIONS)
+    if others:
+        return f"the kernel has no {', '.join(sorted(others))}, only {' and '.join(KERNEL_ACTIVATIONS)}"
+    if network.width != width:
+        return f"the kernel is for layers of width {width}, not {network.width}"
+    return None
+
+
+def chosen(wanted: str, reason: str | None, fused: str) -> tuple[str, str]:
+    """``fused`` or ``torch``, and the same in words.
+
+    Args:
+        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+        reason: why it cannot.
+        fused: the kernel in words.
+
+    Raises:
+        ResauditError: ``fused`` is wanted and cannot be had.
+    """
+    if wanted == "fused" and reason:
+        raise ResauditError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
+    if wanted == "torch":
+        return "torch", "torch, as configured"
+    return ("torch", f"torch, since {reason}") if reason else ("fused", fused)

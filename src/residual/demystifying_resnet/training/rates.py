@@ -1,0 +1,37 @@
+"""The best learning rate of a trained sweep, and the rates to follow. Imports only NumPy and SciPy."""
+
+import numpy as np
+
+from resaudit.figures.rates import BestRate, choose_rate
+from residual.demystifying_resnet.training.trajectory import Trajectory
+
+
+def choice_of(trajectory: Trajectory) -> BestRate:
+    """The best learning rate of a trained sweep, by its excess losses."""
+    rates = np.unique(trajectory.learning_rate)
+    final = trajectory.excess_loss[-1]
+    return choose_rate(rates, np.stack([final[trajectory.learning_rate == rate] for rate in rates], axis=1))
+
+
+def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
+    """The learning rates to follow for a network, the shown one first.
+
+    Args:
+        trajectory: of the sweep.
+        choice: ``tied_for_best``; or ``tenth_of_best``, the tried rate nearest to a tenth of the shown one.
+
+    Returns:
+        The rates; if some run diverged at every rate, the smallest rate.
+
+    Raises:
+        ValueError: unknown choice.
+    """
+    rates = np.unique(trajectory.learning_rate)
+    best = choice_of(trajectory)
+    if best.shown is None:
+        return (float(rates[0]),)
+    if choice == "tied_for_best":
+        return best.order
+    if choice == "tenth_of_best":
+        return (float(rates[np.argmin(np.abs(np.log(rates) - np.log(best.shown / 10)))]),)
+    raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: tied_for_best, tenth_of_best")

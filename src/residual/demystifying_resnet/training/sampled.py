@@ -1,0 +1,53 @@
+"""Loss and gradient of networks with activations, sample by sample, by automatic differentiation."""
+
+from dataclasses import dataclass
+
+import torch
+
+from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.functions import output
+from residual.demystifying_resnet.networks.network import Network
+
+BYTES_AT_ONCE = 256 * 2**20
+"""Memory for the activations of one batch of samples."""
+
+
+@dataclass(frozen=True)
+class SampledObjective:
+    """The loss (1/2m) sum |y - f(x)|^2 of any network (Demystifying ResNet, eq. 23), over all samples.
+
+    The plain twin of the fused kernels and their fallback. Samples are computed in the precision of ``inputs``; losses
+    and gradients of batches are summed in double precision.
+
+    Attributes:
+        network: with any activations.
+        inputs, targets: samples in columns, each of shape (width, m).
+        baseline_loss: 0, since the optimum is unknown.
+    """
+
+    network: Network
+    inputs: torch.Tensor
+    targets: torch.Tensor
+    baseline_loss: float = 0.0
+
+    @classmethod
+    def of(
+        cls, network: Network, whitened: Whitened, device: torch.device, dtype: torch.dtype = torch.float32
+    ) -> "SampledObjective":
+        """Put the samples on a device."""
+        inputs, targets = (torch.from_numpy(a).to(device, dtype) for a in (whitened.inputs, whitened.targets))
+        return cls(network, inputs, targets)
+
+    def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64."""
+        depth, runs, width, _ = weights.shape
+        at_once = max(1, BYTES_AT_ONCE // (3 * self.inputs.element_size() * depth * runs * width))
+        rounded = weights.detach().to(self.inputs.dtype).requires_grad_()
+        loss, gradient = weights.new_zeros(runs, dtype=torch.float64), torch.zeros_like(weights, dtype=torch.float64)
+        starts = range(0, self.inputs.shape[1], at_once)
+        for part in (slice(start, start + at_once) for start in starts):
+            inputs, targets = self.inputs[:, part], self.targets[:, part]
+            losses = 0.5 * ((output(rounded, self.network, inputs) - targets) ** 2).sum(dim=(1, 2))
+            gradient += torch.autograd.grad(losses.sum(), rounded)[0]
+            loss += losses.detach()
+        return loss / self.inputs.shape[1], gradient / self.inputs.shape[1]

@@ -1,0 +1,156 @@
+"""Linear residual networks: factors of a map, and the landscape of the loss."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from resaudit.base.models import different
+from resaudit.jobs.job import Job
+from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from residual.identity_matters.jobs.descents import Descents
+from residual.identity_matters.jobs.dominance import Dominance
+from residual.identity_matters.jobs.factorize import Factorize
+from residual.identity_matters.linear.measured import Factorizations, Points, Runs
+
+LARGEST_WIDTH = 200
+LARGEST_DEPTH = 10_000
+LARGEST_DRAWS = 1000
+LARGEST_STEPS = 1_000_000
+
+Family = Literal["gaussian", "ill-conditioned", "half-turns", "two-reflections", "positive", "negative", "mnist"]
+Target = Literal["positive definite", "positive determinant", "negative determinant"]
+Width = Annotated[int, Field(ge=2, le=LARGEST_WIDTH)]
+Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
+Depths = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_DEPTH)]], Field(min_length=1), AfterValidator(different)]
+"""Numbers of factors or layers, l."""
+SearchedDepths = Annotated[list[Annotated[int, Field(ge=5, le=100)]], AfterValidator(different)]
+"""At least 5: the proof needs as many factors, and a search starts from them."""
+Draws = Annotated[int, Field(ge=1, le=LARGEST_DRAWS)]
+Condition = Annotated[float, Field(ge=1, le=1e8)]
+"""A larger one leaves too few digits of doubles."""
+Radius = Annotated[float, Field(gt=0, lt=1)]
+"""tau."""
+Steps = Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
+
+
+class Theorem21(Experiment, name="theorem_2_1"):
+    """Maps R as products of factors near the identity.
+
+    Attributes:
+        families: kinds of R.
+        widths: d.
+        depths: numbers of factors; those below 3 gamma are left out, the least one allowed is added.
+        runs: random maps of each kind and width.
+        condition: s_max/s_min of ill-conditioned and of positive semidefinite R.
+        searched_widths: where the smallest largest norm is searched, for one map of each kind.
+        searched_depths: likewise.
+        iterations: of the search, for each smoothing of the maximum.
+    """
+
+    families: Annotated[list[Family], Field(min_length=1), AfterValidator(different)]
+    widths: Widths
+    depths: Depths
+    runs: Draws
+    condition: Condition
+    searched_widths: Annotated[list[Width], AfterValidator(different)] = []
+    searched_depths: SearchedDepths = []
+    iterations: Annotated[int, Field(ge=1, le=LARGEST_STEPS)] = 100
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """One job a kind of R."""
+        sizes = Factorizations(
+            tuple(self.widths), tuple(self.depths), self.runs, self.condition, tuple(self.searched_widths),
+            tuple(self.searched_depths), self.iterations,
+        )  # fmt: skip
+        return {at(target=family): Factorize(needed(data), family, sizes, seed) for family in self.families}
+
+
+class Theorem22(Experiment, name="theorem_2_2"):
+    """Gradient dominance at points and along gradient descent, and where descents end.
+
+    Attributes:
+        widths: d of random points.
+        depths: l of random points.
+        radii: tau of random points and of the search.
+        runs: random points of each size and radius.
+        condition: of their Sigma.
+        searched_width: d where a search tries to violate eq. 2.3.
+        searched_depths: l there.
+        searched_runs: starts of the search.
+        iterations: of the search.
+        real_depths: l of networks that learn MNIST's map.
+        real_epochs: steps of their gradient descent.
+        targets: kinds of random maps that networks learn.
+        descent_width: d there.
+        descent_depths: l there.
+        descent_epochs: steps there.
+        descent_runs: runs of each start, each with its own map.
+        descent_condition: of these maps.
+        starts: each c starts runs with all A_i of spectral norm c/l; left out where that is not below 1.
+        rate: learning rate times the curvature of f/2 at the start or the optimum; 2 is unstable.
+        kept: number of steps that are measured.
+        radius: tau of the domain in which a run must stay.
+    """
+
+    of_table = ("radius",)
+
+    widths: Widths
+    depths: Depths
+    radii: Annotated[list[Radius], Field(min_length=1), AfterValidator(different)]
+    runs: Draws
+    condition: Condition
+    searched_width: Width
+    searched_depths: Depths
+    searched_runs: Draws
+    iterations: Steps
+    real_depths: Depths
+    real_epochs: Steps
+    targets: Annotated[list[Target], Field(min_length=1), AfterValidator(different)]
+    descent_width: Width
+    descent_depths: Depths
+    descent_epochs: Steps
+    descent_runs: Draws
+    descent_condition: Condition
+    starts: Annotated[list[Annotated[float, Field(ge=0, le=1000)]], Field(min_length=1), AfterValidator(different)]
+    rate: Annotated[float, Field(gt=0, lt=2)]
+    kept: Annotated[int, Field(ge=2, le=1000)]
+    radius: Radius
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """The points, and one job for each kind of map that is learned."""
+        radii, real = tuple(self.radii), needed(data)
+        random = Points(tuple(self.widths), tuple(self.depths), radii, self.runs, self.condition, 0)
+        search = Points(
+            (self.searched_width,), tuple(self.searched_depths), radii, self.searched_runs, self.condition,
+            self.iterations,
+        )  # fmt: skip
+        of_data = self._runs(self.real_depths, self.real_epochs)
+        of_random = self._runs(self.descent_depths, self.descent_epochs)
+        descents = {"mnist": of_data} | {str(name): of_random for name in self.targets}
+        return {
+            at(part="random"): Dominance(random, seed),
+            at(part="search"): Dominance(search, seed),
+            **{at(part="descent", target=name): Descents(real, name, runs, seed) for name, runs in descents.items()},
+        }
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+        """The radius, and each job's result by coordinates."""
+        return self.radius, super().read(jobs, results)
+
+    def _runs(self, depths: list[int], epochs: int) -> Runs:
+        return Runs(
+            tuple(depths), self.descent_width, tuple(self.starts), self.descent_runs, self.descent_condition, self.rate,
+            epochs, self.kept,
+        )  # fmt: skip
+
+    @model_validator(mode="after")
+    def _some_start(self) -> Self:
+        for depth in (*self.real_depths, *self.descent_depths):
+            if min(self.starts) >= depth:
+                raise ValueError(
+                    f"has starts from {min(self.starts):g}, whose norm c/l is not below 1 at depth {depth}; allowed: "
+                    "a start below each depth"
+                )
+        return self

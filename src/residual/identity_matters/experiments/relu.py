@@ -1,0 +1,199 @@
+"""Networks with ReLUs: finite-sample expressivity, and counts of parameters."""
+
+from collections.abc import Mapping
+from itertools import product
+from pathlib import Path
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from resaudit.base.models import Model, different
+from resaudit.jobs.job import Job
+from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.fields import Runs
+from residual.identity_matters.jobs.count import Count
+from residual.identity_matters.jobs.express import Express
+from residual.identity_matters.jobs.lemma import Lemma
+from residual.identity_matters.relu.measured import (
+    DOUBLE,
+    GAUSSIAN,
+    IMAGES,
+    ORTHOGONAL,
+    SINGLE,
+    SPHERE,
+    Case,
+    LemmaSizes,
+)
+from residual.images.measured import Architecture
+
+LARGEST_WIDTH = 4096
+"""Of a layer; the paper's k is a logarithm."""
+LARGEST_SAMPLES = 1_000_000
+LARGEST_CHANNELS = 100_000
+LARGEST_MARGIN = 0.03
+"""Larger ones leave random points of few dimensions too close to each other for the lemma's conditions."""
+
+Width = Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
+Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
+Samples = Annotated[int, Field(ge=2, le=LARGEST_SAMPLES)]
+Share = Annotated[float, Field(gt=0, lt=1)]
+Law = Literal["orthogonal", "gaussian"]
+Channels = Annotated[int, Field(ge=1, le=LARGEST_CHANNELS)]
+Few = Annotated[int, Field(ge=1, le=1000)]
+
+
+LemmaWidth = Annotated[int, Field(ge=32, le=LARGEST_WIDTH, multiple_of=2)]
+LemmaMargin = Annotated[float, Field(gt=0, le=LARGEST_MARGIN)]
+LemmaConstant = Annotated[float, Field(gt=0, le=10)]
+
+
+class Expressivity(Experiment, name="expressivity"):
+    """Theorem 3.2's network, built for images and run on them, and Lemma B.1 by itself.
+
+    Attributes:
+        samples: n.
+        width: k.
+        projection: law of A_0.
+        share: rho' / rho, which sets the biases.
+        labels: labellings of the same images.
+        narrow: widths of networks for all n images whose projections are scaled to norm 1.
+        nested: numbers of images whose least distance is measured.
+        search_samples: n of the search for a width that suffices.
+        search_widths: its k.
+        share_samples: n of the networks with other shares.
+        shares: rho' / rho, in double and single precision.
+        lemma_widths: k at which Lemma B.1 is checked.
+        lemma_margins: its rho'.
+        lemma_constants: c of its condition ||a_i - a_j||^2 >= c rho'; the paper prints 3, its proof needs 6.
+        lemma_draws: of each.
+        lemma_others: points that a block must leave, for each one that it moves.
+    """
+
+    samples: Samples
+    width: Width
+    projection: Law
+    share: Share
+    labels: Annotated[list[Literal["given", "random"]], Field(min_length=1), AfterValidator(different)]
+    narrow: Widths
+    nested: Annotated[list[Samples], Field(min_length=1), AfterValidator(different)]
+    search_samples: Samples
+    search_widths: Widths
+    share_samples: Samples
+    shares: Annotated[list[Share], Field(min_length=1), AfterValidator(different)]
+    lemma_widths: Annotated[list[LemmaWidth], Field(min_length=1), AfterValidator(different)]
+    lemma_margins: Annotated[list[LemmaMargin], Field(min_length=1), AfterValidator(different)]
+    lemma_constants: Annotated[list[LemmaConstant], Field(min_length=1), AfterValidator(different)]
+    lemma_draws: Runs
+    lemma_others: Few
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """One job a part, and the lemma."""
+        raw = needed(data).data
+        nested = {"network": tuple(self.nested)}
+        parts: dict[Coordinates, Job] = {
+            at(part=part): Express(raw, cases, nested.get(part, ()), seed) for part, cases in self.cases().items()
+        }
+        lists = {key: tuple(getattr(self, f"lemma_{key}")) for key in ("widths", "margins", "constants")}
+        sizes = LemmaSizes(**lists, draws=self.lemma_draws, others=self.lemma_others)
+        return {**parts, at(part="lemma"): Lemma(sizes, seed)}
+
+    def cases(self) -> dict[str, tuple[Case, ...]]:
+        """The networks of every part."""
+        labels, first = tuple(self.labels), (self.labels[0],)
+
+        def case(n: int, k: int, **other: Any) -> Case:
+            plain = {"points": IMAGES, "projection": self.projection, "normalized": False, "share": self.share}
+            return Case(**{"samples": n, "width": k, "labels": first, "precision": DOUBLE, **plain, **other})
+
+        searched = product((IMAGES, SPHERE), (ORTHOGONAL, GAUSSIAN), (False, True), self.search_widths)
+        return {
+            "network": (
+                case(self.samples, self.width, labels=labels),
+                case(self.samples, self.width, precision=SINGLE),
+            ),
+            "narrow": tuple(case(self.samples, k, normalized=True, labels=labels) for k in self.narrow),
+            "widths": tuple(
+                case(self.search_samples, k, points=points, projection=law, normalized=normalized)
+                for points, law, normalized, k in searched
+            ),
+            "shares": tuple(
+                case(self.share_samples, self.width, share=share, precision=precision)
+                for precision in (DOUBLE, SINGLE)
+                for share in self.shares
+            ),
+        }
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+        """Each part's job with its result."""
+        return {dict(where)["part"]: (job, job.read(results)) for where, job in jobs.items()}
+
+
+class Stage(Model):
+    """Residual blocks of one width.
+
+    Attributes:
+        channels: of their outputs.
+        blocks: of two convolutions each.
+        stride: of the first convolution.
+    """
+
+    channels: Channels
+    blocks: Few
+    stride: Annotated[int, Field(ge=1, le=8)]
+
+
+class Plan(Model):
+    """An architecture; :class:`~residual.images.measured.Architecture` has the meaning of the keys.
+
+    Attributes:
+        first_outputs: channels after the first convolution.
+        first_kernel: its width and height.
+        first_stride: its stride.
+        stages: of blocks, one after the other.
+        classes: outputs of the last layer.
+    """
+
+    first_outputs: Channels
+    first_kernel: Annotated[int, Field(ge=1, le=31)]
+    first_stride: Annotated[int, Field(ge=1, le=8)]
+    stages: Annotated[list[Stage], Field(min_length=1)]
+    classes: Channels
+
+    @model_validator(mode="after")
+    def _widening(self) -> Self:
+        widths = [self.first_outputs, *(stage.channels for stage in self.stages)]
+        if widths != sorted(widths):
+            raise ValueError(f"has channels {widths}; allowed: ascending ones, since shortcuts pad with zeros")
+        return self
+
+    def architecture(self) -> Architecture:
+        """With 3 input channels and 3x3 convolutions, as both of the paper's networks."""
+        stages = tuple((stage.channels, stage.blocks, stage.stride) for stage in self.stages)
+        return Architecture(3, self.first_outputs, self.first_kernel, self.first_stride, 3, stages, self.classes)
+
+
+class ParameterCounts(Experiment, name="parameter_counts"):
+    """Convolutions and trainable weights of networks.
+
+    Attributes:
+        networks: by name.
+        published: what the paper says of them, in millions of parameters, by network and place.
+    """
+
+    of_table = ("published",)
+
+    networks: Annotated[dict[str, Plan], Field(min_length=1)]
+    published: dict[str, dict[str, Annotated[float, Field(gt=0)]]] = {}
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """One job a network."""
+        return {at(network=name): Count(name, plan.architecture()) for name, plan in self.networks.items()}
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
+        """Counts by network, with what was published of it."""
+        counts = {dict(where)["network"]: job.read(results) for where, job in jobs.items()}
+        return {name: (found, self.published.get(name, {})) for name, found in counts.items()}
+
+    def in_words(self) -> dict[str, Any]:
+        """The networks by name; their layers are in the table."""
+        return {"networks": ", ".join(self.networks), "published": None}

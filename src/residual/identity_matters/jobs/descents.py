@@ -1,0 +1,72 @@
+"""Gradient descent of linear residual networks from starts of several norms, seen through eq. 2.3."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import Tolerance
+from residual.identity_matters.linear.measured import Descended, Runs
+
+# Measured on the machine of benchmarks/RESULTS.md; runs that arrive leave early.
+SECONDS_PER_LAYER_AND_STEP = 4e-5
+
+
+@dataclass(frozen=True)
+class Descents(Job):
+    """Runs on the maps of one kind.
+
+    Attributes:
+        data: whose least-squares map is one of the maps.
+        target: of :data:`residual.identity_matters.linear.descent.TARGETS`.
+        runs: depths, starts, draws and steps.
+        seed: of all draws.
+    """
+
+    kind: ClassVar[str] = "descents"
+    files: ClassVar[tuple[str, ...]] = ("descended.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "descended.npz": "depth:i8 start draw:i8 epoch:i8 learning_rate smallest largest excess log_ratio rounding",
+    }
+
+    data: Whiten
+    target: str
+    runs: Runs
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """The kind of maps."""
+        return self.target.replace(" ", "-")
+
+    def cost(self, execution: Execution) -> Cost:
+        """In proportion to layers and steps; memory for the kept weights."""
+        runs = self.runs
+        seconds = SECONDS_PER_LAYER_AND_STEP * sum(runs.depths) * runs.epochs
+        numbers = max(runs.depths) * len(runs.starts) * runs.draws * max(runs.width, 10) ** 2 * runs.kept
+        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 2 * 8e-6 * numbers)
+
+    def reads(self, results: Path) -> list[Path]:
+        """The moments."""
+        return self.data.written(results, "moments.npz")
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {
+            name: Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)
+            for name in ("learning_rate", "smallest", "largest", "excess", "log_ratio", "rounding")
+        }
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Descend; raises ResauditError as :meth:`resaudit.data.whiten.Whiten.moments`."""
+        from residual.identity_matters.linear.descent import descended
+
+        real = self.data.moments(work.results)
+        return {"descended.npz": descended(self.target, self.runs, self.seed, real)}
+
+    def read(self, results: Path) -> Descended:
+        """The runs; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        return read_result(self, results, "descended.npz", Descended)

@@ -1,0 +1,237 @@
+"""The network of Theorem 3.2 ("Identity Matters in Deep Learning", section 3 and appendix B), built and run.
+
+h_0 = A_0 x, blocks h + V relu(U h + s) of Lemma B.1 that each move k points to their surrogate labels q, and a last
+block without identity that maps q_j to e_j. Its weights follow from the points, so none but A_0 is stored.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from math import ceil, inf
+
+import numpy as np
+import torch
+
+from residual.identity_matters.relu.measured import NUMBERS, ROWS
+from residual.identity_matters.relu.points import gamma
+
+ARRIVED = 0.25
+"""A point this near its surrogate label q has arrived: the last block's threshold for it is <q, h> > 1/2."""
+LAST_THRESHOLD = 0.5
+"""Of the last block: section 3 asks for <q_i, q_j> < 0.5."""
+
+
+@dataclass(frozen=True)
+class Network:
+    """What determines the blocks.
+
+    Attributes:
+        moved: h_0 of the points in the order in which they are moved, shape (n, k).
+        surrogates: q, shape (r, k), of the same dtype.
+        threshold: 1 - 2 rho', minus each bias.
+    """
+
+    moved: torch.Tensor
+    surrogates: torch.Tensor
+    threshold: float
+
+    @property
+    def layers(self) -> int:
+        """ceil(n/k)."""
+        return ceil(len(self.moved) / self.moved.shape[1])
+
+    def block(self, layer: int) -> torch.Tensor:
+        """U of a block, from 1: its at most k points, as rows."""
+        k = self.moved.shape[1]
+        return self.moved[(layer - 1) * k : layer * k]
+
+    @cached_property
+    def reach(self) -> torch.Tensor:
+        """The largest <q, u> of each block's units, of every surrogate label, shape (layers, r)."""
+        blocks = (self.surrogates @ self.block(layer).T for layer in range(1, self.layers + 1))
+        return torch.stack([products.amax(dim=1) for products in blocks])
+
+    @cached_property
+    def longest(self) -> float:
+        """The largest norm of a unit."""
+        return float(self.moved.norm(dim=1).max())
+
+    @cached_property
+    def single(self) -> torch.Tensor:
+        """The moved points in single precision."""
+        return self.moved.float()
+
+    def outgoing(self, layer: int, labels: torch.Tensor) -> torch.Tensor:
+        """V of a block, transposed: rows (q - a) / (||a||^2 - threshold)."""
+        points, k = self.block(layer), self.moved.shape[1]
+        gaps = (points * points).sum(dim=1, keepdim=True) - self.threshold
+        return (self.surrogates[labels[(layer - 1) * k : layer * k]] - points) / gaps
+
+    def output(self, hidden: torch.Tensor) -> torch.Tensor:
+        """The last block, without identity, shape (points, r)."""
+        gaps = (self.surrogates * self.surrogates).sum(dim=1) - LAST_THRESHOLD
+        return torch.relu(hidden @ self.surrogates.T - LAST_THRESHOLD) / gaps
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of one labelling.
+
+    Attributes:
+        outputs: shape (n, r).
+        remaining: shape (layers + 1,), points farther than ARRIVED from q after each layer.
+        moved_error: largest distance to q among points whose turn has come; 0 before the first layer.
+        disturbance: largest distance from h_0 among the others; 0 after the last layer.
+    """
+
+    outputs: torch.Tensor
+    remaining: np.ndarray
+    moved_error: np.ndarray
+    disturbance: np.ndarray
+
+
+_State = tuple[torch.Tensor, tuple[int, ...]]
+"""Some points on their way, and the labellings for which they are there."""
+
+
+def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Run]:
+    """Pass all points through all layers, for every labelling.
+
+    Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
+    Points whose units cannot be active whatever the rounding is (:meth:`_Watch.undecided`) need no product by U either.
+    :func:`run_plainly` computes all.
+
+    Args:
+        network: for these points.
+        labellings: each of shape (n,), int64.
+    """
+    n, classes = len(network.moved), len(network.surrogates)
+    traces = [np.zeros((3, network.layers + 1)) for _ in labellings]
+    outputs = [torch.empty((n, classes), dtype=network.moved.dtype) for _ in labellings]
+    together = max(ROWS, NUMBERS // network.moved.shape[1])
+    for first in range(0, n, together):
+        rows = slice(first, min(first + together, n))
+        for which, hidden in _pass_rows(network, labellings, rows, traces):
+            outputs[which][rows] = network.output(hidden)
+    return [Run(out, trace[0].astype(int), *trace[1:]) for out, trace in zip(outputs, traces, strict=True)]
+
+
+def _pass_rows(
+    network: Network, labellings: Sequence[torch.Tensor], rows: slice, traces: list[np.ndarray]
+) -> list[tuple[int, torch.Tensor]]:
+    start, k = network.moved[rows], network.moved.shape[1]
+    turns = torch.arange(rows.start, rows.stop) // k + 1
+    watch = [_Watch(network, rows, start, labels[rows], turns) for labels in labellings]
+    states: list[_State] = [(start, tuple(range(len(labellings))))]
+    for which, trace in enumerate(traces):
+        watch[which].write(trace, 0)
+    for layer in range(1, network.layers + 1):
+        states = [new for state in states for new in _advance(network, labellings, layer, state, watch)]
+        for which, trace in enumerate(traces):
+            watch[which].write(trace, layer)
+    return [(which, hidden) for hidden, who in states for which in who]
+
+
+def _advance(
+    network: Network, labellings: Sequence[torch.Tensor], layer: int, state: _State, watch: "list[_Watch]"
+) -> list[_State]:
+    hidden, who = state
+    rows = watch[who[0]].undecided(layer, unmoved=hidden is watch[who[0]].start)
+    before = (hidden if len(rows) == len(hidden) else hidden[rows]) @ network.block(layer).T
+    above = before.amax(dim=1) > network.threshold
+    active = rows[above]
+    if not len(active):
+        return [state]
+    units = torch.relu(before[above] - network.threshold)
+    after: list[_State] = []
+    for which in who:
+        moved = hidden.clone() if len(who) > 1 or hidden is watch[which].start else hidden
+        moved[active] += units @ network.outgoing(layer, labellings[which])
+        watch[which].moved(moved, active)
+        after.append((moved, (which,)))
+    return after
+
+
+class _Watch:
+    """Distances of some points to their surrogate labels and their starts, renewed where a block was active."""
+
+    def __init__(
+        self, network: Network, rows: slice, start: torch.Tensor, labels: torch.Tensor, turns: torch.Tensor
+    ) -> None:
+        self.network, self.rows, self.start, self.labels, self.turns = network, rows, start, labels, turns
+        self.targets = network.surrogates[labels]
+        self.to_target = (self.start - self.targets).norm(dim=1)
+        self.to_start = torch.zeros_like(self.to_target)
+        self.length = float(self.start.norm(dim=1).max())
+
+    def undecided(self, layer: int, *, unmoved: bool) -> torch.Tensor:
+        """Indices of the points that may activate a unit of this block.
+
+        A computed product <h, u> is within gamma |h| |u| of the exact one, which is at most <q, u> + |h - q| |u|; the
+        factor 6 covers the rounding of the terms themselves. Points that no block has moved yet are near no q: their
+        products in single precision, with its larger gamma, decide for double precision.
+        """
+        network = self.network
+        k, longest = self.start.shape[1], network.longest
+        if not unmoved:
+            error = 6 * gamma(k, self.start.dtype) * (1 + self.to_target)
+            most = network.reach[layer - 1][self.labels] + longest * (self.to_target + error)
+        elif self.start.dtype == torch.float64:
+            products = network.single[self.rows] @ network.single[(layer - 1) * k : layer * k].T
+            most = products.amax(dim=1) + 6 * gamma(k, torch.float32) * longest * self.length
+        else:
+            return torch.arange(len(self.start))
+        return torch.nonzero(~(most <= network.threshold)).ravel()
+
+    def moved(self, hidden: torch.Tensor, active: torch.Tensor) -> None:
+        self.to_target[active] = (hidden[active] - self.targets[active]).norm(dim=1)
+        self.to_start[active] = (hidden[active] - self.start[active]).norm(dim=1)
+
+    def write(self, trace: np.ndarray, layer: int) -> None:
+        done = int((self.turns <= layer).sum())  # turns are sorted
+        trace[0, layer] += int((~(self.to_target <= ARRIVED)).sum())
+        for row, distances in ((1, self.to_target[:done]), (2, self.to_start[done:])):
+            if len(distances):
+                trace[row, layer] = np.fmax(trace[row, layer], float(distances.nan_to_num(inf, inf).max()))
+
+
+def run_plainly(network: Network, labels: torch.Tensor) -> torch.Tensor:
+    """The outputs, shape (n, r), by both products of every layer for all points: the plain twin of :func:`run`."""
+    hidden = network.moved.clone()
+    for layer in range(1, network.layers + 1):
+        units = torch.relu(hidden @ network.block(layer).T - network.threshold)
+        hidden += units @ network.outgoing(layer, labels)
+    return network.output(hidden)
+
+
+def count_parameters(n: int, inputs: int, k: int, classes: int) -> int:
+    """Weights and biases of the network: A_0, ceil(n/k) blocks, and the last block (section 3).
+
+    >>> count_parameters(10, 5, 2, 3)  # 10, then 5 blocks of 4 + 4 + 2, then 6 + 9 + 3
+    78
+    """
+    return k * inputs + ceil(n / k) * (2 * k * k + k) + k * classes + classes**2 + classes
+
+
+def moved_bound(network: Network) -> float:
+    """The largest distance of a moved point to q that rounding explains; inf where it explains any.
+
+    The unit's activation and the gap that V divides by are both ||a||^2 - threshold, each with an error of at most
+    gamma ||a||^2 + 2 u <= 2 gamma N, N = max(1, ||a||^2); so their ratio is within 4 gamma N / (gap - 2 gamma N) of 1.
+    """
+    k, dtype = network.moved.shape[1], network.moved.dtype
+    squares = (network.moved.double() ** 2).sum(dim=1)
+    largest = max(1.0, float(squares.max()))
+    error = 2 * gamma(k, dtype) * largest
+    gap = float(squares.min()) - network.threshold
+    if gap <= error:
+        return inf
+    way = 1 + largest**0.5
+    return float(way * (2 * error / (gap - error) + 8 * torch.finfo(dtype).eps))
+
+
+def output_bound(network: Network) -> float:
+    """The largest |output - e_label| that rounding explains, likewise: a moved point's error, then the last block's."""
+    k, dtype = network.moved.shape[1], network.moved.dtype
+    moved, error = moved_bound(network), 2 * gamma(k, dtype)
+    return (moved + 2 * error) / (1 - LAST_THRESHOLD - error) + 8 * torch.finfo(dtype).eps

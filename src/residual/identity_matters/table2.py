@@ -1,0 +1,75 @@
+"""Table 2, CIFAR-10: test error of Table 1's network beside the published ones."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from resaudit.figures.printed import over_runs
+from resaudit.figures.style import panels, print_rows
+from resaudit.figures.sweeps import at_the_end
+from residual.images.curves import mean_and_deviation
+
+OURS = "this network, paper"
+PUBLISHED: Mapping[str, Mapping[str, float]] = {
+    "CIFAR-10": {"All-CNN": 7.25, OURS: 6.38, "ResNet": 6.43, "DenseNet": 3.74},
+    "CIFAR-100": {"All-CNN": 32.39, OURS: 24.64, "ResNet": 25.16, "DenseNet": 19.25},
+}
+"""Top-1 errors of Table 2 in %, by data set."""
+
+
+def table(evaluations: pd.DataFrame) -> pd.DataFrame:
+    """One row a run, at its end.
+
+    Columns: network, depth, learning_rate, run, step, test_error (of the last step), error (as reported); in %.
+    """
+    return at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "test_error", "error"]]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """CIFAR-10's column."""
+    return plot_printed(table, "CIFAR-10")
+
+
+def plot_printed(table: pd.DataFrame, published: str) -> Figure:
+    """The printed table.
+
+    Args:
+        table: as above.
+        published: name of the column of :data:`PUBLISHED`.
+    """
+    rows = printed(table, published)
+    figure, (axes,) = panels("a", 0.17 * (len(rows) + 2))
+    print_rows(axes, rows, (0.0, 1.0))
+    return figure
+
+
+def printed(table: pd.DataFrame, published: str) -> list[tuple[str, ...]]:
+    """Its lines: a heading, the paper's, and ours."""
+    runs = table["run"].nunique()
+    here = {"as reported": table["error"], "last step": table["test_error"]}
+    return [
+        (published, "top-1 error, %"),
+        *((name, f"{error:.2f}") for name, error in PUBLISHED[published].items()),
+        *((f"here, {name} ({runs} runs)", mean_and_deviation(errors)) for name, errors in here.items()),
+    ]
+
+
+def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
+    """The paper's error with ours as reported."""
+    column = "CIFAR-100" if figure.name.endswith("cifar100") else "CIFAR-10"
+    others = ", ".join(f"{name} {error:.2f}" for name, error in PUBLISHED[column].items() if name != OURS)
+    return {
+        "quantity": f"{column}, top-1 error, %",
+        "digits": 2,
+        "spread": "mean ± one standard deviation over runs",
+        "remark": f"Table 2 also prints {others}, which were not trained here.",
+        "values": [
+            {
+                "what": "the network of Table 1",
+                "printed": PUBLISHED[column][OURS],
+                **over_runs(None if table is None else table["error"]),
+            }
+        ],
+    }

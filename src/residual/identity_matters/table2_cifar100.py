@@ -1,0 +1,13 @@
+"""Table 2, CIFAR-100: test error of Table 1's network beside the published ones."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from residual.identity_matters.table2 import beside_the_paper, plot_printed, table
+
+__all__ = ["beside_the_paper", "plot", "table"]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """CIFAR-100's column."""
+    return plot_printed(table, "CIFAR-100")

@@ -1,0 +1,55 @@
+"""Which unknown settings give the printed success rates: rates over planes of what the text lost."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from resaudit.figures.style import annotate, panels
+from residual.shortcut_importance.reduced.setting import WARM_UP
+
+LABELS = {
+    "squared_norm": r"$\|a^*\|^2/k$",
+    "alignment": r"$1\cdot a^*/\|a^*\|$",
+    "stage_one": r"length of stage I (steps $\times\,\eta_a$)",
+}
+TICKS: dict[str, list[float]] = {
+    "squared_norm": [1, 10, 100],
+    "alignment": [0.1, 0.2, 0.5, 1, 2],
+    "stage_one": [0.1, 1, 10],
+}
+LEVELS = {"squared_norm": [0.55, 0.7, 0.85, 0.999], "alignment": [0.55, 0.7, 0.85, 0.999], "stage_one": [0.9, 0.999]}
+COMPATIBLE = 0.03
+"""Mean distance to the printed rates up to which a world is shaded: 1.5 standard errors of 500 runs."""
+
+
+def table(counts: pd.DataFrame) -> pd.DataFrame:
+    """Columns: plane, network, patches, angle, value, runs, successes, trapped, undecided, published, rate."""
+    return counts.assign(rate=counts["successes"] / counts["runs"])
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """One panel a plane: the mean rate over k in contours; where the rates without warm-up are the paper's, shaded."""
+    planes = [plane for plane in LABELS if plane in set(table["plane"])]
+    figure, every_axes = panels("abc"[: len(planes)], 2.6)
+    for axes, plane in zip(every_axes, planes, strict=True):
+        _plot_plane(axes, table[table["plane"] == plane], plane)
+    every_axes[0].set_ylabel("angle of $v^*$ to the shortcut (degrees)")
+    return figure
+
+
+def _plot_plane(axes: Axes, rows: pd.DataFrame, plane: str) -> None:
+    rates = rows.pivot_table("rate", "angle", "value")
+    far = rows.assign(far=(rows["rate"] - rows["published"]).abs()).pivot_table("far", "angle", "value")
+    if (far <= COMPATIBLE).to_numpy().any():
+        axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=["#F0E442"])
+    lines = axes.contour(rates.columns, rates.index, rates, LEVELS[plane], colors="0.35", linewidths=0.8)
+    axes.clabel(lines, fontsize=6.5, fmt="%g")
+    axes.set_xscale("log")
+    ticks = TICKS[plane]
+    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
+    axes.set_xticks([], minor=True)
+    axes.set_xlim(rows["value"].min(), rows["value"].max())
+    axes.set_xlabel(LABELS[plane])
+    axes.axhline(60, color="0.5", linewidth=0.8, linestyle=":")
+    annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
+    axes.set_title("warm-up" if rows["network"].iloc[0] == WARM_UP else "no warm-up")

@@ -1,0 +1,75 @@
+"""Theorems 3 and 6: gradients at initialisation against depth."""
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from resaudit.figures.style import panels
+from residual.stable_scaling.looks import depths_axis, network_look, power_name
+from residual.stable_scaling.network.setting import layers_kept
+
+LAST, LARGEST, LAYERS = "last", "largest", "layers"
+
+
+def table(found: Any) -> pd.DataFrame:
+    """Rows of part ``depth``, one a run, and of part ``layers``, geometric means over runs at the greatest depth.
+
+    Columns: part, inputs, network, width, depth, layer (-1: all), run (-1: all), last (norm of the gradient of W_L),
+    largest (of W_l over tau, l < L), gradient (of W_l over tau, of one layer); all relative to sqrt(loss * m/d).
+    """
+    results, powers = found
+    names = [*map(power_name, powers), "plain"]
+    rows: list[dict[str, Any]] = []
+    for where, (job, gradients) in results.items():
+        deepest = max(network.depth for network in job.networks)
+        for i, network in enumerate(job.networks):
+            shared = dict(where) | {"part": "depth", "network": names[i % len(names)], "depth": network.depth}
+            shared |= {"layer": -1, "run": -1, "last": 0.0, "largest": 0.0, "gradient": 0.0}
+            pairs = zip(gradients.last[i], gradients.largest[i], strict=True)
+            rows += [shared | {"run": run, "last": a, "largest": b} for run, (a, b) in enumerate(pairs)]
+            if network.depth == deepest:
+                layers = layers_kept(network.depth, job.kept)
+                means = np.exp(np.log(gradients.middle[i][:, : len(layers)]).mean(axis=0))
+                rows += [
+                    shared | {"part": LAYERS, "layer": layer, "gradient": mean}
+                    for layer, mean in zip(layers, means, strict=True)
+                ]
+    columns = ["part", "inputs", "network", "width", "depth", "layer", "run", "last", "largest", "gradient"]
+    return pd.DataFrame(rows)[columns]
+
+
+def plot(table: pd.DataFrame) -> Figure:
+    """a: of W_L by depth. b: the largest of W_l over tau. c: along the layers."""
+    figure, (last, largest, along) = panels("abc", 2.7)
+    rows = table[(table["width"] == table["width"].max()) & (table["inputs"] == table["inputs"].iloc[0])]
+    by_depth = rows[rows["part"] == "depth"]
+    _plot_means(last, by_depth, LAST)
+    _plot_means(largest, by_depth, LARGEST)
+    last.set_ylabel(r"gradient of $W_L$, relative")
+    largest.set_ylabel(r"largest gradient of $W_l$ over $\tau$, relative")
+    layers = rows[rows["part"] == LAYERS]
+    for network, part in layers.groupby("network", sort=False):
+        along.plot(part["layer"], part["gradient"], **network_look(str(network)) | {"markersize": 2.5})
+    along.set_xlabel(f"layer $l$ of $L={layers['depth'].iloc[0]}$")
+    along.set_ylabel(r"gradient of $W_l$ over $\tau$, relative")
+    along.set_xscale("log")
+    for axes in (last, largest, along):
+        axes.set_yscale("log")
+    handles = [Line2D([], [], **network_look(str(name))) for name in by_depth["network"].unique()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    return figure
+
+
+def _plot_means(axes: Axes, rows: pd.DataFrame, column: str) -> None:
+    for network, part in rows.groupby("network", sort=False):
+        logs = np.log(part[column]).groupby(part["depth"])
+        mean, error = logs.mean(), logs.sem().fillna(0)
+        look = network_look(str(network))
+        axes.plot(mean.index, np.exp(mean), **look)
+        axes.fill_between(mean.index, np.exp(mean - 2 * error), np.exp(mean + 2 * error), color=look["color"],
+                          alpha=0.15, linewidth=0)  # fmt: skip
+    depths_axis(axes, sorted(rows["depth"].unique()))

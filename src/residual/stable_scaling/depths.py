@@ -1,0 +1,52 @@
+"""One learning rate for all depths, and the steps to a loss, from tables of losses by step."""
+
+import numpy as np
+import pandas as pd
+
+from resaudit.figures.rates import NEAR
+from resaudit.figures.sweeps import at_the_end, sweep
+
+
+def common_rates(rows: pd.DataFrame) -> tuple[float, ...]:
+    """The learning rates that serve all depths of one network best, the one shown first.
+
+    A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
+    the smallest one whose score is within :data:`~resaudit.figures.rates.NEAR` of the least; the others within it
+    follow. None if at every rate some run diverges at some depth.
+
+    Args:
+        rows: of one network.
+    """
+    scores: dict[float, float] = {}
+    for _, part in at_the_end(rows).groupby("depth"):
+        rates, losses = sweep(part, "loss")
+        means = losses.mean(axis=0)
+        of_depth = dict(zip(rates, means / means.min() if np.isfinite(means.min()) else means, strict=True))
+        scores = {rate: max(scores.get(rate, 0.0), score) for rate, score in of_depth.items()}
+    least = min(scores.values(), default=np.inf)
+    near = [rate for rate, score in scores.items() if score <= NEAR * least]
+    return tuple(near) if np.isfinite(least) else ()
+
+
+def steps_to_target(rows: pd.DataFrame) -> pd.Series:
+    """Steps until the loss first is the target, by run; infinite if it never is.
+
+    A window's loss counts at its middle; between two middles it is interpolated linearly.
+
+    Args:
+        rows: of one network, depth and learning rate, with step, loss and target_loss.
+    """
+    return pd.Series({run: _first(part.sort_values("step")) for run, part in rows.groupby("run")}, dtype=float)
+
+
+def _first(run: pd.DataFrame) -> float:
+    target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
+    middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
+    reached = np.flatnonzero(losses <= target)
+    if not len(reached):
+        return np.inf
+    k = int(reached[0])
+    if k == 0:
+        return float(middles[0])
+    share = (losses[k - 1] - target) / (losses[k - 1] - losses[k])
+    return float(middles[k - 1] + share * (middles[k] - middles[k - 1]))

@@ -1,0 +1,142 @@
+"""Training at every depth and learning rate."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, Self
+
+import numpy as np
+import pandas as pd
+from pydantic import AfterValidator, Field, model_validator
+
+from resaudit.base.models import Model, different, in_words
+from resaudit.figures.rates import BestRate
+from resaudit.figures.sweeps import at_the_end, best_rates
+from resaudit.jobs.job import Job
+from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
+from resaudit.plan.fields import LARGEST_DEPTH, Key, Runs, SomeRates
+from residual.stable_scaling.jobs.train_scaled import TrainScaled
+
+PLAIN = "feedforward"
+LARGEST_WIDTH = 10_000
+LARGEST_SAMPLES = 10_000_000
+LARGEST_STEPS = 1_000_000
+LARGEST_RATE = 1e6
+
+Network = Annotated[str, Field(pattern=r"^(feedforward|resnet-(0\.[0-9]*[1-9]|1))$")]
+"""``resnet-a`` has tau = L^-a with a up to 1; ``feedforward`` has no shortcuts."""
+Depth = Annotated[int, Field(ge=2, le=LARGEST_DEPTH)]
+"""L; the last layer has no shortcut."""
+
+
+class FurtherRates(Model):
+    """Learning rates that are tried for one network only.
+
+    Attributes:
+        network: that they are tried for.
+        learning_rates: to try beside those of all networks.
+    """
+
+    network: Network
+    learning_rates: SomeRates
+
+
+class ScaledTraining(Experiment, name="scaled_training"):
+    """SGD on the network of section 2 and on plain networks, at every depth and learning rate.
+
+    Attributes:
+        networks: by their names.
+        depths: L.
+        width: m.
+        runs: draws of weights and batches.
+        samples: the first ones of the training set.
+        batch: samples of a step; as many as ``samples``: full batch.
+        steps: of SGD.
+        window: steps that a recorded loss is the mean of.
+        learning_rates: of the mean loss, in units of d/m with d outputs, as in theorem 5; tried for every network.
+        further_rates: of single networks.
+        target_loss: the number of steps to it is measured.
+        precision: of all numbers.
+    """
+
+    of_table: ClassVar[tuple[str, ...]] = ("window", "target_loss")
+
+    networks: Annotated[list[Network], Field(min_length=1), AfterValidator(different)]
+    depths: Annotated[list[Depth], Field(min_length=1), AfterValidator(different)]
+    width: Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
+    runs: Runs
+    samples: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
+    batch: Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
+    steps: Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
+    window: Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
+    learning_rates: Annotated[SomeRates, Field(min_length=1)]
+    further_rates: list[FurtherRates] = []
+    target_loss: Annotated[float, Field(gt=0)]
+    precision: Literal["float32", "float64"] = "float32"
+
+    def rates_of(self, network: str) -> tuple[float, ...]:
+        """The learning rates of a network, ascending."""
+        further = [rate for each in self.further_rates if each.network == network for rate in each.learning_rates]
+        return tuple(sorted({*self.learning_rates, *further}))
+
+    def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
+        """A training by ``network`` and ``depth``."""
+        images = needed(data).data
+        return {
+            at(network=name, depth=depth): TrainScaled(
+                images, depth, self.width, power_of(name), self.rates_of(name), self.runs, self.samples, self.batch,
+                self.steps, self.precision, seed,
+            )
+            for name in self.networks
+            for depth in self.depths
+        }  # fmt: skip
+
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+        """A table of losses.
+
+        Columns: network, depth, learning_rate, run, step, loss (the mean over the steps of the window that ends there),
+        target_loss.
+        """
+        each = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
+        return pd.concat(each, ignore_index=True).assign(target_loss=self.target_loss)
+
+    def best_rates(self, found: pd.DataFrame) -> Mapping[Key, BestRate]:
+        """By losses at the last step."""
+        return best_rates(at_the_end(found), "loss")
+
+    def _table(self, where: Mapping[str, Any], losses: Any) -> pd.DataFrame:
+        # In double precision: a sum of large losses must not overflow.
+        windows = losses.loss.astype(float).reshape(-1, self.window, losses.loss.shape[1]).mean(axis=1)
+        count, runs = windows.shape
+        return pd.DataFrame(
+            {
+                **{name: [value] * windows.size for name, value in where.items()},
+                "learning_rate": np.repeat(losses.learning_rate, count),
+                "run": np.repeat(losses.run, count),
+                "step": np.tile(self.window * np.arange(1, count + 1), runs),
+                "loss": windows.T.ravel(),
+            }
+        )
+
+    def in_words(self) -> dict[str, Any]:
+        """Further rates without braces."""
+        rates = (f"{each.network}: {in_words(each.learning_rates)}" for each in self.further_rates)
+        return {"further_rates": "; ".join(rates)}
+
+    @model_validator(mode="after")
+    def _fit(self) -> Self:
+        if self.steps % self.window:
+            raise ValueError(f"has window {self.window}, which does not divide steps {self.steps}; give one that does")
+        if self.batch > self.samples:
+            raise ValueError(f"has batch {self.batch}; allowed: at most samples, {self.samples}")
+        if max(max(self.rates_of(name)) for name in self.networks) > LARGEST_RATE:
+            raise ValueError(f"has a learning rate above {LARGEST_RATE:g}; allowed: up to that, in units of d/m")
+        return self
+
+
+def power_of(network: str) -> float | None:
+    """The power a of a network's tau = L^-a; None of the plain one.
+
+    >>> power_of("resnet-0.25"), power_of("feedforward")
+    (0.25, None)
+    """
+    return None if network == PLAIN else float(network.removeprefix("resnet-"))

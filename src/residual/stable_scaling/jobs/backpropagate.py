@@ -1,0 +1,66 @@
+"""Gradients of networks at initialisation."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import Tolerance
+from residual.stable_scaling.jobs.propagate import AtInitialisation
+from residual.stable_scaling.network.setting import Backpropagated, layers_kept
+
+# Measured on the machine of benchmarks/RESULTS.md.
+SECONDS_PER_NUMBER = 1e-7
+NUMBERS_AT_ONCE = 1 << 24
+"""Entries of the states that are kept for the backward pass; each needs 24 bytes."""
+
+
+@dataclass(frozen=True)
+class Backpropagate(AtInitialisation):
+    """Norms of the gradients of the layers' weights."""
+
+    kind: ClassVar[str] = "backpropagate"
+    files: ClassVar[tuple[str, ...]] = ("backpropagated.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "backpropagated.npz": "middle[networks,runs,layers] largest[networks,runs] last[networks,runs]",
+    }
+
+    def cost(self, execution: Execution) -> Cost:
+        """In proportion to the entries of all hidden states."""
+        most = max(each.width * each.depth for each in self.networks) * self.samples.count
+        held = 2.4e-5 * max(most, min(NUMBERS_AT_ONCE, self.runs * most))
+        return Cost(SECONDS_TO_START + SECONDS_PER_NUMBER * self.numbers, MEGABYTES_TO_START + 200 + held)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {name: Tolerance(relative=1e-6) for name in ("middle", "largest", "last")}
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Backpropagate.
+
+        Raises:
+            ResauditError: the images are missing or were changed.
+        """
+        from residual.stable_scaling.network.gradients import backpropagate
+
+        middle, largest, last = [], [], []
+        for network in self.networks:
+            held = network.width * network.depth * self.samples.count
+            groups = self.groups(held, NUMBERS_AT_ONCE)
+            parts = [
+                backpropagate(network, inputs, targets, self.seed, runs).max(axis=2) for runs, inputs, targets in groups
+            ]
+            norms = np.concatenate(parts)
+            of_middle = norms[:, :-1] / (network.tau or 1.0)
+            middle.append(of_middle[:, np.array(layers_kept(network.depth, self.kept)) - 1])
+            largest.append(of_middle.max(axis=1))
+            last.append(norms[:, -1])
+        return {"backpropagated.npz": Backpropagated(self.padded(middle), np.stack(largest), np.stack(last))}
+
+    def read(self, results: Path) -> Backpropagated:
+        """The norms; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        return read_result(self, results, "backpropagated.npz", Backpropagated)

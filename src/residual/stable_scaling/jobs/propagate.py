@@ -1,0 +1,121 @@
+"""Norms of hidden states of networks at initialisation, and the base of all jobs about such networks."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from resaudit.data.fetch import Fetch
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import Tolerance
+from residual.stable_scaling.network.setting import Network, Propagated, Samples, layers_kept
+
+# Measured on the machine of benchmarks/RESULTS.md.
+SECONDS_PER_NUMBER = 2.5e-8
+SECONDS_PER_LAYER = 3e-5
+NUMBERS_AT_ONCE = 1 << 18
+"""Of the states of runs side by side: what stays in a cache."""
+
+
+@dataclass(frozen=True)
+class AtInitialisation(Job):
+    """Networks at initialisation, each with so many runs that differ in weights and inputs.
+
+    Attributes:
+        data: the images; None: inputs on the sphere.
+        networks: each gets all runs, which draw from the same streams.
+        samples: of each run.
+        runs: of each network.
+        kept: number of layers whose norms are kept.
+        seed: of all draws.
+    """
+
+    data: Fetch | None
+    networks: tuple[Network, ...]
+    samples: Samples
+    runs: int
+    kept: int
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """Inputs, widths and depths."""
+        widths, depths = ({getattr(each, name) for each in self.networks} for name in ("width", "depth"))
+        spans = [f"{min(each)}" + (f"to{max(each)}" if len(each) > 1 else "") for each in (widths, depths)]
+        return f"{self.samples.law}-width{spans[0]}-depth{spans[1]}"
+
+    @property
+    def numbers(self) -> int:
+        """Entries of all hidden states."""
+        return self.runs * self.samples.count * sum(each.width * each.depth for each in self.networks)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Networks, runs, and the layers kept of the deepest network."""
+        layers = max(len(layers_kept(network.depth, self.kept)) for network in self.networks)
+        return {"networks": len(self.networks), "runs": self.runs, "layers": layers}
+
+    def cost(self, execution: Execution) -> Cost:
+        """In proportion to the entries of all hidden states."""
+        seconds = SECONDS_PER_NUMBER * self.numbers + SECONDS_PER_LAYER * sum(each.depth for each in self.networks)
+        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 200)
+
+    def groups(self, numbers_of_run: int, most: int) -> Iterator[tuple[range, np.ndarray, np.ndarray]]:
+        """Runs side by side with their inputs and targets, so many that at most ``most`` numbers are held.
+
+        Raises:
+            ResauditError: the images are missing or were changed.
+        """
+        from residual.stable_scaling.network.inputs import inputs_of
+
+        images = self.data.training_set() if self.data else None
+        size = max(1, most // numbers_of_run)
+        for first in range(0, self.runs, size):
+            runs = range(first, min(first + size, self.runs))
+            yield runs, *inputs_of(self.samples, images, self.seed, runs)
+
+    def padded(self, parts: list[np.ndarray]) -> np.ndarray:
+        """Arrays (runs, layers) of all networks as one, NaN where a network has fewer layers."""
+        longest = max(part.shape[1] for part in parts)
+        return np.stack([np.pad(p, ((0, 0), (0, longest - p.shape[1])), constant_values=np.nan) for p in parts])
+
+
+@dataclass(frozen=True)
+class Propagate(AtInitialisation):
+    """Norms of hidden states."""
+
+    kind: ClassVar[str] = "propagate"
+    files: ClassVar[tuple[str, ...]] = ("propagated.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "propagated.npz": "squared_norms[networks,runs,layers] start[networks,runs] least[networks,runs] "
+        "largest[networks,runs]",
+    }
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        return {name: Tolerance(relative=1e-6) for name in ("squared_norms", "start", "least", "largest")}
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Propagate.
+
+        Raises:
+            ResauditError: the images are missing or were changed.
+        """
+        from residual.stable_scaling.network.propagation import propagate
+
+        found = []
+        for network in self.networks:
+            held = network.width * self.samples.count
+            groups = self.groups(held, NUMBERS_AT_ONCE)
+            kept = layers_kept(network.depth, self.kept)
+            parts = [propagate(network, inputs, kept, self.seed, runs) for runs, inputs, _ in groups]
+            found.append([np.concatenate(part) for part in zip(*parts, strict=True)])
+        layers, *others = zip(*found, strict=True)
+        return {"propagated.npz": Propagated(self.padded(list(layers)), *(np.stack(each) for each in others))}
+
+    def read(self, results: Path) -> Propagated:
+        """The norms; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        return read_result(self, results, "propagated.npz", Propagated)

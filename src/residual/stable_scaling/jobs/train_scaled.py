@@ -1,0 +1,160 @@
+"""Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import exp
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from resaudit.base.errors import ResauditError
+from resaudit.data.fetch import Fetch
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.results import read_result
+from resaudit.jobs.tolerance import Tolerance
+from residual.stable_scaling.network.setting import scaling_factor
+
+if TYPE_CHECKING:
+    from residual.stable_scaling.network.losses import Losses
+    from residual.stable_scaling.network.model import Weights
+    from residual.stable_scaling.network.training import Batches
+
+# Measured on one core; see benchmarks/RESULTS.md.
+FLOPS_A_SECOND = 45e9
+SECONDS_PER_LAYER_STEP = 3e-5
+STEPS_TO_DIVERGE = 3
+MEGABYTES_OF_IMAGES = 250.0
+BYTES = {"float32": 4, "float64": 8}
+
+
+@dataclass(frozen=True)
+class TrainScaled(Job):
+    """One ensemble's training.
+
+    Attributes:
+        data: images and labels.
+        depth: L.
+        width: m.
+        power: a of tau = L^-a; None: the plain feedforward network.
+        learning_rates: to try, in units of d/m with d classes, for the mean loss of a batch.
+        runs: draws of weights and batches, each trained at every rate.
+        samples: the first ones of the training set are used.
+        batch: samples of a step.
+        steps: of SGD.
+        precision: of all numbers, float32 or float64.
+        seed: of all random draws.
+    """
+
+    kind: ClassVar[str] = "train_scaled"
+    files: ClassVar[tuple[str, ...]] = ("losses.npz",)
+    arrays: ClassVar[Mapping[str, str]] = {
+        "losses.npz": "learning_rate[runs] run:i8[runs] loss[steps,runs]",
+    }
+
+    data: Fetch
+    depth: int
+    width: int
+    power: float | None
+    learning_rates: tuple[float, ...]
+    runs: int
+    samples: int
+    batch: int
+    steps: int
+    precision: str
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """Network and depth; ids have no points."""
+        network = "feedforward" if self.power is None else f"power{self.power:g}".replace(".", "_")
+        return f"{network}-depth{self.depth}"
+
+    @property
+    def tau(self) -> float | None:
+        """L^-a; None in the plain feedforward network."""
+        return None if self.power is None else scaling_factor(self.depth, self.power)
+
+    @property
+    def known_sizes(self) -> dict[str, int]:
+        """Every draw at every rate, step by step."""
+        return {"runs": self.runs * len(self.learning_rates), "steps": self.steps}
+
+    def cost(self, execution: Execution) -> Cost:
+        """The cost on a CPU: three products of matrices a layer and step of a run that is not expected to diverge."""
+        runs = self.runs * len(self.learning_rates)
+        steps = self.runs * sum(self._steps_expected(rate) for rate in self.learning_rates)
+        flops = 6.0 * self.batch * self.width**2 * self.depth * steps
+        seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
+        numbers = self.depth * runs * (self.width**2 + self.width * self.batch)
+        # Three times: when diverged runs leave, and while a checkpoint is written.
+        megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * BYTES[self.precision] * numbers
+        return Cost(SECONDS_TO_START + seconds, megabytes, wants_gpu=True)
+
+    def _steps_expected(self, rate: float) -> int:
+        """All, or the few before a run diverges.
+
+        ||h_L||^2 grows about as exp(tau^2 L), and the largest stable rate falls in proportion. The constants were
+        fitted at powers from 1/4 to 1 and depths from 3 to 1000, where they err by at most two rates of the grid.
+        """
+        growth = 0.0 if self.tau is None else self.tau**2 * self.depth
+        stable = self.tau is None or rate * min(1.0, growth) <= 30 * exp(-0.9 * growth)
+        return self.steps if stable else min(self.steps, STEPS_TO_DIVERGE)
+
+    def tolerances(self) -> Mapping[str, Tolerance]:
+        """How far another CPU platform may be apart."""
+        # Measured with other instructions: a fifth of the runs at depth 10, those at large rates, differ by up to 4 %.
+        return {"loss": Tolerance(relative=1e-3, differing=0.3, runs=1)}
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Train; resume from a checkpoint if there is one.
+
+        Raises:
+            ResauditError: raw files are missing or damaged, or fewer than ``samples``.
+        """
+        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+        from resaudit.runtime.progress import with_progress
+        from residual.stable_scaling.network.training import Progress, train
+
+        with delayed_signals() as signalled:
+            weights, batches = self.start(work.device)
+            seconds = work.execution.checkpoint_seconds
+            checkpoint = Checkpoint(work.checkpoints, Progress, made_by(self, work, {}), seconds)
+            start = checkpoint.read()
+            if start is not None:
+                work.record["resumed from step"] = int(start.step)
+                work.record["seconds before"] = checkpoint.seconds_before
+            losses = train(
+                weights,
+                self.tau,
+                self.learning_rates,
+                batches,
+                self.steps,
+                lambda steps: with_progress(steps, f"{self.id} steps"),
+                start,
+                lambda state: checkpoint.keep(state, signalled()),
+            )
+        return {"losses.npz": losses}
+
+    def start(self, device: str) -> tuple["Weights", "Batches"]:
+        """Initial weights and the batches, on a device; raises as :meth:`run`."""
+        import torch
+
+        from residual.stable_scaling.network.batches import ShuffledBatches, drawn
+        from residual.stable_scaling.network.model import Weights
+
+        images, labels = self.data.training_set()
+        if len(images) < self.samples:
+            raise ResauditError(f"{self.data.dataset.name} has {len(images)} samples; {self.samples} are asked for")
+        images, labels = images[: self.samples], labels[: self.samples]
+        classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
+        drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, self.runs, self.power is None)
+        dtype = {"float32": torch.float32, "float64": torch.float64}[self.precision]
+        weights = Weights(*(part.to(device, dtype) for part in drawn_weights))
+        return weights, ShuffledBatches(images, labels, classes, self.batch, self.seed, self.runs, weights.last)
+
+    def read(self, results: Path) -> "Losses":
+        """The losses; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        from residual.stable_scaling.network.losses import Losses
+
+        return read_result(self, results, "losses.npz", Losses)

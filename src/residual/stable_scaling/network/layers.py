@@ -1,0 +1,75 @@
+"""Products with Gaussian matrices that are used once forward and once backward, without the matrices.
+
+W has independent entries N(0, variance/m). For an orthonormal basis Q of a space that contains the columns of H, the
+entries of W Q are again independent N(0, variance/m), so W H = (W Q) Q'H needs m x n normal numbers instead of m x m.
+Given W Q, the rest of W is independent of it: with P an orthonormal basis of a space that contains the columns of V,
+W'V = Q (W Q)'V + (I - Q Q') (W'P) P'V, with W'P another m x n normal numbers. Both are exact in law. Q is of
+Householder's QR, orthonormal to rounding also where H has not full rank: no Gram matrix is squared or inverted.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+AT_ONCE = 1 << 21
+"""Numbers that are drawn before they are used, 16 MB."""
+
+
+class Basis(NamedTuple):
+    """H = Q R: Q (..., m, k) orthonormal, R (..., k, n), k = min(m, n)."""
+
+    q: np.ndarray
+    r: np.ndarray
+
+
+class Source(Protocol):
+    """Where products with orthonormal bases come from: (..., m, k), entries of variance 1."""
+
+    def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:
+        """W Q (or W'P) times sqrt(m/variance), of the matrix W of this layer."""
+
+
+class Drawn:
+    """Draws each product when it is asked for; every run has its own stream, so no number depends on other runs.
+
+    Args:
+        streams: of the runs.
+        shape: (m, k) of a product.
+        products: that will be asked for.
+    """
+
+    def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int], products: int) -> None:
+        self._streams, self._shape = streams, shape
+        self._block = min(products, max(1, AT_ONCE // (len(streams) * shape[0] * shape[1])))
+        self._waiting: list[np.ndarray] = []
+
+    def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:
+        """The next product, whatever the layer and its basis; (runs, m, k)."""
+        if not self._waiting:
+            drawn = np.stack([rng.standard_normal((self._block, *self._shape)) for rng in self._streams], axis=1)
+            self._waiting = list(drawn[::-1])
+        return self._waiting.pop()
+
+
+def basis_of(columns: np.ndarray) -> Basis:
+    """Orthonormal basis of columns (..., m, n)."""
+    if columns.shape[-1] == 1:
+        norms = np.linalg.norm(columns, axis=-2, keepdims=True)
+        unit = np.where(norms > 0, columns, 1.0)
+        return Basis(unit / np.linalg.norm(unit, axis=-2, keepdims=True), norms)
+    return Basis(*np.linalg.qr(columns))
+
+
+def triangle_of(columns: np.ndarray) -> np.ndarray:
+    """R of :func:`basis_of` alone."""
+    if columns.shape[-1] == 1:
+        return np.asarray(np.linalg.norm(columns, axis=-2, keepdims=True))
+    return np.asarray(np.linalg.qr(columns, mode="r"))
+
+
+def transposed(state: Basis, forward: np.ndarray, gradient: Basis, backward: np.ndarray) -> np.ndarray:
+    """W'V of V = P S, given W Q and W'P, all (..., m, k)."""
+    rest = backward @ gradient.r
+    along = np.swapaxes(forward, -1, -2) @ (gradient.q @ gradient.r) - np.swapaxes(state.q, -1, -2) @ rest
+    return np.asarray(state.q @ along + rest)

@@ -1,0 +1,167 @@
+"""What is propagated through networks at initialisation. Imports only NumPy, so that plans and tables need no torch."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, log
+from typing import NamedTuple
+
+import numpy as np
+
+UNITS, INPUTS, READOUT, FORWARD, BACKWARD = range(1, 6)
+"""The purposes of random streams; each run draws from (seed, purpose, run)."""
+
+
+class Variances(NamedTuple):
+    """Variances of the entries, as multiples of 1/m (``readout``: of 1/outputs).
+
+    Section 2: the defaults; that of A is presumed. Plain networks need ``middle=2`` to keep the norm (He et al. 2015).
+    """
+
+    first: float = 2.0
+    middle: float = 1.0
+    last: float = 2.0
+    readout: float = 1.0
+
+
+PLAIN = Variances(middle=2.0)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network at initialisation, as :mod:`residual.stable_scaling.network.model` defines it.
+
+    Attributes:
+        width: m.
+        depth: L, layers h_1 ... h_L.
+        tau: factor of the branches; None: the plain feedforward network, with W_l ~ N(0, 2/m).
+        branch: ``plain``: W_l h; else its entries normalised to mean square 1/m: by the batch's moments (each unit), by
+            the units' (each sample), or by what is expected over W_l.
+        start: law of h_0: ``gaussian``: A ~ N(0, 2/m); ``uniform``: the same variance; ``unit``: scaled to norm 1.
+    """
+
+    width: int
+    depth: int
+    tau: float | None
+    branch: str = "plain"
+    start: str = "gaussian"
+
+
+@dataclass(frozen=True)
+class Samples:
+    """The inputs of a network; each run has its own.
+
+    Attributes:
+        law: ``mnist``: random training images; ``sphere``: uniform on the unit sphere.
+        count: n.
+        dimension: of inputs on the sphere; images keep theirs.
+        norm: of images: ``each`` has norm 1; ``mean``: their mean square is 1 over all; ``pixels``: values in [0, 1].
+    """
+
+    law: str
+    count: int
+    dimension: int = 784
+    norm: str = "each"
+
+
+@dataclass(frozen=True)
+class Propagated:
+    """Squared norms of hidden states.
+
+    Attributes:
+        squared_norms: mean over samples of ||h_l||^2 at the kept layers, shape (networks, runs, layers), NaN beyond
+            a network's depth.
+        start: the same of h_0, shape (networks, runs).
+        least: of ||h_l|| over samples and 1 <= l < L, shape (networks, runs).
+        largest: likewise.
+    """
+
+    squared_norms: np.ndarray
+    start: np.ndarray
+    least: np.ndarray
+    largest: np.ndarray
+
+
+@dataclass(frozen=True)
+class Backpropagated:
+    """Gradients of the loss ||B h_L - y||^2 / 2 of single samples, relative to sqrt(loss * m/d) as in Theorem 6.
+
+    Attributes:
+        middle: Frobenius norm of the gradient of W_l at the kept layers l < L, the largest over samples, shape
+            (networks, runs, layers); over tau, if there is one.
+        largest: the largest over all l < L, shape (networks, runs).
+        last: of W_L, the largest over samples, shape (networks, runs).
+    """
+
+    middle: np.ndarray
+    largest: np.ndarray
+    last: np.ndarray
+
+
+@dataclass(frozen=True)
+class Products:
+    """Spectral norms of D_b (I + tau W_b) ... D_a (I + tau W_a).
+
+    Attributes:
+        first: a, shape (networks, pairs), 0 where there is no such pair.
+        last: b, likewise.
+        norms: lower bounds by the Lanczos method, shape (networks, runs, pairs).
+        error: relative error of their squares that is exceeded with a probability of at most ``1e-6``; (networks,).
+    """
+
+    first: np.ndarray
+    last: np.ndarray
+    norms: np.ndarray
+    error: np.ndarray
+
+
+def layers_kept(depth: int, count: int) -> tuple[int, ...]:
+    """Layers from 1 to depth - 1, evenly spaced in their logarithm.
+
+    >>> layers_kept(101, 3)
+    (1, 10, 100)
+    """
+    return tuple(sorted({int(layer) for layer in np.geomspace(1, max(1, depth - 1), count).round()}))
+
+
+def scaling_factor(depth: int, power: float) -> float:
+    """The factor tau = L^-power.
+
+    >>> scaling_factor(100, 0.5)
+    0.1
+    """
+    return float(depth**-power)
+
+
+def stable_tau(depth: int, c: float) -> float:
+    """The largest tau of Theorem 2: tau^2 L = log(1/(1 - c)) / 4 (appendix C.1)."""
+    return float((-log(1 - c) / 4 / depth) ** 0.5)
+
+
+def promised(width: int, depth: int, samples: int, c: float) -> float:
+    """Theorem 2's probability that no ||h_l|| leaves [1 - c, 1 + c]: 1 - 2 n L^2 exp(-m log(1/(1 - c)) / 32).
+
+    >>> round(promised(2048, 100, 4, 0.5), 6), promised(64, 100, 4, 0.5)
+    (1.0, 0.0)
+    """
+    return max(0.0, 1 - 2 * samples * depth**2 * exp(width * log(1 - c) / 32))
+
+
+def product_scale(c: float) -> float:
+    """The largest tau^2 L for which appendix B bounds every product by 1 + c.
+
+    Its net argument gives (1 + c')/(1 - eps) if tau^2 L <= log(1 + c')/2 and log(1 + c')^2 / (16 tau^2 L) is above
+    1 + log(1 + 2/eps). Here 1 + c' = (1 + c)(1 - eps), and eps is the best of a fine grid.
+    """
+    eps = np.geomspace(1e-6, c / (1 + c), 20_000, endpoint=False)
+    logs = np.log((1 + c) * (1 - eps))
+    return float(np.minimum(logs / 2, logs**2 / (16 * (1 + np.log1p(2 / eps)))).max())
+
+
+def torch_seed(*key: int) -> int:
+    """The seed of a torch generator that depends on all of these numbers."""
+    return int(np.random.SeedSequence(key).generate_state(1, np.uint64)[0] >> np.uint64(1))
+
+
+def streams(seed: int, purpose: int, runs: Sequence[int]) -> list[np.random.Generator]:
+    """A generator for each run."""
+    return [np.random.default_rng([seed, purpose, run]) for run in runs]
