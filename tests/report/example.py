@@ -31,7 +31,7 @@ def draw(folder: Path) -> None:
     for name in DRAWN:
         table = TABLES / f"{name}.csv"
         (folder / PAPER / f"{name}.csv").write_bytes(table.read_bytes())
-        module = importlib.import_module(f"resaudit.figures.{PAPER}.{name}")
+        module = importlib.import_module(f"residual.{PAPER}.{name}")
         _save(module.plot(read_csv(table)), folder / PAPER / f"{name}.svg")
     figure, (axes,) = panels()
     axes.imshow(pd.DataFrame([[0, 1], [1, 0]]), aspect="auto")

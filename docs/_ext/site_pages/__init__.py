@@ -5,10 +5,13 @@
 such page.
 """
 
+import json
 import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
+from resaudit.audit.schema import audit_schema
 from site_pages import ledgers, models
 from site_pages.links import CHECKOUT, DOCS, for_the_site
 
@@ -31,6 +34,7 @@ def setup(app: Any) -> dict[str, bool]:
     """What Sphinx calls."""
     app.connect("source-read", _write)
     app.connect("env-get-outdated", _from_elsewhere)
+    app.connect("build-finished", _write_schema)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -43,6 +47,12 @@ def _write(_app: Any, name: str, source: list[str]) -> None:
     text = _IF_THERE.sub(lambda mark: mark[1] if (DOCS / f"{mark[1]}.md").is_file() else "", text)
     text = for_the_site(text, file, page)
     source[0] = _MADE.sub(lambda mark: "\n".join(MADE[mark[1]]()), text)
+
+
+def _write_schema(app: Any, _error: Exception | None) -> None:
+    """The schema of audit.json, beside the pages."""
+    text = json.dumps(audit_schema(), indent=1, ensure_ascii=False)
+    (Path(app.outdir) / "audit.schema.json").write_text(text, encoding="utf-8")
 
 
 def _from_elsewhere(_app: Any, env: Any, *_changed: set[str]) -> list[str]:

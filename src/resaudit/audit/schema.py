@@ -1,6 +1,6 @@
 """Reading and checking audit.json, and its published JSON Schema.
 
-``python -m resaudit.audit.schema`` prints the content of ``audit.schema.json``.
+``python -m resaudit.audit.schema`` prints the schema; the site of the documentation has it as ``audit.schema.json``.
 """
 
 import json
