@@ -58,6 +58,9 @@ RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
 RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
 
+# Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.
+shell.prefix("true >&2 || exec 2> /dev/null; ")
+
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
 if ON_GPU and PLAN.config.device == "auto" and "gpu" not in workflow.global_resources:
