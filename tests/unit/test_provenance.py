@@ -11,10 +11,10 @@ import pytest
 
 from resaudit.config.composition import load
 from resaudit.machine import machine_class, processor
-from resaudit.plan.plan import make_plan
+from resaudit.plan.plan import make_plan, with_inputs
 from resaudit.store.files import write_json
 from resaudit.store.provenance import provenance
-from resaudit.store.results import machine_classes
+from resaudit.store.results import codes, machine_classes
 from tests.conftest import CHECKOUT, run_command
 from tests.ran import RAN
 
@@ -135,3 +135,15 @@ def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_pa
         write_json(folder / "provenance.json", RAN | {"machine class": one})
     write_json(others[-1] / "provenance.json", RAN | {"machine class": another})
     assert machine_classes(jobs, tmp_path) == [one, another]
+
+
+def test_a_figure_counts_the_results_of_each_code_by_kind(tmp_path: Path) -> None:
+    (part,) = make_plan(load(["scale=smoke", "figures=[fig07]"])).figures.values()
+    jobs = with_inputs(part.jobs.values()).values()
+    there = {job.key: job for job in jobs if job.files and job.kind != "whiten"}
+    assert {job.kind for job in jobs} > {job.kind for job in there.values()} == {"train"}
+    first, *others = there.values()
+    write_json(first.record(tmp_path), RAN | {"code": "1" * 64})
+    for job in others:
+        write_json(job.record(tmp_path), RAN)
+    assert codes(jobs, tmp_path) == {"train": {"0" * 64: len(others), "1" * 64: 1}}

@@ -8,10 +8,13 @@ from pathlib import Path
 # it would take a twentieth of the start.
 gc.set_threshold(50_000)
 
-from resaudit.outside import as_words, module_of
+from snakemake.io import IOFile
+from snakemake.settings.enums import RerunTrigger
+
+from resaudit.outside import as_words
 from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
-from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
+from resaudit.plan.files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.plans import evidence_figures
 from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.devices import visible_devices
@@ -55,8 +58,7 @@ LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 # Of papers outside this repository, jobs' processes are told by their command line.
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
-RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
-RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
+RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
 
 # Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.
 shell.prefix("true >&2 || exec 2> /dev/null; ")
@@ -102,10 +104,25 @@ def inputs_of(rule):
             imported = leaf_inputs(asked, RESULTS)
         if imported is not None:
             return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
+        run_again_if_of_other_code(asked)
         reads = asked.reads(RESULTS)
         return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
 
     return of
+
+
+def run_again_if_of_other_code(asked):
+    """Have a job run again whose result was made by other code, and not by Snakemake: as `resaudit run` by hand.
+
+    Of what it made or was told of (`--touch`) since, Snakemake compares the code itself, as a param.
+    """
+    made = other_code_at(asked, RESULTS)
+    if made is None or not workflow.is_main_process or RerunTrigger.PARAMS not in workflow.dag_settings.rerun_triggers:
+        return
+    known = workflow.persistence.metadata(IOFile(str(asked.record(RESULTS))))
+    if known is None or known.endtime is None or known.endtime < made:
+        logger.info(f"other code: {asked.key} was made by other code, outside this folder's runs: it is made again")
+        workflow.dag.forcefiles.update(map(str, asked.written(RESULTS)))
 
 
 def outputs_of(kind):
@@ -138,13 +155,8 @@ def code(*modules):
     return code_sha256(*modules)
 
 
-def code_of(kind):
-    return lambda _wildcards: code_of_kind(kind)
-
-
-def code_of_figure(wildcards):
-    figure = job("draw", wildcards).figure
-    return code("resaudit.jobs.draw", module_of(figure.name), type(figure.protocol).__module__)
+def code_for(rule):
+    return lambda wildcards: code_of(job(rule, wildcards))
 
 
 def figure_files(name):

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.errors import ResauditError
-from resaudit.plan.files import code_of_kind, read_job
+from resaudit.plan.files import code_of, read_job
 from resaudit.plan.job import Execution, Job, Work
 from resaudit.runtime.devices import claim_device, processors
 from resaudit.runtime.progress import say
@@ -24,13 +24,13 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     Args:
         key: of the job.
         results: the folder.
-        code: hash of the code of its kind; None: computed here, which takes a second.
+        code: hash of its code; None: computed here, which takes a second.
 
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
     """
     job, execution = read_job(results, key)
-    code = code or (code_of_kind(job.kind) if job.files else "")
+    code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
     work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)}, code)
