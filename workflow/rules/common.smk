@@ -116,8 +116,10 @@ def run_again_if_of_other_code(asked):
 
     Of what it made or was told of (`--touch`) since, Snakemake compares the code itself, as a param.
     """
+    if not workflow.is_main_process or RerunTrigger.PARAMS not in workflow.dag_settings.rerun_triggers:
+        return
     made = other_code_at(asked, RESULTS)
-    if made is None or not workflow.is_main_process or RerunTrigger.PARAMS not in workflow.dag_settings.rerun_triggers:
+    if made is None:
         return
     known = workflow.persistence.metadata(IOFile(str(asked.record(RESULTS))))
     if known is None or known.endtime is None or known.endtime < made:
