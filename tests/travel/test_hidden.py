@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from resaudit.store.files import write_json
-from resaudit.travel.records import IMPORTED, imports, origin_of
+from resaudit.travel.records import imports
 from resaudit.travel.statement import SpotCheck, statements, write_statement
-from tests.travel.test_texts import CHECK, DIGEST, IMPORT, ORIGIN
+from tests.travel.test_texts import CHECK, DIGEST, IMPORT
 
 CONTENTS = {"macOS's": b"\0\5\26\7\0\2\0\0Mac OS X", "an editor's lock": b"me@there.1:2", "a copy": None}
 
@@ -40,13 +40,3 @@ def test_hidden_files_are_no_statements(content: bytes | None, tmp_path: Path) -
     assert statements(tmp_path) == [check]
     record.unlink()
     assert statements(tmp_path) == []
-
-
-@pytest.mark.parametrize("content", CONTENTS.values(), ids=list(CONTENTS))
-def test_a_hidden_file_makes_no_result_an_imported_one(content: bytes | None, tmp_path: Path) -> None:
-    write_json(tmp_path / "train" / "a" / "provenance.json", {"sha256": ORIGIN["sha256"]})
-    write_json(record := tmp_path / "train" / "a" / IMPORTED, ORIGIN)
-    hide_beside(record, content)
-    assert origin_of(tmp_path, "train/a") is not None
-    record.unlink()
-    assert origin_of(tmp_path, "train/a") is None
