@@ -1,8 +1,9 @@
-"""Oracle: a drawing by hand, with the surroundings of a service, a notebook or an old terminal.
+"""Oracle: a drawing by hand, and a run, with the surroundings of a service, a notebook, an old terminal or a plugin.
 
-Sees a job that fails, after all its work, for what it inherited.
+Sees a job that fails, after all its work, for what it inherited, and a plugin of Snakemake that is told less than all.
 """
 
+import os
 import shutil
 import sys
 from dataclasses import replace
@@ -12,14 +13,19 @@ import pytest
 
 from resaudit.base.errors import ResauditError
 from resaudit.plan.composition import load
+from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, run_command
+from tests.conftest import CHECKOUT, run_command, snakemake_command
 
 REFERENCE = ("device=cpu", "paths.figures=figures/reference")
 
-INHERITED = {
-    "a closed standard output": ("1>&-", {}),
-    "closed standard streams": ("0<&- 1>&- 2>&-", {}),
+CLOSED = {
+    "a closed standard input": "0<&-",
+    "a closed standard output": "1>&-",
+    "a closed standard error": "2>&-",
+    "closed standard streams": "0<&- 1>&- 2>&-",
+}
+INHERITED = {what: (streams, dict[str, str]()) for what, streams in CLOSED.items()} | {
     "a notebook's backend": ("", {"MPLBACKEND": "module://matplotlib_inline.backend_inline"}),
     "a backend that needs a display": ("", {"MPLBACKEND": "TkAgg"}),
 }
@@ -42,6 +48,52 @@ def test_a_job_is_done_whatever_it_inherits(drawn: Path, what: str) -> None:
     run = run_command("bash", "-c", f'"$@" {streams}', "run", *command, cwd=folder, environment=environment)
     assert run.returncode == 0, run.stderr
     assert {"figure.csv", "figure.json", "figure.svg"} <= {file.name for file in drawn.iterdir()}
+
+
+@pytest.fixture
+def fetching(mnist_config: Config) -> list[str]:
+    """A run of one job, whose shell needs standard error: raw data from a folder."""
+    folder = Path(mnist_config.paths.data) / "mnist"
+    given = f"overrides=[dataset.sources=[folder],dataset.folder={folder}]"
+    return snakemake_command("fetch_mnist", "--config", "scale=smoke", "figures=[theorem2]", given)
+
+
+@pytest.mark.parametrize("what", CLOSED)
+def test_a_run_is_done_whatever_is_closed(what: str, fetching: list[str], tmp_path: Path) -> None:
+    run = run_command("bash", "-c", f'"$@" {CLOSED[what]}', "run", *fetching, cwd=tmp_path)
+    assert run.returncode == 0, run.stdout + run.stderr
+    assert len(list((tmp_path / "data" / "mnist").iterdir())) == 4
+    assert "checksums right" in (tmp_path / "results" / "logs" / "fetch" / "mnist.log").read_text(encoding="utf-8")
+
+
+PLUGIN = """
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+
+
+class LogHandler(LogHandlerBase):
+    writes_to_stream = writes_to_file = needs_rulegraph = False
+    has_filter = has_formatter = True
+
+    def emit(self, record):
+        with open("events", "a") as events:
+            print(getattr(record, "event", None), getattr(record, "output", None), file=events)
+"""
+
+
+def test_a_plugin_gets_what_the_terminal_is_not_shown(fetching: list[str], tmp_path: Path) -> None:
+    (package := tmp_path / "snakemake_logger_plugin_tiny").mkdir()
+    (package / "__init__.py").write_text(PLUGIN, encoding="utf-8")
+    found = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(CHECKOUT / "src")])}
+    run = run_command(*fetching, "--logger", "tiny", cwd=tmp_path, environment=found)
+    assert run.returncode == 0, run.stderr
+    assert "train-images-idx3-ubyte and 3 more" in run.stderr
+    assert "1 of 1 jobs done" in run.stderr
+    events = (tmp_path / "events").read_text(encoding="utf-8")
+    (log,) = (tmp_path / ".snakemake" / "log").iterdir()
+    for whole in (events, log.read_text(encoding="utf-8")):
+        assert "t10k-labels-idx1-ubyte" in whole
+        assert "jobs done" not in whole
+    assert "progress" in events.lower()
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "ascii"])

@@ -127,6 +127,18 @@ def test_a_table_that_is_not_the_audits_is_refused(folder: Path, tmp_path: Path)
         write_page(copy / "audit.json", copy / "new.html")
 
 
+def test_a_table_of_mixed_code_is_a_warning(folder: Path) -> None:
+    audit = example.audit(folder)
+    figures = audit["papers"][0]["figures"]
+    for figure, of_train in zip(figures, ({}, {"0" * 64: 2}, {"0" * 64: 3, "1" * 64: 1}), strict=True):
+        figure["codes"] = {"train": of_train, "whiten": {"2" * 64: 1}}
+    warnings = re.findall(r'<p class="warning"><strong>Results of mixed code:</strong>(.*?)</p>', render(audit, folder))
+    assert len(warnings) == 1
+    assert "3 and 1 results of train" in warnings[0]
+    assert figures[2]["command"] in unescape(warnings[0])
+    assert "mixed code" not in render(example.audit(folder), folder)
+
+
 def test_a_failed_spot_check_is_a_warning_and_without_one_the_page_says_how(folder: Path) -> None:
     audit = example.audit(folder)
     audit["spot_checks"][0] |= {"equal": 34, "failed": 2, "statement": ["NOT REPRODUCED: train/depth16."]}

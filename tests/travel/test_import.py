@@ -4,6 +4,7 @@ Sees a forged job that is taken, a refused archive that leaves something behind,
 kill after which the next import does not go on, and imported results that Snakemake computes again.
 """
 
+import errno
 import hashlib
 import json
 import os
@@ -28,7 +29,7 @@ from resaudit.share.imports.differences import differences
 from resaudit.share.imports.forgetting import forget_import
 from resaudit.share.imports.importing import import_run
 from resaudit.share.imports.packed import Packed
-from resaudit.share.records import Import
+from resaudit.share.records import Import, imports
 from tests.conftest import Completed, run_command, run_snakemake
 from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
 
@@ -230,6 +231,24 @@ def test_a_killed_import_leaves_whole_jobs_and_the_next_one_goes_on(
     assert untouched == [len(record.jobs)]
     assert not list(results.glob(".import-*"))
     assert all((results / key / "imported.json").is_file() for key in record.jobs)
+
+
+def test_an_import_is_whole_where_a_file_system_takes_no_modes(
+    archive: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Snakemake, which is told of the results, finds them in the working directory."""
+
+    def refuses(path: Path, _mode: int) -> None:
+        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM), str(path))
+
+    monkeypatch.setattr(Path, "chmod", refuses)
+    monkeypatch.chdir(tmp_path)
+    record = imported(archive, config_in(Path()))
+    assert record.jobs
+    assert [each.jobs for each in imports(Path("results"))] == [record.jobs]
+    assert "not write-protected" in capsys.readouterr().err
+    modes = {path.stat().st_mode & 0o222 for path in Path("results").glob("hessians/*/spectra.npz")}
+    assert 0 not in modes
 
 
 def test_differences_name_the_verdicts_and_tables(archive: Path, tmp_path: Path) -> None:

@@ -8,8 +8,10 @@ import json
 import os
 import shutil
 import signal
+import subprocess
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -29,6 +31,7 @@ from resaudit.plan.models import Config, Paths
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.share.judging import audited_table, judge_twice
 from resaudit.share.spot_check import population as populations
+from resaudit.share.spot_check import recomputing
 from resaudit.share.spot_check.check import spot_check
 from resaudit.share.spot_check.population import population
 from residual.demystifying_resnet.jobs.train import Train
@@ -107,6 +110,28 @@ def scaled(job: Train, results: Path, factor: float) -> Trajectory:
     with np.load(job.folder(results) / TRAJECTORY) as file:
         arrays = dict(file)
     return Trajectory(**arrays | {"excess_loss": arrays["excess_loss"] * factor})
+
+
+def test_on_one_core_one_job_is_at_work_at_a_time(
+    drawn: tuple[Plan, list[Train], Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plan, _, _ = drawn
+    begun: list[subprocess.Popen[bytes]] = []
+    start = recomputing._start
+
+    def started(*arguments: Any) -> subprocess.Popen[bytes]:
+        assert all(process.poll() is not None for process in begun)
+        begun.append(start(*arguments))
+        return begun[-1]
+
+    monkeypatch.setattr(recomputing, "_start", started)
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, {min(before)})
+    try:
+        assert spot_check(plan, lambda _: None, minutes=None)
+    finally:
+        os.sched_setaffinity(0, before)
+    assert len(begun) == 3
 
 
 def test_forged_and_swapped_results_are_caught_and_honest_ones_agree(run: tuple[Plan, list[Train], Path]) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.jobs import code
+from tests.conftest import assert_refused
 
 NUMERICS = '''"""Numbers."""
 from made_up.deep import lower
@@ -170,3 +171,9 @@ def test_ends_of_lines_are_no_code(file: str, package: Path) -> None:
     (package / file).write_bytes((package / file).read_bytes().replace(b"\n", b"\r\n"))
     forget()
     assert code.code_sha256(*modules) == before
+
+
+@pytest.mark.usefixtures("package")
+def test_a_module_that_is_gone_is_named() -> None:
+    """As that of a figure, when `resaudit run` draws it by hand."""
+    assert_refused(code.code_sha256, "made_up.jobs.one", "made_up.jobs.gone", message="no module made_up.jobs.gone;")

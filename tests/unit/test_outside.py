@@ -201,7 +201,7 @@ def test_a_module_that_gives_something_else_is_named_when_it_draws(
     part = make_plan(composed(papers, bare)).figures["coins/fig01"]
     for job in part.jobs.values():
         run_planned(job, results)
-    assert_refused(lambda: draw(part, Setting("laptop", (), ()), results, tmp_path), message=said)
+    assert_refused(lambda: draw(part, Setting("laptop", (), ()), results, tmp_path, ""), message=said)
     assert not (tmp_path / "figure.json").exists()
 
 

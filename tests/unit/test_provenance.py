@@ -11,9 +11,9 @@ import pytest
 
 from resaudit.base.files import write_json
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import machine_classes
+from resaudit.jobs.results import codes, machine_classes
 from resaudit.plan.composition import load
-from resaudit.plan.plan import make_plan
+from resaudit.plan.plan import make_plan, with_inputs
 from resaudit.runtime.machine import machine_class, processor
 from tests.conftest import CHECKOUT, run_command
 from tests.ran import RAN
@@ -37,7 +37,7 @@ def test_outside_a_checkout_no_lock_file_and_no_commit_is_named(tmp_path: Path) 
 
 @pytest.mark.parametrize("tracked", [False, True])
 def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path: Path) -> None:
-    inner = tmp_path / "inner" / "src" / "resaudit" / "store"
+    inner = tmp_path / "inner" / "src" / "resaudit" / "jobs"
     inner.mkdir(parents=True)
     for name in (inner.parent / "__init__.py", inner / "__init__.py", tmp_path / "README.md"):
         name.touch()
@@ -136,3 +136,15 @@ def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_pa
         write_json(folder / "provenance.json", RAN | {"machine class": one})
     write_json(others[-1] / "provenance.json", RAN | {"machine class": another})
     assert machine_classes(jobs, tmp_path) == [one, another]
+
+
+def test_a_figure_counts_the_results_of_each_code_by_kind(tmp_path: Path) -> None:
+    (part,) = make_plan(load(["scale=smoke", "figures=[fig07]"])).figures.values()
+    jobs = with_inputs(part.jobs.values()).values()
+    there = {job.key: job for job in jobs if job.files and job.kind != "whiten"}
+    assert {job.kind for job in jobs} > {job.kind for job in there.values()} == {"train"}
+    first, *others = there.values()
+    write_json(first.record(tmp_path), RAN | {"code": "1" * 64})
+    for job in others:
+        write_json(job.record(tmp_path), RAN)
+    assert codes(jobs, tmp_path) == {"train": {"0" * 64: len(others), "1" * 64: 1}}

@@ -62,6 +62,17 @@ def test_the_page_shows_the_matrix_of_an_earlier_run_and_no_variant_is_computed_
     assert NOTHING in again.stdout + again.stderr
 
 
+def test_hidden_files_are_no_records_that_the_page_shows(tmp_path: Path) -> None:
+    records = ("figures/checked/oracle.json", "results/spot-checks/20261122T120000-seed.json")
+    for record in map(Path, records):
+        for name in (record.name, f"._{record.name}", f".#{record.name}"):
+            (tmp_path / record.parent).mkdir(parents=True, exist_ok=True)
+            (tmp_path / record.with_name(name)).touch()
+    inputs = inputs_of("report", run(tmp_path, "--dry-run", config=("figures=[theorem2]",)))
+    assert set(records) <= set(inputs)
+    assert not [file for file in inputs if Path(file).name.startswith(".")]
+
+
 def test_asked_for_the_matrix_is_made_before_the_page_by_one_rule_each(tmp_path: Path) -> None:
     planned = run(tmp_path, "robustness", "--dry-run", config=("figures=[theorem1]",))
     rules = rules_of(planned)

@@ -3,19 +3,25 @@
 Sees a comment that costs a night, an edit after which old results stay, and a kind of job that knows another's modules.
 """
 
+import json
 import os
+import re
+import shutil
+import sys
+import time
 from pathlib import Path
 
 import pytest
 
-from tests.workflow.conftest import SHOWN, planned
+from tests.conftest import Completed, run_command
+from tests.workflow.conftest import SHOWN, planned, rules_in, snakemake
 
 OF_WHITENED = {"train", "hessians", "theorem", "factorize", "descents"}
 NAME = "CHANGED = 1\n"
 
 
 def append(checkout: Path, file: str, text: str) -> None:
-    with (checkout / "src" / "resaudit" / file).open("a", encoding="utf-8") as edited:
+    with (checkout / "src" / file).open("a", encoding="utf-8") as edited:
         edited.write(text)
 
 
@@ -23,13 +29,13 @@ def append(checkout: Path, file: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "made_again"),
     [
-        ("training/ensemble.py", NAME, {"train", "hessians", "descents", *SHOWN}),
-        pytest.param("curvature/structured.py", NAME, {"hessians", *SHOWN}, marks=pytest.mark.slow),
-        pytest.param("theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
-        pytest.param("datasets/whitening.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
-        ("papers/demystifying_resnet/fig07.py", NAME, SHOWN),
-        pytest.param("claims/checks/depths.py", NAME, {"report", "all"}, marks=pytest.mark.slow),
-        ("report/templates/page.css", "p {}\n", {"report", "all"}),
+        ("residual/demystifying_resnet/training/ensemble.py", NAME, {"train", "hessians", "descents", *SHOWN}),
+        pytest.param("residual/demystifying_resnet/curvature/structured.py", NAME, {"hessians", *SHOWN}, marks=pytest.mark.slow),
+        pytest.param("residual/demystifying_resnet/theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
+        pytest.param("resaudit/data/whitening.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
+        ("residual/demystifying_resnet/fig07.py", NAME, SHOWN),
+        pytest.param("resaudit/claims/checks/depths.py", NAME, {"report", "all"}, marks=pytest.mark.slow),
+        ("resaudit/audit/templates/page.css", "p {}\n", {"report", "all"}),
     ],
 )
 def test_an_edit_makes_again_what_it_can_change(file: str, text: str, made_again: set[str], checkout: Path) -> None:
@@ -45,6 +51,53 @@ def test_a_comment_a_command_and_dates_make_nothing_again(checkout: Path) -> Non
     results = [file for file in (checkout / "results").rglob("*") if file.is_file()]
     for seconds, file in enumerate(sorted(results, key=lambda file: file.stat().st_mtime_ns, reverse=True)):
         os.utime(file, (seconds, 1_700_000_000 + seconds))
-    append(checkout, "training/ensemble.py", "# A comment.\n")
-    append(checkout, "cli.py", NAME)
+    append(checkout, "residual/demystifying_resnet/training/ensemble.py", "# A comment.\n")
+    append(checkout, "resaudit/cli/commands.py", NAME)
     assert planned(checkout) == set()
+
+
+def test_a_result_that_snakemake_did_not_run_is_made_again_after_an_edit(checkout: Path) -> None:
+    """As after `resaudit run` by hand alone, or where results came without .snakemake; `--touch` accepts them."""
+    shutil.rmtree(checkout / ".snakemake")
+    assert planned(checkout) == set()
+    append(checkout, "residual/demystifying_resnet/theory/checks.py", NAME)
+    assert planned(checkout) == {"theorem", *SHOWN}
+    assert rules_in(snakemake(checkout, "--dry-run", "--rerun-triggers", "mtime")) == set()
+    snakemake(checkout, "--touch", "--forceall")
+    assert planned(checkout) == set()
+
+
+def test_a_result_made_by_hand_since_is_made_again_and_a_table_of_mixed_code_says_so(checkout: Path) -> None:
+    source = checkout / "src" / "resaudit" / "curvature" / "counts.py"
+    before = source.read_bytes()
+    append(checkout, "curvature/counts.py", NAME)
+    time.sleep(1)  # Provenance tells seconds.
+    by_hand = next((checkout / "results" / "hessians").iterdir())
+    for key in (f"hessians/{by_hand.name}", *drawings_of(checkout, by_hand.name)):
+        run = run_command(sys.executable, "-m", "resaudit", "run", key, cwd=checkout, environment=package_of(checkout))
+        assert run.returncode == 0, run.stderr
+    (mixed,) = {about.read_bytes() for about in checkout.glob(f"results/{key}/figure.json")}
+    assert len(json.loads(mixed)["codes"]["hessians"]) == 2
+    assert rules_in(snakemake(checkout, "--rerun-triggers", "mtime")) >= {"show", "report"}
+    said = run_command("resaudit", "audit", "scale=smoke", cwd=checkout, environment=package_of(checkout))
+    assert re.search(r"^mixed code: \S+: \d+ and 1 results of hessians ", said.stdout, re.MULTILINE), said.stderr
+    source.write_bytes(before)
+    assert planned(checkout) >= {"hessians", *SHOWN}
+    assert f"other code: hessians/{by_hand.name} was made" in told(snakemake(checkout))
+    assert planned(checkout) == set()
+    for about in checkout.glob("figures/*/*.json"):
+        assert all(len(of) == 1 for of in json.loads(about.read_bytes()).get("codes", {}).values())
+
+
+def told(run: Completed) -> str:
+    return run.stdout + run.stderr
+
+
+def package_of(checkout: Path) -> dict[str, str]:
+    return {"PYTHONPATH": str(checkout / "src")}
+
+
+def drawings_of(checkout: Path, job: str) -> list[str]:
+    """The keys of the drawings that rest on a job."""
+    drawn = (checkout / "results" / "draw").glob("*/figure.json")
+    return [f"draw/{about.parent.name}" for about in drawn if job in about.read_text(encoding="utf-8")]

@@ -8,28 +8,30 @@ from pathlib import Path
 # it would take a twentieth of the start.
 gc.set_threshold(50_000)
 
-from resaudit.base.papers import as_words, module_of
-from resaudit.figures.formats import SUFFIXES
-from resaudit.jobs.code import code_sha256
-from resaudit.jobs.plan_files import code_of_kind, computing_kinds, kind_named, plan_file
-from resaudit.plan.plans import evidence_figures
-from resaudit.plan.words import left_out_in_words
-from resaudit.runtime.devices import visible_devices
+from snakemake.io import IOFile
+from snakemake.settings.enums import RerunTrigger
+
 from resaudit.base.files import sweep
-from resaudit.share.imports.leaves import check_imported, leaf_inputs
-from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
-from resaudit.runtime.locks import hold_lock
-from resaudit.base.papers import check_installed_from
+from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
-    warn,
     errors_in_one_line,
     make_readable,
     overrides_from,
     set_dates_in_the_future,
     started_for,
     verdicts_in_words,
+    warn,
 )
+from resaudit.figures.formats import SUFFIXES
+from resaudit.jobs.code import code_sha256
+from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
+from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
+from resaudit.plan.plans import evidence_figures
+from resaudit.plan.words import left_out_in_words
+from resaudit.runtime.devices import visible_devices
+from resaudit.runtime.locks import hold_lock
+from resaudit.share.imports.leaves import check_imported, leaf_inputs
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -55,8 +57,10 @@ LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
 # Of papers outside this repository, jobs' processes are told by their command line.
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
-RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} 2> {log:q}"
-RUN_WITH_CODE = RUN.replace(" 2>", " --code {params.code} 2>")
+RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
+
+# Where standard error was closed, Snakemake's log file takes its number, and shells would have none to write to.
+shell.prefix("true >&2 || exec 2> /dev/null; ")
 
 # A job waiting for its GPU would block a processor that CPU jobs could use.
 ON_GPU = JOBS.execution.device == "cuda"
@@ -99,10 +103,27 @@ def inputs_of(rule):
             imported = leaf_inputs(asked, RESULTS)
         if imported is not None:
             return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
+        run_again_if_of_other_code(asked)
         reads = asked.reads(RESULTS)
         return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
 
     return of
+
+
+def run_again_if_of_other_code(asked):
+    """Have a job run again whose result was made by other code, and not by Snakemake: as `resaudit run` by hand.
+
+    Of what it made or was told of (`--touch`) since, Snakemake compares the code itself, as a param.
+    """
+    if not workflow.is_main_process or RerunTrigger.PARAMS not in workflow.dag_settings.rerun_triggers:
+        return
+    made = other_code_at(asked, RESULTS)
+    if made is None:
+        return
+    known = workflow.persistence.metadata(IOFile(str(asked.record(RESULTS))))
+    if known is None or known.endtime is None or known.endtime < made:
+        logger.info(f"other code: {asked.key} was made by other code, outside this folder's runs: it is made again")
+        workflow.dag.forcefiles.update(map(str, asked.written(RESULTS)))
 
 
 def outputs_of(kind):
@@ -135,13 +156,8 @@ def code(*modules):
     return code_sha256(*modules)
 
 
-def code_of(kind):
-    return lambda _wildcards: code_of_kind(kind)
-
-
-def code_of_figure(wildcards):
-    figure = job("draw", wildcards).figure
-    return code("resaudit.figures.draw", module_of(figure.name), type(figure.protocol).__module__)
+def code_for(rule):
+    return lambda wildcards: code_of(job(rule, wildcards))
 
 
 def figure_files(name):

@@ -15,7 +15,7 @@ rule draw:
         mem_mb=mem_mb_of("draw"),
         runtime=runtime_of("draw"),
     params:
-        code=code_of_figure,
+        code=code_for("draw"),
         job=key_of("draw"),
     shell:
         RUN

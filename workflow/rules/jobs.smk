@@ -22,7 +22,7 @@ for kind in computing_kinds():
             runtime=runtime_of(kind),
             gpu=gpus_of(kind),
         params:
-            code=code_of(kind),
+            code=code_for(kind),
             job=key_of(kind),
         shell:
-            RUN_WITH_CODE
+            RUN

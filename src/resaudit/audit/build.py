@@ -301,6 +301,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "provenance": _provenance(figure, [layout.results / key for key in keys]),
         "jobs": keys,
         "imported": figure.about.get("imported", []),
+        "codes": figure.about.get("codes", {}),
         "command": command_for(figure.name, overrides),
     }
 

@@ -122,6 +122,9 @@ class Figure(Part):
     """The jobs that it is drawn from, as kind/id."""
     imported: list[Imported] = []
     """Those of them that were imported when it was drawn; empty if all were computed here."""
+    codes: dict[Id, dict[Sha256, Count]] = {}
+    """By kind of job and hash of the code, how many of the results it made; empty for figures drawn before these were
+    recorded. Two hashes of one kind: the table holds results of mixed code."""
     command: str
     """The command that draws it again."""
 

@@ -217,7 +217,7 @@ def _environment() -> Environment:
     for function in (
         words.in_words, words.moment, words.duration, words.megabytes, words.figure_label, words.meets,
         words.share_met, words.needs_in_words, words.kind_label, words.decimals, words.difference,
-        words.standing,
+        words.standing, words.mixed_code,
         change_counts, changes_of, variants_of, words.set_for_run,
     ):  # fmt: skip
         environment.filters[function.__name__] = function

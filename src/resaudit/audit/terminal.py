@@ -8,7 +8,16 @@ from typing import Any
 
 from resaudit.audit.build import Json, make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of
-from resaudit.audit.words import FITTED, STANDINGS, counted, counts_in_words, set_for_run, set_in_words, standing
+from resaudit.audit.words import (
+    FITTED,
+    STANDINGS,
+    counted,
+    counts_in_words,
+    mixed_code,
+    set_for_run,
+    set_in_words,
+    standing,
+)
 from resaudit.base.errors import ResauditError, one_named
 from resaudit.base.papers import outside_papers
 from resaudit.base.text import effect_and_interval
@@ -42,11 +51,20 @@ def run_audit(
         say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
         for name, text in set_here:
             say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
+    for line in _mixed(audit, {claim["evidence"] for claim in chosen}):
+        say(line)
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
     others = [claim["id"] for claim in chosen if standing(claim) != Verdict.supported.value]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
+
+
+def _mixed(audit: Json, figures: set[str]) -> Iterator[str]:
+    """A line for each of these figures whose table holds results of mixed code."""
+    for figure in (figure for paper in audit["papers"] for figure in paper["figures"] if figure["id"] in figures):
+        if mixed := mixed_code(figure):
+            yield f"mixed code: {figure['id']}: {mixed} were made by different code; {figure['command']}"
 
 
 def _evidence(plan: Plan, wanted: str | None) -> set[str] | None:

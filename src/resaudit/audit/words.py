@@ -78,6 +78,16 @@ def set_for_run(claim: dict[str, Any]) -> list[str]:
     ]
 
 
+def mixed_code(figure: dict[str, Any]) -> str:
+    """Which results of a figure were made by more than one code; empty if none.
+
+    >>> mixed_code({"codes": {"train": {"0a": 30, "1b": 2}, "whiten": {"0a": 1}}})
+    '30 and 2 results of train'
+    """
+    mixed = {kind: sorted(of.values(), reverse=True) for kind, of in figure.get("codes", {}).items() if len(of) > 1}
+    return "; ".join(f"{' and '.join(map(str, numbers))} results of {kind}" for kind, numbers in mixed.items())
+
+
 def meets(result: dict[str, Any]) -> str:
     """How many comparisons of a check meet the threshold, and the least favourable effect against it.
 

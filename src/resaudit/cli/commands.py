@@ -135,7 +135,7 @@ def _plan(overrides: Overrides) -> "Plan":
     show_default=True,
     help="Folder of results, with the plan in it.",
 )
-@click.option("--code", metavar="HASH", help="Hash of the code of this kind of job, for provenance and checkpoints.")
+@click.option("--code", metavar="HASH", help="Hash of the job's code, for provenance and checkpoints.")
 @_threads
 def run(job: str, results: Path, code: str | None) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""

@@ -19,7 +19,7 @@ from resaudit.audit.report import Report
 from resaudit.audit.words import counts_in_words
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json
-from resaudit.base.papers import KEY, file_of_paper, module_of, outside_papers, take_papers_path
+from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
 from resaudit.claims.vary import vary_job
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import Draw, draw_job
@@ -35,6 +35,8 @@ from resaudit.runtime.locks import LOCK, is_held
 
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
 """Rules that are no kind of computing job; a figure is a rule too, by its short name."""
+SHOWN_BY = "DefaultStreamHandler"
+"""Name of Snakemake's handler that writes to the terminal."""
 DAY = 86_400
 """Seconds."""
 _NO_TEXT = ("true", "false", "null", "inf", "nan")
@@ -254,8 +256,8 @@ def check_modules(plan: Plan) -> None:
         except ModuleNotFoundError:
             found = None
         if found is None:
-            folder = outside_papers().get(paper, Path("src", "resaudit", "papers"))
-            module = folder / paper / f"{figure}.py"
+            place = papers().get(paper)
+            module = (place.source if place else Path("src", paper)) / f"{figure}.py"
             raise ResauditError(
                 f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
                 "write it, with table(results) and plot(table)"
@@ -272,33 +274,43 @@ def warn(plan: Plan, execution: Execution) -> None:
         print(f"resaudit: warning: {warning}", file=sys.stderr)
 
 
-class ReadableLog(logging.Filter):
-    """Shorten Snakemake's log: count lists of files, and show progress in minutes left, not in per cent of the jobs.
+class ReadableLog(logging.Formatter):
+    """Snakemake's log, shortened: lists of files counted, progress in minutes left, not in per cent of the jobs.
 
     Args:
+        snakemake: the formatter of Snakemake's own.
         seconds_left: of the jobs that are not done.
     """
 
-    def __init__(self, seconds_left: Callable[[], float]) -> None:
+    def __init__(self, snakemake: logging.Formatter, seconds_left: Callable[[], float]) -> None:
         super().__init__()
-        self.seconds_left = seconds_left
+        self.snakemake, self.seconds_left = snakemake, seconds_left
 
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Change a record in place; none is dropped."""
-        values = vars(record)
-        if values.get("event") in ("job_info", "job_error"):
-            for key in ("input", "output"):
-                first, *others = values[key] or [""]
-                values[key] = [f"{first} and {len(others)} more"] if others else values[key]
-        elif values.get("event") == "progress":
-            done = f"{values['done']} of {values['total']} jobs done"
+    def format(self, record: logging.LogRecord) -> str:
+        """A record as text; the record, which other handlers get too, stays as it is."""
+        values = dict(vars(record))
+        if values.get("event") == "progress":
             left = f", {in_minutes(self.seconds_left())} left" if values["done"] < values["total"] else ""
-            values |= {"event": None, "msg": done + left}
-        return True
+            return f"{values['done']} of {values['total']} jobs done{left}"
+        if values.get("event") in ("job_info", "job_error"):
+            values |= {key: _counted(values[key]) for key in ("input", "output")}
+        return self.snakemake.format(logging.makeLogRecord(values))
+
+
+def _counted(files: Sequence[str] | None) -> list[str]:
+    """The first of some files, and how many more.
+
+    >>> _counted(["a", "b", "c"]), _counted(["a"]), _counted(None)
+    (['a and 2 more'], ['a'], [])
+    """
+    first, *others = files or [""]
+    return [f"{first} and {len(others)} more"] if others else list(files or [])
 
 
 def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> None:
-    """Shorten Snakemake's log from here on, and say how long the run will take.
+    """Shorten what Snakemake shows from here on, and say how long the run will take.
+
+    Its log file and plugins (``--logger``) get the whole records.
 
     Args:
         logger: Snakemake's.
@@ -307,10 +319,15 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
     """
     at_once = workflow.nodes or workflow.cores
     gpus = workflow.global_resources.get("gpu", 0) if jobs.execution.device == "cuda" and not workflow.nodes else 0
-    readable = ReadableLog(lambda: jobs.seconds_left(workflow.dag, at_once, gpus))
-    logger.addFilter(readable)
+
+    def seconds_left() -> float:
+        return jobs.seconds_left(workflow.dag, at_once, gpus)
+
+    for handler in logger.handlers:
+        if handler.name == SHOWN_BY and handler.formatter:
+            handler.setFormatter(ReadableLog(handler.formatter, seconds_left))
     where = "jobs of the cluster at once" if workflow.nodes else "cores"
-    logger.info(f"estimated: {in_minutes(readable.seconds_left())} on {at_once} {where}")
+    logger.info(f"estimated: {in_minutes(seconds_left())} on {at_once} {where}")
 
 
 def verdicts_in_words(audit: Path) -> str:

@@ -5,6 +5,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
+from resaudit.base.papers import module_of
 from resaudit.figures.formats import SUFFIXES
 from resaudit.jobs.job import Cost, Execution, Job, Work
 from resaudit.plan.models import Figure, Run
@@ -51,6 +52,15 @@ class Draw(Job):
         """The settings and the ids of the jobs that it is drawn from."""
         return super().identity | {"evidence": self.part.evidence}
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Its own, the figure's, and that of its experiment."""
+        return (type(self).__module__, module_of(self.figure.name), type(self.figure.protocol).__module__)
+
+    def record(self, results: Path) -> Path:
+        """The record of the table and its drawings."""
+        return self.folder(results) / "figure.json"
+
     def cost(self, execution: Execution) -> Cost:
         """The largest measured."""
         return Cost(6.0, 220.0)
@@ -72,7 +82,7 @@ class Draw(Job):
         from resaudit.figures.drawing import Setting, draw
 
         setting = Setting(self.scale, self.deviations, self.assumptions, self.note)
-        draw(self.part, setting, work.results, self.folder(work.results))
+        draw(self.part, setting, work.results, self.folder(work.results), work.code)
         say(f"wrote {self.folder(work.results)}")
         return {}
 

@@ -19,7 +19,7 @@ from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style
 from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import machine_classes
+from resaudit.jobs.results import codes, machine_classes
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
@@ -53,7 +53,7 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 """Raised when a table does not have the expected columns or types."""
 
 
-def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> None:
+def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path, code: str) -> None:
     """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
 
     Raises:
@@ -76,7 +76,9 @@ def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path) -> Non
         "drawings": drawings,
         "best rates": {f"{network} {depth}": asdict(rate) for (network, depth), rate in best.items()},
         "machine classes": machine_classes(list(part.jobs.values()), results),
+        "codes": codes(jobs.values(), results),
         "imported": imported,
+        "code": code,
     }
     write_json(folder / "figure.json", about(part, setting) | made | provenance())
 
@@ -226,6 +228,8 @@ def read_about(csv: Path) -> dict[str, Any]:
     try:
         about: dict[str, Any] = read_json(path)
         wrong = [key for key, kind in EXPECTED.items() if key in about and not isinstance(about[key], kind)]
+        if isinstance(about, dict) and not _counts_codes(about.get("codes", {})):
+            wrong.append("codes")
         if wrong or "values" not in about:
             raise ValueError(f"{', '.join(wrong) or 'values'} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
@@ -233,6 +237,12 @@ def read_about(csv: Path) -> dict[str, Any]:
             f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"
         ) from error
     return about
+
+
+def _counts_codes(given: Any) -> bool:
+    """Whether this is what :func:`resaudit.jobs.results.codes` gives."""
+    counts = list(given.values()) if isinstance(given, dict) else [None]
+    return all(isinstance(of, dict) and all(type(number) is int for number in of.values()) for of in counts)
 
 
 def description(figure: Figure, setting: Setting) -> str:

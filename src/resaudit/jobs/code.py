@@ -8,6 +8,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from resaudit.base.errors import ResauditError
 from resaudit.base.papers import packages
 
 if TYPE_CHECKING:
@@ -36,8 +37,14 @@ def code_sha256(*modules: str) -> str:
 
 
 def closure(*modules: str) -> set[str]:
-    """Modules, their import closure within these packages, and the enclosing packages."""
+    """Modules, their import closure within these packages, and the enclosing packages.
+
+    Raises:
+        ResauditError: there is no such module.
+    """
     found = {found for module in modules for found in _named(module)}
+    if lacking := found - _graph().modules:
+        raise ResauditError(f"there is no module {', '.join(sorted(lacking))}; write it, or restore it")
     found = found.union(*(_graph().find_upstream_modules(module) for module in found))
     return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}
 

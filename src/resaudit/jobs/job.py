@@ -110,8 +110,8 @@ class Work:
         device: it computes on, as torch names it.
         checkpoints: folder for its checkpoint.
         record: the job's own entries in its provenance.
-        code: hash of the code of its kind (:func:`resaudit.jobs.plan_files.code_of_kind`) when the run began, which an
-            edit during the run does not change; empty for jobs without files.
+        code: hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began, which an edit during the
+            run does not change.
     """
 
     results: Path
@@ -233,9 +233,18 @@ class Job(ABC):
         """``kind/id``, unique among all jobs."""
         return f"{self.kind}/{self.id}"
 
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """The modules that its result depends on, with all that they import."""
+        return (type(self).__module__,)
+
     def folder(self, results: Path) -> Path:
         """The folder of its results."""
         return results / self.kind / self.id
+
+    def record(self, results: Path) -> Path:
+        """The file that has ``code``, the hash of the code that made its result, and ``finished``, when."""
+        return self.folder(results) / RECORDS[1]
 
     def reads(self, results: Path) -> list[Path]:
         """The input files that it reads."""

@@ -3,6 +3,7 @@
 import importlib
 from contextlib import suppress
 from dataclasses import asdict
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -95,10 +96,32 @@ def kind_named(kind: str) -> type[Any]:
     return known[kind]
 
 
-@cache
+def code_of(job: Job) -> str:
+    """The hash of the code that a job's result depends on."""
+    return _code_of(job.modules)
+
+
 def code_of_kind(kind: str) -> str:
-    """The hash of the code that results of a kind of job depend on."""
-    return code_sha256(kind_named(kind).__module__)
+    """The same of all jobs of a kind whose files are in ``results/<kind>/<id>``."""
+    return _code_of((kind_named(kind).__module__,))
+
+
+@cache
+def _code_of(modules: tuple[str, ...]) -> str:
+    return code_sha256(*modules)
+
+
+def other_code_at(job: Job, results: Path) -> float | None:
+    """When a result was made by other code than today's, in seconds since 1970; None if today's made it.
+
+    Also None where no record says so: whoever reads the result says what is wrong with that.
+    """
+    try:
+        made = read_json(job.record(results))
+        at = datetime.fromisoformat(made["finished"]).timestamp()
+        return None if made["code"] == code_of(job) else at
+    except (OSError, ValueError, LookupError, TypeError):
+        return None
 
 
 def computing_kinds() -> list[str]:

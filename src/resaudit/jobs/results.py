@@ -1,6 +1,7 @@
 """Reading results back: each must have the expected settings and the recorded SHA-256."""
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -41,6 +42,15 @@ def machine_classes(jobs: list[Job], results: Path) -> list[dict[str, Any]]:
         if ran_on not in found:
             found.append(ran_on)
     return found
+
+
+def codes(jobs: Iterable[Job], results: Path) -> dict[str, dict[str, int]]:
+    """By kind of job and hash of the code, how many of these results it made; raises as :func:`read_provenance`."""
+    there = [job for job in jobs if job.files and job.record(results).is_file()]
+    found = Counter((job.kind, read_provenance(job.folder(results)).code) for job in there)
+    return {
+        kind: {code: number for (of, code), number in sorted(found.items()) if of == kind} for kind, _ in sorted(found)
+    }
 
 
 def read_provenance(folder: Path) -> JobProvenance:

@@ -12,7 +12,7 @@ from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
-from resaudit.jobs.plan_files import code_of_kind, read_job
+from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
 from resaudit.runtime.devices import claim_device, processors
 from resaudit.runtime.progress import say
@@ -24,13 +24,13 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     Args:
         key: of the job.
         results: the folder.
-        code: hash of the code of its kind; None: computed here, which takes a second.
+        code: hash of its code; None: computed here, which takes a second.
 
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
     """
     job, execution = read_job(results, key)
-    code = code or (code_of_kind(job.kind) if job.files else "")
+    code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
     work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)}, code)

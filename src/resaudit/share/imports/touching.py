@@ -10,6 +10,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.papers import as_words
 from resaudit.jobs.job import Job
 from resaudit.plan.composition import config_folder
+from resaudit.runtime.progress import say
 
 
 def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures: Sequence[str]) -> None:
@@ -33,12 +34,21 @@ def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures:
         *("--force", *(str(job.written(results)[0]) for job in jobs)),
     ]
     written = [path for job in jobs for path in job.written(results)]
-    for path in written:
-        path.chmod(0o644)
+    _set_mode(0o644, written)
     run = subprocess.run(command, capture_output=True, text=True, check=False)
     if run.returncode:
         said = [line for line in run.stderr.splitlines() if line.strip()] or ["it says nothing"]
         raise ResauditError(f"snakemake --touch failed ({said[-1]}); import the run again")
     # Then whatever would replace an imported result is stopped before it deletes anything.
-    for path in written:
-        path.chmod(0o444)
+    if not _set_mode(0o444, written):
+        say("resaudit: warning: the file system of the results takes no modes: imported ones are not write-protected")
+
+
+def _set_mode(mode: int, files: Sequence[Path]) -> bool:
+    """Set the mode of files; whether the file system takes it, since shared and removable ones may refuse."""
+    try:
+        for file in files:
+            file.chmod(mode)
+    except OSError:
+        return False
+    return True
