@@ -68,9 +68,9 @@ def test_a_result_that_snakemake_did_not_run_is_made_again_after_an_edit(checkou
 
 
 def test_a_result_made_by_hand_since_is_made_again_and_a_table_of_mixed_code_says_so(checkout: Path) -> None:
-    source = checkout / "src" / "resaudit" / "curvature" / "counts.py"
+    source = checkout / "src/residual/demystifying_resnet/curvature/counts.py"
     before = source.read_bytes()
-    append(checkout, "curvature/counts.py", NAME)
+    append(checkout, "residual/demystifying_resnet/curvature/counts.py", NAME)
     time.sleep(1)  # Provenance tells seconds.
     by_hand = next((checkout / "results" / "hessians").iterdir())
     for key in (f"hessians/{by_hand.name}", *drawings_of(checkout, by_hand.name)):
