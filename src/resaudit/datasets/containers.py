@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import re
 import tarfile
 import zlib
@@ -13,10 +14,10 @@ LARGEST_MEMBER = 2**28
 """Bytes of a file that is read at once; five times a file of CIFAR."""
 LARGEST_ARCHIVE = 2**31
 """Bytes of an archive that is looked into if a folder is searched."""
-LEVELS = 6
-"""Of a folder that are looked into."""
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 """Those that torchvision's ImageFolder reads."""
+UNREAD_SUFFIXES = (".avif", ".gif", ".heic", ".heif", ".jfif", ".jp2", ".jpe", ".jxl", ".pbm", ".pnm", ".tga")
+"""Of other images, which it would leave out."""
 
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError)
 """Raised when a compressed file or an archive is missing, damaged or not one."""
@@ -102,11 +103,22 @@ def first_line(error: BaseException) -> str:
 
 
 def _paths(folder: Path) -> Iterator[tuple[Name, Path]]:
-    for level in range(1, LEVELS + 1):
-        for path in sorted(folder.glob("/".join("*" * level))):
+    """All that is no folder, and folders that cannot be read, level by level.
+
+    A link to a folder that it lies in is left out: all in there is found without it.
+    """
+    level = [folder]
+    while level:
+        below = []
+        for path in sorted(child for parent in level for child in parent.iterdir()):
             name = Name(path.relative_to(folder).as_posix())
-            if not is_hidden(name) and not path.is_dir():
+            if is_hidden(name):
+                continue
+            if not path.is_dir() or not os.access(path, os.R_OK | os.X_OK):
                 yield name, path
+            elif not (path.is_symlink() and path.resolve() in {above.resolve() for above in path.parents}):
+                below.append(path)
+        level = below
 
 
 def _in_folder(folder: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
@@ -149,9 +161,12 @@ def _target(archive: tarfile.TarFile, link: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _check_unwanted(place: Path, name: Name, wanted: Callable[[Name], bool]) -> None:
-    """Check that nothing wanted is lost with what is neither a file nor a folder; a link may be a whole class."""
+    """Check that nothing wanted is lost with what cannot be read; a link or a folder may be a whole class."""
     if wanted(name) or wanted(name / "1.png"):
-        raise Refused(f"{name} of {place} is a link, a device or a pipe; allowed: files (tar follows links with -h)")
+        raise Refused(
+            f"{name} of {place} is a link, a device, a pipe or a folder that cannot be read; allowed: files "
+            "(tar follows links with -h)"
+        )
 
 
 def _check_size(place: Path, name: Name, size: int) -> None:
