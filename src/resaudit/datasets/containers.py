@@ -22,6 +22,10 @@ UNREAD_SUFFIXES = (".avif", ".gif", ".heic", ".heif", ".jfif", ".jp2", ".jpe", "
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError)
 """Raised when a compressed file or an archive is missing, damaged or not one."""
 
+_WEB_PAGE = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
+
 Name = PurePosixPath
 """Of a file, relative to its folder or archive."""
 
@@ -40,7 +44,7 @@ def files_in(place: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name
     try:
         yield from _in_folder(place, wanted) if place.is_dir() else _in_archive(place, wanted)
     except DAMAGED as error:
-        raise Refused(f"{place} cannot be read ({first_line(error)})") from error
+        raise Refused(f"{place} cannot be read ({reason(place, error)})") from error
 
 
 def names_in(place: Path) -> Iterator[Name]:
@@ -67,7 +71,7 @@ def beginning(path: Path, count: int) -> bytes:
     except FileNotFoundError:
         raise
     except DAMAGED as error:
-        raise Refused(f"{path} cannot be read ({first_line(error)})") from error
+        raise Refused(f"{path} cannot be read ({reason(path, error)})") from error
 
 
 def archives_in(folder: Path) -> list[Path]:
@@ -100,6 +104,23 @@ def is_hidden(name: PurePath) -> bool:
 def first_line(error: BaseException) -> str:
     """Of an error's message."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
+
+
+def is_web_page(path: Path) -> bool:
+    """Whether a file begins as one: what a proxy, a portal or a login answers in place of a file."""
+    with suppress(OSError):
+        return path.is_file() and _WEB_PAGE.match(_start_of(path)) is not None
+    return False
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(1024)
+
+
+def reason(path: Path, error: BaseException) -> str:
+    """Why a file cannot be read, in one line."""
+    return "it is a web page, not the file" if is_web_page(path) else first_line(error)
 
 
 def _paths(folder: Path) -> Iterator[tuple[Name, Path]]:
