@@ -16,7 +16,7 @@ from tests.cluster.slurm import Cluster, keeps_accounts, output, wait_until, why
 from tests.conftest import CHECKOUT, one_at_a_time
 
 TOY = Path(__file__).with_name("toy.smk")
-PROFILES = CHECKOUT / "workflow" / "profiles"
+PROFILES = CHECKOUT / "profiles"
 
 
 @pytest.fixture(scope="module")

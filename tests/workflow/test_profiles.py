@@ -1,4 +1,4 @@
-"""The profiles, where there is no Slurm and no GPU. Oracle: what workflow/profiles/README.md says that they do.
+"""The profiles, where there is no Slurm and no GPU. Oracle: what profiles/README.md says that they do.
 
 Sees a key that was lost or that Snakemake or the plugin does not know; what the keys do is tried in tests/cluster.
 """
@@ -12,15 +12,37 @@ import pytest
 import yaml
 
 from resaudit.plan.composition import load
+from tests import forked
 from tests.conftest import CHECKOUT, run_snakemake
 
-PROFILES = CHECKOUT / "workflow" / "profiles"
+PROFILES = CHECKOUT / "profiles"
 SCALE = ("--config", "scale=smoke")
 
 
 def profile(name: str) -> dict[str, Any]:
     found: dict[str, Any] = yaml.safe_load((PROFILES / name / "config.yaml").read_text(encoding="utf-8"))
     return found
+
+
+@pytest.mark.parametrize(
+    ("asked", "here", "found"),
+    [
+        ((), True, "workflow specific profile profiles/default"),
+        (("--profile", "profiles/workstation"), True, "profiles profiles/workstation and .* profiles/default"),
+        (("--workflow-profile", "profiles/workstation"), True, "workflow specific profile profiles/workstation"),
+        (
+            ("--snakefile", str(CHECKOUT / "Snakefile"), "--directory", "results"),
+            False,
+            f"workflow specific profile {re.escape(str(PROFILES))}/default",
+        ),
+    ],
+)
+def test_snakemake_finds_the_profiles(asked: tuple[str, ...], here: bool, found: str, tmp_path: Path) -> None:
+    paths = f"overrides=[paths.results={tmp_path / 'results'}]"
+    arguments = ("--cores", "1", "--dry-run", *asked, *SCALE, "figures=[theorem1]", paths)
+    run = forked.snakemake(*arguments, cwd=CHECKOUT if here else tmp_path)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert re.search(f"Using {found} for", run.stderr), run.stderr[-2000:]
 
 
 def test_slurms_site_settings_need_but_their_number_signs_removed() -> None:

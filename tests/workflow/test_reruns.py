@@ -13,11 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Completed, run_command
+from tests.conftest import CHECKOUT, Completed, run_command
 from tests.workflow.conftest import SHOWN, planned, rules_in, snakemake
 
 OF_WHITENED = {"train", "hessians", "theorem", "factorize", "descents"}
 NAME = "CHANGED = 1\n"
+PAPER = "residual/demystifying_resnet"
 
 
 def append(checkout: Path, file: str, text: str) -> None:
@@ -29,11 +30,11 @@ def append(checkout: Path, file: str, text: str) -> None:
 @pytest.mark.parametrize(
     ("file", "text", "made_again"),
     [
-        ("residual/demystifying_resnet/training/ensemble.py", NAME, {"train", "hessians", "descents", *SHOWN}),
-        pytest.param("residual/demystifying_resnet/curvature/structured.py", NAME, {"hessians", *SHOWN}, marks=pytest.mark.slow),
-        pytest.param("residual/demystifying_resnet/theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
+        (f"{PAPER}/training/ensemble.py", NAME, {"train", "hessians", "descents", *SHOWN}),
+        pytest.param(f"{PAPER}/curvature/structured.py", NAME, {"hessians", *SHOWN}, marks=pytest.mark.slow),
+        pytest.param(f"{PAPER}/theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
         pytest.param("resaudit/data/whitening.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
-        ("residual/demystifying_resnet/fig07.py", NAME, SHOWN),
+        (f"{PAPER}/fig07.py", NAME, SHOWN),
         pytest.param("resaudit/claims/checks/depths.py", NAME, {"report", "all"}, marks=pytest.mark.slow),
         ("resaudit/audit/templates/page.css", "p {}\n", {"report", "all"}),
     ],
@@ -45,13 +46,13 @@ def test_an_edit_makes_again_what_it_can_change(file: str, text: str, made_again
 
 def test_a_comment_a_command_and_dates_make_nothing_again(checkout: Path) -> None:
     """Dates of results too, as after `cp -r`, which copies in any order: inputs newer than what was made from them."""
-    (checkout / "profiles").symlink_to("workflow/profiles")
+    shutil.copytree(CHECKOUT / "profiles", checkout / "profiles")
     for file in (checkout / "src").rglob("*.py"):
         file.touch()
     results = [file for file in (checkout / "results").rglob("*") if file.is_file()]
     for seconds, file in enumerate(sorted(results, key=lambda file: file.stat().st_mtime_ns, reverse=True)):
         os.utime(file, (seconds, 1_700_000_000 + seconds))
-    append(checkout, "residual/demystifying_resnet/training/ensemble.py", "# A comment.\n")
+    append(checkout, f"{PAPER}/training/ensemble.py", "# A comment.\n")
     append(checkout, "resaudit/cli/commands.py", NAME)
     assert planned(checkout) == set()
 
@@ -60,7 +61,7 @@ def test_a_result_that_snakemake_did_not_run_is_made_again_after_an_edit(checkou
     """As after `resaudit run` by hand alone, or where results came without .snakemake; `--touch` accepts them."""
     shutil.rmtree(checkout / ".snakemake")
     assert planned(checkout) == set()
-    append(checkout, "residual/demystifying_resnet/theory/checks.py", NAME)
+    append(checkout, f"{PAPER}/theory/checks.py", NAME)
     assert planned(checkout) == {"theorem", *SHOWN}
     assert rules_in(snakemake(checkout, "--dry-run", "--rerun-triggers", "mtime")) == set()
     snakemake(checkout, "--touch", "--forceall")
@@ -70,7 +71,7 @@ def test_a_result_that_snakemake_did_not_run_is_made_again_after_an_edit(checkou
 def test_a_result_made_by_hand_since_is_made_again_and_a_table_of_mixed_code_says_so(checkout: Path) -> None:
     source = checkout / "src/residual/demystifying_resnet/curvature/counts.py"
     before = source.read_bytes()
-    append(checkout, "residual/demystifying_resnet/curvature/counts.py", NAME)
+    append(checkout, f"{PAPER}/curvature/counts.py", NAME)
     time.sleep(1)  # Provenance tells seconds.
     by_hand = next((checkout / "results" / "hessians").iterdir())
     for key in (f"hessians/{by_hand.name}", *drawings_of(checkout, by_hand.name)):

@@ -93,7 +93,7 @@ def ends_the_same(folder: Path, job: Train, undisturbed: bytes, environment: dic
     assert not checkpoint_of(folder, job).parent.exists()
 
 
-# 85 is what workflow/profiles and schedulers are told: a number, wherever it is defined.
+# 85 is what profiles and schedulers are told: a number, wherever it is defined.
 @pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 85), (signal.SIGINT, 130)])
 def test_told_to_stop_it_keeps_what_was_done(
     number: signal.Signals, status: int, folder: Path, job: Train, undisturbed: bytes

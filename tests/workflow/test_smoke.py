@@ -14,7 +14,7 @@ import pytest
 from resaudit.figures.comparison import disagreements
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, Completed, configured, run_command, smoke
+from tests.conftest import CHECKOUT, Completed, configured, smoke
 
 SMOKE = configured("scale=smoke").chosen_figures()
 EVERY = {name: figure for name, figure in configured().figure.items() if name in SMOKE}
@@ -54,11 +54,6 @@ def test_beside_each_figure_stands_what_it_is_of(smoked: Path) -> None:
     assert about["settings"]["data"] == "MNIST"
     assert "runs 2 (protocol: 10)" in about["differs from the protocol in"]
     assert about["packages"]["torch"]
-
-
-def test_snakemake_finds_the_default_profile_by_itself() -> None:
-    run = run_command("snakemake", "--dry-run", "--quiet", "all", cwd=CHECKOUT)
-    assert "Using workflow specific profile profiles/default" in run.stderr, run.stderr[-2000:]
 
 
 def test_a_misspelt_figure_file_has_no_rule(smoked: Path) -> None:

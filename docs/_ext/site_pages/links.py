@@ -11,7 +11,7 @@ PAGES = {
     "CONTRIBUTING.md": "contributing",
     "CHANGELOG.md": "changelog",
     "benchmarks/RESULTS.md": "measurements",
-    "workflow/profiles/README.md": "cluster",
+    "profiles/README.md": "cluster",
 }
 """Files outside docs/ that are pages of the site."""
 _LINK = re.compile(r"(?<!!)\[(?P<text>[^\[\]]+)\]\((?P<path>[^()#:\s]+)(?P<anchor>#[^()\s]*)?\)")

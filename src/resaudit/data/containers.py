@@ -2,6 +2,7 @@
 
 import gzip
 import lzma
+import os
 import re
 import tarfile
 import zlib
@@ -13,13 +14,17 @@ LARGEST_MEMBER = 2**28
 """Bytes of a file that is read at once; five times a file of CIFAR."""
 LARGEST_ARCHIVE = 2**31
 """Bytes of an archive that is looked into if a folder is searched."""
-LEVELS = 6
-"""Of a folder that are looked into."""
 IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
 """Those that torchvision's ImageFolder reads."""
+UNREAD_SUFFIXES = (".avif", ".gif", ".heic", ".heif", ".jfif", ".jp2", ".jpe", ".jxl", ".pbm", ".pnm", ".tga")
+"""Of other images, which it would leave out."""
 
 DAMAGED = (OSError, EOFError, zlib.error, lzma.LZMAError, tarfile.TarError)
 """Raised when a compressed file or an archive is missing, damaged or not one."""
+
+_WEB_PAGE = re.compile(
+    rb"(\xef\xbb\xbf)?\s*(<!--.*?-->\s*)*<(!doctype\s+html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 
 Name = PurePosixPath
 """Of a file, relative to its folder or archive."""
@@ -39,7 +44,7 @@ def files_in(place: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name
     try:
         yield from _in_folder(place, wanted) if place.is_dir() else _in_archive(place, wanted)
     except DAMAGED as error:
-        raise Refused(f"{place} cannot be read ({first_line(error)})") from error
+        raise Refused(f"{place} cannot be read ({reason(place, error)})") from error
 
 
 def names_in(place: Path) -> Iterator[Name]:
@@ -66,7 +71,7 @@ def beginning(path: Path, count: int) -> bytes:
     except FileNotFoundError:
         raise
     except DAMAGED as error:
-        raise Refused(f"{path} cannot be read ({first_line(error)})") from error
+        raise Refused(f"{path} cannot be read ({reason(path, error)})") from error
 
 
 def archives_in(folder: Path) -> list[Path]:
@@ -101,12 +106,40 @@ def first_line(error: BaseException) -> str:
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
 
 
+def is_web_page(path: Path) -> bool:
+    """Whether a file begins as one: what a proxy, a portal or a login answers in place of a file."""
+    with suppress(OSError):
+        return path.is_file() and _WEB_PAGE.match(_start_of(path)) is not None
+    return False
+
+
+def _start_of(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file.read(1024)
+
+
+def reason(path: Path, error: BaseException) -> str:
+    """Why a file cannot be read, in one line."""
+    return "it is a web page, not the file" if is_web_page(path) else first_line(error)
+
+
 def _paths(folder: Path) -> Iterator[tuple[Name, Path]]:
-    for level in range(1, LEVELS + 1):
-        for path in sorted(folder.glob("/".join("*" * level))):
+    """All that is no folder, and folders that cannot be read, level by level.
+
+    A link to a folder that it lies in is left out: all in there is found without it.
+    """
+    level = [folder]
+    while level:
+        below = []
+        for path in sorted(child for parent in level for child in parent.iterdir()):
             name = Name(path.relative_to(folder).as_posix())
-            if not is_hidden(name) and not path.is_dir():
+            if is_hidden(name):
+                continue
+            if not path.is_dir() or not os.access(path, os.R_OK | os.X_OK):
                 yield name, path
+            elif not (path.is_symlink() and path.resolve() in {above.resolve() for above in path.parents}):
+                below.append(path)
+        level = below
 
 
 def _in_folder(folder: Path, wanted: Callable[[Name], bool]) -> Iterator[tuple[Name, bytes]]:
@@ -149,9 +182,12 @@ def _target(archive: tarfile.TarFile, link: tarfile.TarInfo) -> tarfile.TarInfo:
 
 
 def _check_unwanted(place: Path, name: Name, wanted: Callable[[Name], bool]) -> None:
-    """Check that nothing wanted is lost with what is neither a file nor a folder; a link may be a whole class."""
+    """Check that nothing wanted is lost with what cannot be read; a link or a folder may be a whole class."""
     if wanted(name) or wanted(name / "1.png"):
-        raise Refused(f"{name} of {place} is a link, a device or a pipe; allowed: files (tar follows links with -h)")
+        raise Refused(
+            f"{name} of {place} is a link, a device, a pipe or a folder that cannot be read; allowed: files "
+            "(tar follows links with -h)"
+        )
 
 
 def _check_size(place: Path, name: Name, size: int) -> None:

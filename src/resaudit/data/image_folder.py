@@ -1,14 +1,17 @@
 """Images in folders of classes, as torchvision's ImageFolder reads them, decoded to arrays."""
 
 import io
+import struct
 import unicodedata
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from resaudit.data.containers import (
     IMAGE_SUFFIXES,
+    UNREAD_SUFFIXES,
     Name,
     Refused,
     archives_in,
@@ -22,6 +25,10 @@ from resaudit.data.idx import to_idx
 
 MODES = ("1", "L", "P", "RGB")
 """Of images, in Pillow's words, that red, green and blue in bytes hold exactly."""
+FORMATS = ("BMP", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
+"""Of images, in Pillow's words: what a file of one of the suffixes may be."""
+UNDECODABLE = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, struct.error)
+"""Raised by Pillow where a file is damaged."""
 SPLITS, VALIDATION = ("train", "test"), "val"
 """Of images; those for validation are the test's if there is no ``test``."""
 
@@ -54,8 +61,9 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
             archive; ``val`` in place of ``test`` if there is no ``test``.
 
     Raises:
-        Refused: an image cannot be read, has another mode than :data:`MODES` or transparency, another size than the
-            first, lies elsewhere below these folders or has the place of another one, or a class lacks images.
+        Refused: an image cannot be read, has another mode than :data:`MODES`, transparency, samples that bytes cannot
+            hold or several frames, another size than the first, lies elsewhere below these folders, is of a format that
+            is not read or has the place of another one, or a class lacks images.
     """
     images: dict[Place, np.ndarray] = {}
     place, total = _with_images(place), 0
@@ -90,7 +98,9 @@ def _has_images(place: Path) -> bool:
 
 
 def _is_of_a_split(name: Name) -> bool:
-    return is_image(name) and not {*SPLITS, VALIDATION}.isdisjoint(name.parts[:-1])
+    return (is_image(name) or name.suffix.lower() in UNREAD_SUFFIXES) and not {*SPLITS, VALIDATION}.isdisjoint(
+        name.parts[:-1]
+    )
 
 
 def _is_in_class(name: Name) -> bool:
@@ -98,6 +108,8 @@ def _is_in_class(name: Name) -> bool:
 
 
 def _place_of(name: Name) -> Place:
+    if not is_image(name):
+        raise Refused(f"{name} would be left out; convert it: allowed are images {', '.join(IMAGE_SUFFIXES)}")
     if not _is_in_class(name):
         raise Refused(f"{name} would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME")
     split, label, file = name.parts[-3:]
@@ -118,21 +130,58 @@ def _pixels(name: Name, content: bytes, shape: tuple[int, ...] | None) -> np.nda
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(io.BytesIO(content)) as image:
-            if image.mode not in MODES or image.has_transparency_data:
-                has = "transparency" if image.mode in MODES else f"not {', '.join(MODES)}"
-                raise Refused(
-                    f"{name} has the mode {image.mode} ({has}), which RGB cannot hold; convert it to 8-bit RGB first"
-                )
+        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+            _check_exact(name, image)
             found = (3, image.height, image.width)
             if shape not in (None, found):
                 expected = f"{shape[2]} x {shape[1]}" if shape else ""
                 raise Refused(f"{name} has {found[2]} x {found[1]} pixels, those before {expected}; allowed: one size")
             return np.ascontiguousarray(np.asarray(image.convert("RGB")).transpose(2, 0, 1))
     except UnidentifiedImageError:
-        raise Refused(f"{name} is no image of a known format") from None
-    except (OSError, SyntaxError, ValueError, Image.DecompressionBombError) as error:
+        raise Refused(f"{name} is no image of a known format; allowed: {', '.join(FORMATS)}") from None
+    except (*UNDECODABLE, Image.DecompressionBombError) as error:
         raise Refused(f"{name} cannot be decoded ({first_line(error)})") from error
+
+
+def _check_exact(name: Name, image: Any) -> None:
+    """Check that red, green and blue in bytes hold all that is in a file."""
+    if image.mode not in MODES or image.has_transparency_data:
+        has = "transparency" if image.mode in MODES else f"not {', '.join(MODES)}"
+        raise Refused(f"{name} has the mode {image.mode} ({has}), which RGB cannot hold; convert it to 8-bit RGB first")
+    wide = _wider_than_bytes(image)
+    if wide:
+        raise Refused(f"{name} has {wide}, which 8 bits cannot hold; convert it to 8-bit RGB first")
+    frames = getattr(image, "n_frames", 1)
+    if frames > 1:
+        raise Refused(f"{name} has {frames} frames, of which all but one would be left out; make them files")
+
+
+def _wider_than_bytes(image: Any) -> str | None:
+    """The samples of an opened image of one of :data:`MODES` that Pillow would silently make bytes."""
+    match image.format:
+        case "PNG" if image.tile[0][3].endswith(";16B"):
+            return "samples of 16 bits"
+        case "PPM":
+            # The mode alone, if Pillow need not scale the samples to 255.
+            largest = image.tile[0][3][1] if isinstance(image.tile[0][3], tuple) else 255
+            return f"samples up to {largest}" if largest > 255 else None
+        case "TIFF":
+            return _wider_in_tiff(image)
+    return None
+
+
+def _wider_in_tiff(image: Any) -> str | None:
+    """The same by a TIFF's tags."""
+    bits, formats = image.tag_v2.get(258, (1,)), image.tag_v2.get(339, (1,))
+    if max(bits) > 8:
+        return f"samples of {max(bits)} bits"
+    if set(formats) != {1}:
+        return "samples that are signed"
+    # Entries of a palette have 16 bits: a byte, and then zeros or the same byte again.
+    colours = image.tag_v2[320] if image.mode == "P" else ()
+    if any(colour % 256 for colour in colours) and any(colour % 257 for colour in colours):
+        return "a palette of 16 bits"
+    return None
 
 
 def _check_classes(place: Path, found: Iterable[Place], classes: list[str]) -> None:

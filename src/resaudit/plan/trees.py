@@ -28,6 +28,9 @@ AT_ONCE = 5
 """Figures in one call of Hydra: for each file, OmegaConf visits all that it has merged before."""
 DEEPEST, LARGEST = 50, 100_000
 """Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
+NO_MAPPING = "is no mapping; write KEY: VALUE, or {} for none"
+_OF_MAPPINGS = (None, "!", "tag:yaml.org,2002:map")
+"""Tags; a set is written like a mapping."""
 
 
 def files_like(folder: Path, pattern: str) -> list[Path]:
@@ -67,8 +70,8 @@ def _wrong_in(content: bytes) -> str | None:
     with suppress(yaml.YAMLError, UnicodeDecodeError):
         for event in yaml.parse(content, Loader=yaml.SafeLoader):
             if isinstance(event, yaml.NodeEvent):
-                if not opened and not isinstance(event, yaml.MappingStartEvent | yaml.ScalarEvent):
-                    return "is no mapping; write KEY: VALUE"
+                if not opened and not (isinstance(event, yaml.MappingStartEvent) and event.tag in _OF_MAPPINGS):
+                    return NO_MAPPING
                 if isinstance(event, yaml.AliasEvent) and event.anchor in [anchor for anchor, _ in opened]:
                     return f"has *{event.anchor} inside &{event.anchor}, which has no end"
                 size += sizes.get(str(event.anchor), 1) if isinstance(event, yaml.AliasEvent) else 1
@@ -80,6 +83,7 @@ def _wrong_in(content: bytes) -> str | None:
                     sizes[anchor] = size - before + 1
             if len(opened) > DEEPEST or size > LARGEST:
                 return f"has more than {DEEPEST} levels or {LARGEST} values, with what its aliases stand for"
+        return None if size else NO_MAPPING
     return None
 
 
