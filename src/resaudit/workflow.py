@@ -13,11 +13,10 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.types import Quote, QuotedString
-
 from resaudit.config.composition import datasets, file_of_paper, load
 from resaudit.config.models import Config
-from resaudit.errors import ResauditError
+from resaudit.config.overrides import in_hydra
+from resaudit.errors import ResauditError, figures_named, least_name
 from resaudit.jobs.draw import Draw, draw_job
 from resaudit.jobs.fetch import Fetch
 from resaudit.jobs.report import Report
@@ -37,11 +36,9 @@ from resaudit.training.kernels.library import kernel_of
 
 LOCK = ".lock"
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
-"""Rules that are no kind of computing job; a figure is a rule too, by its short name."""
+"""Rules that are no kind of computing job; of a figure see :func:`figure_targets`."""
 DAY = 86_400
 """Seconds."""
-_NO_TEXT = ("true", "false", "null", "inf", "nan")
-"""Words that Hydra reads as another type unless they are quoted."""
 
 
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
@@ -57,10 +54,10 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     Raises:
         ResauditError: a key has no value, a folder is read as a number, or ``--config`` is given twice.
 
-    >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
-    ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
+    >>> overrides_from({"scale": "paper", "figures": ["fig07"], "overrides": "[seed=2,device=cpu]"})
+    ['scale=paper', 'figures=[fig07]', 'seed=2', 'device=cpu']
     >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
-    ["dataset={folder:'/my data, all',sources:[folder]}"]
+    ['dataset={folder:"/my data, all",sources:[folder]}']
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
         raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
@@ -71,25 +68,12 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         raise ResauditError(f"--config {KEY} was read as the number {config[KEY]}; write {KEY}=./FOLDER")
     named = [
         # Plain text goes to Hydra unquoted: it may be a list or a number.
-        f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
+        f"{key}={value if isinstance(value, str) else in_hydra(value)}"
         for key, value in config.items()
         if key != "overrides"
     ]
     given = config.get("overrides", [])
     return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
-
-
-def _as_hydra(value: Any) -> str:
-    """A YAML value in Hydra's override syntax."""
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{key}:{_as_hydra(item)}' for key, item in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(_as_hydra, value))}]"
-    if isinstance(value, str) and (value.lower() in _NO_TEXT or not re.fullmatch(r"[A-Za-z_][\w./-]*", value)):
-        return QuotedString(value, Quote.single).with_quotes()
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _split(text: str) -> list[str]:
@@ -274,6 +258,25 @@ def check_modules(plan: Plan) -> None:
                 f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
                 "write it, with table(results) and plot(table)"
             )
+
+
+def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
+    """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
+
+    Args:
+        config: with the figures.
+        command: the command line, with the targets that are asked for.
+
+    Raises:
+        ResauditError: one is a short name that several papers have.
+    """
+    least = {name: least_name(name, config.figure) for name in config.figure}
+    several = {name.split("/")[1] for name, target in least.items() if name == target}
+    for word in command:
+        if word in several:
+            figures_named(word, list(config.figure))
+    chosen = config.chosen_figures()
+    return {name: name for name in chosen} | {least[name]: name for name in chosen}
 
 
 def check_kernels(plan: Plan) -> None:

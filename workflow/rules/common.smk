@@ -23,6 +23,7 @@ from resaudit.workflow import (
     check_installed_from,
     check_kernels,
     errors_in_one_line,
+    figure_targets,
     hold_lock,
     make_readable,
     overrides_from,
@@ -43,6 +44,7 @@ with errors_in_one_line():
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
+    TARGETS = figure_targets(JOBS.plan.config, sys.argv)
 
 if workflow.is_main_process:
     for line in (*left_out_in_words(JOBS.plan.config, JOBS.overrides), *JOBS.long_in_words()):
