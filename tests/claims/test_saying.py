@@ -13,7 +13,7 @@ from resaudit.plan.plans import Plans
 def test_figures_without_claims_have_no_verdicts() -> None:
     without = "no claim is checked against demystifying_resnet/fig10; "
     claims = [{"id": "paper/claim", "evidence": "demystifying_resnet/fig04"}]
-    with pytest.raises(ResauditError, match=f"{without}figures with claims: fig04"):
+    with pytest.raises(ResauditError, match=f"{without}figures with claims: demystifying_resnet/fig04"):
         _chosen(claims, None, make_plan(load(["figures=[fig10]"])))
     assert _chosen(claims, None, make_plan(load(["figures=[demystifying_resnet/fig04]"]))) == claims
     with pytest.raises(ResauditError, match=without):

@@ -1,6 +1,7 @@
 """Oracle: what the YAML files say, and what must be refused. Sees lost overrides, wrong precedence, lax types."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, figures_named
 from resaudit.base.models import validated
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import _claims_in, config_folder, datasets, files_of_figures, load
@@ -330,13 +331,37 @@ def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, said: 
 
 
 def test_figures_are_found_by_short_and_full_name() -> None:
-    assert list(load(["figures=fig04,fig07"]).chosen_figures()) == [
-        "demystifying_resnet/fig04",
-        "demystifying_resnet/fig07",
-        "shortcut_importance/fig04",
-    ]
+    given = "figures=fig07,shortcut_importance/fig04"
+    assert list(load([given]).chosen_figures()) == ["demystifying_resnet/fig07", "shortcut_importance/fig04"]
     assert list(load(["figures=[fig11]"]).chosen_figures()) == ["demystifying_resnet/fig11"]
     assert list(load(["figures=[demystifying_resnet/fig07]"]).chosen_figures()) == ["demystifying_resnet/fig07"]
+
+
+def test_a_short_name_that_several_papers_have_is_refused_everywhere() -> None:
+    """Sees one of several figures taken, or all of them, without a word."""
+    for given in (["figures=[fig06]"], ["figures=fig07,table1"], ["figures=[fig04]", "protocol.runs=3"]):
+        with pytest.raises(ResauditError) as refusal:
+            load(given)
+        short = re.findall(r"fig0[46]|table1", given[0])[0]
+        of_papers = [name for name in files_of_figures(config_folder()) if name.endswith(f"/{short}")]
+        assert len(of_papers) == 2
+        assert all(name in str(refusal.value) for name in of_papers)
+        assert list(load([f"figures=[{of_papers[1]}]"]).chosen_figures()) == of_papers[1:]
+
+
+def test_a_paper_and_another_papers_figure_of_one_name_are_told_apart() -> None:
+    known = ["map/fig01", "map/map", "other/fig02"]
+    assert figures_named("map", known) == ["map/fig01", "map/map"]
+    assert figures_named("map/map", known) == ["map/map"]
+    with pytest.raises(ResauditError, match=r"map/fig01, other/map"):
+        figures_named("map", ["map/fig01", "other/map"])
+
+
+def test_a_misspelt_figure_in_a_key_is_suggested_as_it_can_be_written() -> None:
+    for wrong, right in [("fig7.runs=3", "fig07"), ("fig6.runs=3", "figure.stable_scaling.fig06")]:
+        with pytest.raises(ResauditError) as refusal:
+            load([wrong])
+        assert right in re.split(r" or |\?| mean ", str(refusal.value))
 
 
 def test_one_figure_alone_is_what_it_is_among_all() -> None:

@@ -76,10 +76,12 @@ def test_figures_share_ensembles() -> None:
         assert {where: job.id for where, job in left.items() if ("network", "2-shortcut-relu") in where} == {
             where: job.id for where, job in right.items() if ("network", "2-shortcut-relu") in where
         }
-    everything = trained("figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,fig06,fig07]")
+    everything = trained(
+        "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,demystifying_resnet/fig06,fig07]"
+    )
     assert len(everything) == 18 + 3 + 3
     assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
-        of_kind(plan("figures=[fig06]"), Hessians)
+        of_kind(plan("figures=[demystifying_resnet/fig06]"), Hessians)
     )
 
 
@@ -172,7 +174,7 @@ def test_the_precision_of_hessians_changes_their_id_and_not_the_ensemble() -> No
 
 
 def test_a_variant_trains_again_only_what_it_changes() -> None:
-    plans = Plans.composed(["figures=[demystifying_resnet/fig04,demystifying_resnet/fig05,fig06]"])
+    plans = Plans.composed([f"figures=[{','.join(f'demystifying_resnet/fig0{number}' for number in (4, 5, 6))}]"])
 
     def under(variant: str) -> set[str]:
         return set(of_kind(plans.under(variant), Train))

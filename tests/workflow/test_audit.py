@@ -174,7 +174,7 @@ def without_number(text: str) -> str:
     [
         (edited(lambda text: text.replace("2-shortcut", "xavier"), False), SMOKE, "is not the table that was drawn"),
         (edited(lambda text: text.replace("condition_number", "condition"), True), SMOKE,
-         "table of fig04: column condition_number is missing; there are network, depth, run, lambda_max"),
+         f"table of {PAPER}/fig04: column condition_number is missing; there are network, depth, run, lambda_max"),
         (edited(without_number, True), SMOKE, "column condition_number has no number in line 3"),
         (edited(lambda text: text + text.splitlines()[1] + "\n", True), SMOKE, "has rows of the same network, depth"),
         (lambda _: None, ("scale=laptop", SMOKE[1]), "shows scale=smoke, asked for is scale=laptop; add"),

@@ -150,7 +150,7 @@ def test_data_of_a_variant_that_no_source_has_are_known_before_other_work(
 ) -> None:
     (tmp_path / "data").mkdir()
     (tmp_path / "data" / "mnist").symlink_to(Path(mnist_config.paths.data) / "mnist")
-    config = ("scale=smoke", "figures=[fig04]", "overrides=[dataset.sources=[folder]]")
+    config = ("scale=smoke", "figures=[fig07]", "overrides=[dataset.sources=[folder]]")
     run = snakemake("--cores", "1", "--config", *config, "--", "robustness")
     assert run.returncode != 0
     assert "no source has Fashion-MNIST" in run.stderr

@@ -4,6 +4,7 @@ Sees a key that was lost or that Snakemake or the plugin does not know; what the
 """
 
 import re
+from collections import Counter
 from math import ceil
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,7 @@ import pytest
 import yaml
 
 from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
 from tests import forked
 from tests.conftest import CHECKOUT, run_snakemake
 
@@ -67,6 +69,39 @@ def test_slurms_does_about_each_fault_what_is_said() -> None:
     }  # fmt: skip
     assert slurm["latency-wait"] >= 60, "NFS caches a folder for up to a minute"
     assert slurm["keep-going"] is True
+
+
+def said_of_submissions(row: str) -> tuple[int, int, list[int]]:
+    """Jobs on nodes, submissions, and the parts of these, in a row of the table."""
+    readme = (PROFILES / "README.md").read_text(encoding="utf-8")
+    (line,) = (line for line in readme.splitlines() if line.startswith(f"| {row}"))
+    jobs, submissions, *parts = map(int, re.findall(r"\d+", line))
+    return jobs, submissions, parts
+
+
+def expected_submissions(counts: Counter[str]) -> tuple[int, int, list[int]]:
+    """The same, from the number of jobs of each rule that a node runs."""
+    groups = ceil(counts["draw"] / profile("slurm")["group-components"]["drawings"])
+    named = [counts[rule] for rule in ("train", "train_scaled", "hessians")]
+    others = counts.total() - counts["draw"] - sum(named)
+    return counts.total(), counts.total() - counts["draw"] + groups, [*named, others, groups]
+
+
+def test_the_numbers_of_submissions_are_the_plans() -> None:
+    plan = make_plan(load(["scale=paper", "device=cpu"]))
+    counts = Counter(job.kind for job in plan.jobs.values() if job.kind != "fetch")
+    counts += Counter({"draw": len(plan.figures), "report": 1})
+    assert said_of_submissions("all figures") == expected_submissions(counts)
+
+
+@pytest.mark.slow
+def test_the_numbers_of_submissions_with_every_variant_are_the_workflows(tmp_path: Path) -> None:
+    run = run_snakemake("-n", "robustness", "--config", "scale=paper", "device=cpu", cwd=tmp_path)
+    assert run.returncode == 0, run.stderr[-3000:]
+    rules = re.findall(r"^ *rule (\w+):$", run.stdout + run.stderr, re.MULTILINE)
+    local = {"show", "robustness", "all"}
+    counts = Counter(rule for rule in rules if rule not in local and not rule.startswith("fetch_"))
+    assert said_of_submissions("and `robustness`") == expected_submissions(counts)
 
 
 def test_slurms_bundles_drawings(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
     errors_in_one_line,
+    figure_targets,
     make_readable,
     overrides_from,
     set_dates_in_the_future,
@@ -45,6 +46,7 @@ with errors_in_one_line():
     check_imported(JOBS.plan, JOBS.files.results)
     JOBS.write_plan()
     DATASETS = JOBS.fetching()
+    TARGETS = figure_targets(JOBS.plan.config, sys.argv)
 
 if workflow.is_main_process:
     for line in (*left_out_in_words(JOBS.plan.config, JOBS.overrides), *JOBS.long_in_words()):

@@ -74,13 +74,15 @@ def judgements_of(
     judgements = {}
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
-        judged = _judge_by(name, claim, figures.get(figure), config, figure)
-        judgements[name] = replace(judged, obstacle=reasons[figure]) if figure in reasons else judged
+        judged = _judge_by(f"{paper}/{name}", claim, figures.get(figure), config, figure)
+        if figure not in figures and not claim.not_yet:
+            judged = replace(judged, obstacle=reasons.get(figure, f"{figure} has not been drawn"))
+        judgements[name] = judged
     return judgements
 
 
 def _judge_by(name: str, claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
-    with errors_naming(f"claim {name}, table of {claim.evidence}", figure):
+    with errors_naming(f"claim {name}, table of {figure}", figure):
         return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 
@@ -184,7 +186,7 @@ def _not_drawn(
             "title": figure.title,
             "data": data_of(config, name),
             "why": reasons.get(name, "not asked for, or not yet").removeprefix(LEFT_OUT),
-            "command": command_for(name, overrides),
+            "command": command_for([name], overrides),
         }
         for name, figure in config.figure.items()
         if name.startswith(f"{paper}/") and name not in figures
@@ -223,7 +225,7 @@ def _claim(
         "variants": robustness.of_claim(name) if robustness else [],
         "configured": robustness.configured.get(name) if robustness else None,
         "set_for_run": set_for_run.of_claim(claim, written),
-        "command": None if claim.not_yet else command_for(f"{paper}/{claim.evidence}", overrides),
+        "command": None if claim.not_yet else command_for([f"{paper}/{claim.evidence}"], overrides),
     }
 
 
@@ -302,7 +304,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
         "jobs": keys,
         "imported": figure.about.get("imported", []),
         "codes": figure.about.get("codes", {}),
-        "command": command_for(figure.name, overrides),
+        "command": command_for([figure.name], overrides),
     }
 
 

@@ -1,6 +1,7 @@
 """``figures/audit.html``: an audit as one self-contained page."""
 
 import base64
+import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -15,6 +16,7 @@ from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, 
 from resaudit.audit.embedding import Download, Picture, download, picture
 from resaudit.audit.models import Audit
 from resaudit.audit.schema import read_audit
+from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.files import written_whole
 from resaudit.base.text import effect_and_interval, span
 
@@ -102,6 +104,7 @@ def render(audit: dict[str, Any], figures: Path) -> str:
         archives=_archives(audit["papers"]),
         verdicts=_standings(audit["papers"]),
         set_here=_set_here(audit["papers"]),
+        commands=_commands(audit),
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
         style=style,
@@ -149,6 +152,17 @@ def _set_here(papers: list[dict[str, Any]]) -> dict[str, int]:
     """By claim, how many of its settings are not the repository's; without those that have none."""
     counts = {claim["id"]: len(words.set_for_run(claim)) for paper in papers for claim in paper["claims"]}
     return {name: count for name, count in counts.items() if count}
+
+
+def _commands(audit: dict[str, Any]) -> dict[str, str]:
+    """The commands that go on with the whole run, with its overrides."""
+    ledgers = [paper["ledger"]["command"] or "" for paper in audit["papers"]]
+    given = [ANY_FOLDER] if any(ANY_FOLDER in shlex.split(command) for command in ledgers) else []
+    given += audit["overrides"]
+    return {
+        "robustness": snakemake_command({"overrides": given}, "robustness"),
+        "spot_check": resaudit_command("spot-check", "--minutes", "10", *given),
+    }
 
 
 def _archives(papers: list[dict[str, Any]]) -> dict[str, dict[str, Any]]:

@@ -18,11 +18,12 @@ from resaudit.audit.words import (
     set_in_words,
     standing,
 )
-from resaudit.base.errors import ResauditError, one_named
-from resaudit.base.papers import outside_papers
+from resaudit.base.errors import ResauditError, least_name, one_named
+from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import effect_and_interval
 from resaudit.claims.verdicts import Verdict
 from resaudit.plan.plan import Plan
+from resaudit.plan.words import command_for
 
 WIDTH = 100
 HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our threshold")
@@ -42,11 +43,21 @@ def run_audit(
         ResauditError: nothing has been drawn, a table is damaged or of other settings, the claim is unknown, or, with
             ``strict``, a claim is not supported.
     """
-    audit = make_audit(plan, overrides, only=_evidence(plan, wanted))
+    evidence = {
+        f"{paper}/{name}": f"{paper}/{claim.evidence}"
+        for paper, claims in plan.config.claims.items()
+        for name, claim in claims.items()
+    }
+    meant = None if wanted is None else one_named("claim", wanted, list(evidence))
+    audit = make_audit(plan, overrides, only=None if meant is None else {evidence[meant]})
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
-    chosen = _chosen(claims, wanted, plan)
-    lines = in_full(chosen[0], *_matrix(audit, chosen[0])) if wanted else verdict_table(audit, chosen)
-    set_here = [(claim["id"].split("/")[1], text) for claim in claims for text in set_for_run(claim)]
+    chosen = _chosen(claims, meant, plan)
+    if wanted:
+        lines = in_full(_to_be_run_here(chosen[0], overrides), *_matrix(audit, chosen[0]))
+    else:
+        lines = verdict_table(audit, chosen)
+    least = _least_names(audit)
+    set_here = [(least[claim["id"]], text) for claim in claims for text in set_for_run(claim)]
     if set_here:
         say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
         for name, text in set_here:
@@ -67,44 +78,48 @@ def _mixed(audit: Json, figures: set[str]) -> Iterator[str]:
             yield f"mixed code: {figure['id']}: {mixed} were made by different code; {figure['command']}"
 
 
-def _evidence(plan: Plan, wanted: str | None) -> set[str] | None:
-    """The figures whose tables the wanted claim needs; None: all."""
-    claims = [(paper, name, claim) for paper, of in plan.config.claims.items() for name, claim in of.items()]
-    return {f"{paper}/{c.evidence}" for paper, name, c in claims if wanted in (name, f"{paper}/{name}")} or None
+def _to_be_run_here(claim: Json, overrides: Sequence[str]) -> Json:
+    """A claim whose command has the folders of the papers outside that this process has."""
+    return claim | {"command": claim["command"] and command_for([claim["evidence"]], overrides, as_words())}
 
 
-def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
-    if wanted is None:
+def _least_names(audit: Json) -> dict[str, str]:
+    """The name of each claim in a list of claims of all papers, by its id."""
+    every = [claim["id"] for paper in audit["papers"] for claim in paper["claims"]]
+    return {name: least_name(name, every) for name in every}
+
+
+def _chosen(claims: list[Json], meant: str | None, plan: Plan) -> list[Json]:
+    if meant is None:
         # Figures chosen with figures=[…] choose their claims.
         chosen = [c for c in claims if not plan.config.figures or c["evidence"] in plan.figures]
         if not chosen:
-            held = dict.fromkeys(claim["evidence"].split("/")[1] for claim in claims)
+            held = dict.fromkeys(claim["evidence"] for claim in claims)
             raise ResauditError(
                 f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
             )
         return chosen
-    meant = one_named("claim", wanted, [claim["id"] for claim in claims])
     return [claim for claim in claims if claim["id"] == meant]
 
 
 def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
     """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
     yield f"scale {audit['scale']} ({audit['scale_summary']}), commit {_commit(audit)}"
-    rows = [HEADINGS, *(row for claim in claims for row in _rows(claim))]
+    least = _least_names(audit)
+    rows = [HEADINGS, *(row for claim in claims for row in _rows(claim, least[claim["id"]]))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
     for claim in claims:
         if not any(check["points"] for check in claim["checks"]):
-            name = claim["id"].split("/")[1]
-            yield textwrap.fill(f"{name}: {claim['why']}", WIDTH, subsequent_indent="    ")
+            yield textwrap.fill(f"{least[claim['id']]}: {claim['why']}", WIDTH, subsequent_indent="    ")
     yield counts_in_words(counted(claims))
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
 
-def _rows(claim: Json) -> Iterator[tuple[str, ...]]:
+def _rows(claim: Json, name: str) -> Iterator[tuple[str, ...]]:
     """A row for each check; the claim's name and verdict stand in the first."""
-    lead = (claim["id"].split("/")[1], standing(claim))
+    lead = (name, standing(claim))
     for check in claim["checks"]:
         yield (*lead, check["name"], *_numbers(check), check["check"]["threshold"])
         lead = ("", "")

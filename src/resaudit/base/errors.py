@@ -1,6 +1,6 @@
 """The exceptions whose text users read."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 
 MOST_SUGGESTED = 3
@@ -24,29 +24,71 @@ def in_one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def suggestion(wanted: str, known: Sequence[str]) -> str:
+def suggestion(wanted: str, known: Sequence[str], shown: Callable[[str], str] = str) -> str:
     """The end of a message about an unknown name: near names if there are any, else all.
 
     Args:
         wanted: what was given.
         known: the names, such as ``fig04`` or ``paper/fig04``.
+        shown: how a name is to be written there.
 
     >>> suggestion("fig7", ["fig04", "fig07", "fig11"]), suggestion("x", ["fig04", "fig07"])
     ('; did you mean fig07?', '; allowed: fig04, fig07')
     """
     near = near_names(wanted, known)
     if near:
-        return f"; did you mean {' or '.join(near)}?"
+        return f"; did you mean {' or '.join(map(shown, near))}?"
     more = f" … ({len(known)} in all)" if len(known) > MOST_LISTED else ""
-    return f"; allowed: {', '.join(known[:MOST_LISTED]) or 'none'}{more}"
+    return f"; allowed: {', '.join(map(shown, known[:MOST_LISTED])) or 'none'}{more}"
 
 
 def near_names(wanted: str, known: Sequence[str]) -> list[str]:
-    """At most :data:`MOST_SUGGESTED` names: those that begin with what was given, else those spelt most like it."""
-    short = {name.rpartition("/")[2]: name for name in known}
-    begin = [name for last, name in short.items() if wanted and last.startswith(wanted)]
-    like = [short[last] for last in get_close_matches(wanted.rpartition("/")[2], short, MOST_SUGGESTED, cutoff=0.7)]
-    return (begin or like)[:MOST_SUGGESTED]
+    """Names that begin with what was given, else those spelt most like it; of all papers that have a short name.
+
+    At most :data:`MOST_SUGGESTED` short names, of the given paper if there is such a paper.
+
+    >>> near_names("fig6", ["a/fig06", "b/fig06", "b/fig07"]), near_names("b/fig6", ["a/fig06", "b/fig06"])
+    (['a/fig06', 'b/fig06'], ['b/fig06'])
+    """
+    paper, _, last = wanted.rpartition("/")
+    names = [name for name in known if paper and name.startswith(f"{paper}/")] or known
+    short = {name: name.rpartition("/")[2] for name in names}
+    begin = [each for each in dict.fromkeys(short.values()) if wanted and each.startswith(wanted)]
+    near = begin[:MOST_SUGGESTED] or get_close_matches(last, dict.fromkeys(short.values()), MOST_SUGGESTED, cutoff=0.7)
+    return [name for each in near for name in names if short[name] == each]
+
+
+def figures_named(wanted: str, known: Sequence[str]) -> list[str]:
+    """The figures that are meant by a full name, by a short one that one paper has, or by the name of their paper.
+
+    Args:
+        wanted: as given.
+        known: every ``paper/figure``.
+
+    Raises:
+        ResauditError: there is none, or several papers have one.
+
+    >>> known = ["a/fig01", "a/map", "b/fig01"]
+    >>> figures_named("map", known), figures_named("a", known), figures_named("b/fig01", known)
+    (['a/map'], ['a/fig01', 'a/map'], ['b/fig01'])
+    """
+    found = [name for name in known if wanted in (name, *name.split("/"))]
+    if not found:
+        raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, known)}")
+    if len({name.split("/")[0] for name in found}) > 1:
+        raise ResauditError(f"figure {wanted!r} may be {', '.join(found)}; write it in full, as {found[0]}")
+    return found
+
+
+def least_name(name: str, known: Iterable[str]) -> str:
+    """A ``paper/name`` without its paper, unless several of the known names would be the same then.
+
+    >>> known = ["a/fig01", "a/map", "b/fig01"]
+    >>> least_name("a/map", known), least_name("b/fig01", known)
+    ('map', 'b/fig01')
+    """
+    short = name.rpartition("/")[2]
+    return name if sum(each.rpartition("/")[2] == short for each in known) > 1 else short
 
 
 def one_named(what: str, wanted: str, known: Sequence[str]) -> str:

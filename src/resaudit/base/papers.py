@@ -55,8 +55,16 @@ def take_papers_path(words: Sequence[str]) -> list[str]:
     """
     for word in words:
         if word.startswith(f"{KEY}="):
-            add_papers(Path(word.removeprefix(f"{KEY}=")))
+            add_papers(_folder(word.removeprefix(f"{KEY}=")))
     return [word for word in words if not word.startswith(f"{KEY}=")]
+
+
+def _folder(given: str) -> Path:
+    """A folder as it was given, with ~ for the home, which a shell does not always replace; ./~ has that name."""
+    try:
+        return Path(given).expanduser() if given.startswith("~") else Path(given)
+    except RuntimeError as error:
+        raise ResauditError(f"{KEY}={given}: there is no such home; write ./{given} for a folder here") from error
 
 
 def add_papers(folder: Path) -> None:
@@ -65,7 +73,7 @@ def add_papers(folder: Path) -> None:
     Raises:
         ResauditError: the folder is missing or holds no paper, or a paper has no package or the name of another module.
     """
-    folder = folder.expanduser().resolve()
+    folder = folder.resolve()
     names = _names_in(folder)
     if not names:
         what = "holds no config/paper/NAME" if folder.is_dir() else "is no folder"
@@ -96,8 +104,8 @@ def check_name(name: str, place: Place | None = None) -> None:
     Raises:
         ResauditError: it is no name of a package, or another module or paper has it.
     """
-    if not name.isidentifier() or iskeyword(name) or name != name.lower():
-        raise ResauditError(f"a paper cannot be named {name!r}: write small letters, digits and _, as a Python package")
+    if not name.isidentifier() or not name.isascii() or iskeyword(name) or name != name.lower():
+        raise ResauditError(f"a paper cannot be named {name!r}: write small letters a to z, digits and _, as a package")
     own = _of_checkout().get(name)
     taken = [str(own.source / "__init__.py")] if own else []
     # A folder without __init__.py, as in the working directory, gives way to a package.

@@ -179,7 +179,7 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
     evidence = drawn(plan, figure, csv)
     if evidence is None:
         raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
-    with errors_naming(f"claim {name}, {csv}", figure):
+    with errors_naming(f"claim {paper}/{name}, {csv}", figure):
         return judge(claim, evidence.table, plan.config.scale.name, plan.config.dataset_of(figure))
 
 

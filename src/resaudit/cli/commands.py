@@ -5,7 +5,6 @@ Each subcommand imports the heavy modules that it needs, so that the others star
 
 import math
 import os
-import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -190,7 +189,7 @@ def list_figures(overrides: Overrides) -> None:
 @click.argument("words", metavar="[FIGURE|CLAIM] [OVERRIDES]...", nargs=-1)
 def explain(words: Overrides) -> None:
     """Show what FIGURE is drawn from, how CLAIM is judged, or (without a name) what the whole run costs."""
-    from resaudit.cli import explain as explained
+    from resaudit.cli.commands import explain as explained
     from resaudit.plan.composition import load
     from resaudit.plan.plan import make_plan
 
@@ -205,7 +204,8 @@ def explain(words: Overrides) -> None:
         plan = make_plan(config.model_copy(update={"figures": [name]}))
         lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
     else:
-        lines = explained.explain_claim(config, *name.split("/"))
+        paper, claim = name.split("/", 1)
+        lines = explained.explain_claim(config, paper, claim, overrides)
     for line in lines:
         click.echo(line)
 
@@ -230,13 +230,13 @@ def new() -> None:
 @click.option("--into", "folder", metavar="FOLDER", default="papers", show_default=True, help="For papers_path=FOLDER.")
 def new_paper(name: str, folder: str) -> None:
     """Write a paper NAME that runs at once: a figure, a claim, a kind of job, and what to change next."""
+    from resaudit.base.commands import papers_path, snakemake_command
+    from resaudit.base.papers import KEY
     from resaudit.cli.skeleton import write_paper
 
     for file in write_paper(name, Path(folder)):
         click.echo(f"wrote {file}")
-    # Snakemake would read 2024_05 as a number.
-    given = shlex.quote(f"./{folder}" if folder[0].isdecimal() else folder)
-    click.echo(f'next: snakemake --cores all --config papers_path={given} "figures=[{name}]"')
+    click.echo(f"next: {snakemake_command({KEY: papers_path(folder), 'figures': [name]})}")
 
 
 @cli.command("hash")

@@ -1,15 +1,16 @@
 """What ``resaudit explain`` prints: of a figure, of a claim, of the whole run."""
 
 import re
+import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, get_args, get_origin
 
-from pydantic import BaseModel
-
 from resaudit.audit.report import Report
+from resaudit.base.commands import resaudit_command
+from resaudit.base.papers import as_words
 from resaudit.figures.comparison import references
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.duration import duration, in_minutes
@@ -17,6 +18,7 @@ from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config, Figure
+from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
 from resaudit.plan.words import deviations, left_out_in_words, value_of
 from resaudit.runtime.devices import cuda_is_usable, processors
@@ -32,15 +34,15 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
         of_paper: the figure at scale ``paper``.
         name: ``paper/figure``.
     """
-    part, short = plan.figures[name], name.split("/")[1]
-    figure = part.figure
+    part, (paper, short) = plan.figures[name], name.split("/")
+    figure, in_overrides = part.figure, key_of(name, list(plan.config.figure))
     yield f"{name}: {figure.title}"
     yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
     yield from _wrapped(figure.full_caption)
     yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
     for key, value in _settings(figure):
-        yield from _wrapped(f"{_in_overrides(plan.config, name)}.{key}={_in_hydra(value)}")
+        yield f"  {shlex.quote(f'{in_overrides}.{key}={in_hydra(value)}')}"
     changed = deviations(figure, of_paper)
     yield "\ndiffers from the paper's protocol in" + ("" if changed else " nothing")
     for change in changed:
@@ -53,18 +55,11 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
         for variant_id, variant in assumption.variants.items():
             yield from _wrapped(f"variant={variant_id}: {variant.summary}: {' '.join(variant.overrides)}", 4)
     yield from _jobs(part, execution_of(plan.config))
-    claims = [key for key, claim in plan.config.claims_of(name.split("/")[0]).items() if claim.evidence == short]
-    yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {key}" for key in claims)] if claims else []
+    claims = [f"{paper}/{key}" for key, claim in plan.config.claims_of(paper).items() if claim.evidence == short]
+    yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {claim}" for claim in claims)] if claims else []
     yield "\nfiles"
     yield from _wrapped(f"{Layout(plan.config.paths).figure(name, 'csv')}, .pdf, .svg, .png")
     yield from _wrapped(f"reference: {references(plan)[name]}")
-
-
-def _in_overrides(config: Config, name: str) -> str:
-    """A figure as overrides name it: in short, unless several papers have the short name."""
-    short = name.split("/")[1]
-    several = sum(other.split("/")[1] == short for other in config.figure) > 1
-    return f"figure.{name.replace('/', '.')}" if several else short
 
 
 def _settings(figure: Figure) -> Iterator[tuple[str, Any]]:
@@ -75,21 +70,6 @@ def _settings(figure: Figure) -> Iterator[tuple[str, Any]]:
     for key, value in figure.whitening or ():
         yield f"whitening.{key}", value
     yield from figure.protocol
-
-
-def _in_hydra(value: Any) -> str:
-    """A value as an override has it, numbers with three digits.
-
-    >>> _in_hydra([0.000177827941004, True, None])
-    '[0.000178, true, null]'
-    """
-    if isinstance(value, BaseModel):
-        return f"{{{', '.join(f'{key}: {_in_hydra(item)}' for key, item in value if item not in (None, []))}}}"
-    if isinstance(value, list):
-        return f"[{', '.join(map(_in_hydra, value))}]"
-    if isinstance(value, bool) or value is None:
-        return {True: "true", False: "false", None: "null"}[value]
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
@@ -128,24 +108,29 @@ def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
         yield "  device=cuda, but torch finds no CUDA device here: jobs on a GPU would fail on this machine"
 
 
-def explain_claim(config: Config, paper: str, key: str) -> Iterator[str]:
+def explain_claim(config: Config, paper: str, key: str, overrides: Sequence[str] = ()) -> Iterator[str]:
     """Describe a claim line by line: its texts, checks with thresholds as overrides, figure, variants."""
     claim, where = config.claims_of(paper)[key], f"claims.{paper}.{key}"
     yield f"{paper}/{key}"
     for field, value in claim:
         if isinstance(value, str):
-            yield from _wrapped(f"{field.replace('_', ' ')}: {value}")
+            text = f"{paper}/{value}" if field == "evidence" else value
+            yield from _wrapped(f"{field.replace('_', ' ')}: {text}")
     yield "\nchecks, all of which must hold (resaudit checks; overrides: KEY=VALUE)"
     for name, check in claim.checks.items():
         yield from _wrapped(f"{name}: {check.name}: {_first_line(check)}")
         for field, value in check:
             if value not in (None, []):
-                yield f"    {where}.checks.{name}.{field}={_in_hydra(value)}"
-    yield from ["\nleast evidence", *(f"    {where}.needs.{field}={_in_hydra(value)}" for field, value in claim.needs)]
+                yield f"    {shlex.quote(f'{where}.checks.{name}.{field}={in_hydra(value)}')}"
+    yield "\nleast evidence"
+    for field, value in claim.needs:
+        yield f"    {shlex.quote(f'{where}.needs.{field}={in_hydra(value)}')}"
     figure = config.figure.get(f"{paper}/{claim.evidence}")
     if figure is not None:
-        yield f"\nfigure {claim.evidence}: {figure.title} (resaudit explain {claim.evidence})"
-        yield from _wrapped(f"verdict: resaudit audit --claim {key}")
+        yield f"\nfigure {figure.name}: {figure.title}"
+        given = (*as_words(), *overrides)
+        yield f"  explained: {resaudit_command('explain', figure.name, *given)}"
+        yield f"  verdict: {resaudit_command('audit', f'--claim={paper}/{key}', *given)}"
         for variant_id, variant in figure.variants.items():
             yield from _wrapped(f"variant={variant_id}: {variant.summary}")
 
@@ -153,10 +138,10 @@ def explain_claim(config: Config, paper: str, key: str) -> Iterator[str]:
 def explain_checks(config: Config) -> Iterator[str]:
     """Describe every check line by line: meaning, parameters with types and defaults, the claims that use it."""
     used: dict[str, list[str]] = {}
-    for claims in config.claims.values():
+    for paper, claims in config.claims.items():
         for key, claim in claims.items():
             for name in {check.name for check in claim.checks.values()}:
-                used.setdefault(name, []).append(key)
+                used.setdefault(name, []).append(f"{paper}/{key}")
     yield "every check takes a threshold: at_least, at_most or both, or within_factor"
     for name, kind in sorted(checks_by_name().items()):
         doc = (kind.__doc__ or "").replace("``", "")
@@ -165,7 +150,7 @@ def explain_checks(config: Config) -> Iterator[str]:
         yield from _wrapped(f"{name}: {_first_line(kind)}", 0)
         for field, info in kind.model_fields.items():
             if field not in Check.model_fields:
-                default = "" if info.is_required() else f" = {_in_hydra(info.default)}"
+                default = "" if info.is_required() else f" = {in_hydra(info.default)}"
                 words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
                 yield from _wrapped(words.rstrip("; "))
         if kind.reads:

@@ -13,11 +13,9 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
-from hydra.core.override_parser.types import Quote, QuotedString
-
 from resaudit.audit.report import Report
 from resaudit.audit.words import counts_in_words
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
 from resaudit.claims.vary import vary_job
@@ -29,18 +27,17 @@ from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import datasets, load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
+from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
 from resaudit.runtime.locks import LOCK, is_held
 
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
-"""Rules that are no kind of computing job; a figure is a rule too, by its short name."""
+"""Rules that are no kind of computing job; of a figure see :func:`figure_targets`."""
 SHOWN_BY = "DefaultStreamHandler"
 """Name of Snakemake's handler that writes to the terminal."""
 DAY = 86_400
 """Seconds."""
-_NO_TEXT = ("true", "false", "null", "inf", "nan")
-"""Words that Hydra reads as another type unless they are quoted."""
 
 
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
@@ -56,10 +53,10 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     Raises:
         ResauditError: a key has no value, a folder is read as a number, or ``--config`` is given twice.
 
-    >>> overrides_from({"scale": "paper", "figures": ["fig04"], "overrides": "[seed=2,device=cpu]"})
-    ['scale=paper', 'figures=[fig04]', 'seed=2', 'device=cpu']
+    >>> overrides_from({"scale": "paper", "figures": ["fig07"], "overrides": "[seed=2,device=cpu]"})
+    ['scale=paper', 'figures=[fig07]', 'seed=2', 'device=cpu']
     >>> overrides_from({"dataset": {"folder": "/my data, all", "sources": ["folder"]}})
-    ["dataset={folder:'/my data, all',sources:[folder]}"]
+    ['dataset={folder:"/my data, all",sources:[folder]}']
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
         raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
@@ -70,25 +67,12 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         raise ResauditError(f"--config {KEY} was read as the number {config[KEY]}; write {KEY}=./FOLDER")
     named = [
         # Plain text goes to Hydra unquoted: it may be a list or a number.
-        f"{key}={value if isinstance(value, str) else _as_hydra(value)}"
+        f"{key}={value if isinstance(value, str) else in_hydra(value)}"
         for key, value in config.items()
         if key != "overrides"
     ]
     given = config.get("overrides", [])
     return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
-
-
-def _as_hydra(value: Any) -> str:
-    """A YAML value in Hydra's override syntax."""
-    if isinstance(value, Mapping):
-        return f"{{{','.join(f'{key}:{_as_hydra(item)}' for key, item in value.items())}}}"
-    if isinstance(value, list):
-        return f"[{','.join(map(_as_hydra, value))}]"
-    if isinstance(value, str) and (value.lower() in _NO_TEXT or not re.fullmatch(r"[A-Za-z_][\w./-]*", value)):
-        return QuotedString(value, Quote.single).with_quotes()
-    if value is None:
-        return "null"
-    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _split(text: str) -> list[str]:
@@ -262,6 +246,25 @@ def check_modules(plan: Plan) -> None:
                 f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
                 "write it, with table(results) and plot(table)"
             )
+
+
+def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
+    """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
+
+    Args:
+        config: with the figures.
+        command: the command line, with the targets that are asked for.
+
+    Raises:
+        ResauditError: one is a short name that several papers have.
+    """
+    least = {name: least_name(name, config.figure) for name in config.figure}
+    several = {name.split("/")[1] for name, target in least.items() if name == target}
+    for word in command:
+        if word in several:
+            figures_named(word, list(config.figure))
+    chosen = config.chosen_figures()
+    return {name: name for name in chosen} | {least[name]: name for name in chosen}
 
 
 def warn(plan: Plan, execution: Execution) -> None:

@@ -1,6 +1,7 @@
 """The tables of drawn figures, verified before use."""
 
 import hashlib
+import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -9,8 +10,9 @@ from typing import Any
 
 import pandas as pd
 
+from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ResauditError
-from resaudit.base.papers import module_of
+from resaudit.base.papers import as_words, module_of
 from resaudit.figures.drawing import EXPECTED, ODD_CONTENT, read_about, read_csv
 from resaudit.figures.expected import unexpected
 from resaudit.plan.composition import config_folder, datasets
@@ -80,11 +82,11 @@ def _check_asked_for(csv: Path, about: dict[str, Any], plan: Plan, name: str) ->
     if found != asked:
         found, asked = _by_name(found), _by_name(asked)
         other = [key for key in asked if found.get(key) != asked[key]]
-        shown, wanted = (" ".join(f"{key}={of.get(key)}" for key in other) for of in (found, asked))
-        every = " ".join(f"{key}={value}" for key, value in asked.items())
+        shown, wanted = ([f"{key}={of.get(key)}" for key in other] for of in (found, asked))
+        show = snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show")
         raise ResauditError(
-            f"{csv} shows {shown}, asked for is {wanted}; add {shown} for what is there, or show what is asked for: "
-            f"snakemake --cores all -R show --config {every} 'figures=[{name}]'"
+            f"{csv} shows {' '.join(shown)}, asked for is {' '.join(wanted)}; add {shlex.join(shown)} for what is "
+            f"there, or show what is asked for: {show}"
         )
     again = "give the overrides that it was drawn with, or run snakemake with those given now"
     for key, value in values.items():

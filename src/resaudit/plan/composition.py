@@ -8,14 +8,24 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.errors import ResauditError, figures_named, suggestion
 from resaudit.base.models import shown, validated
 from resaudit.base.papers import checkout, file_of_paper
 from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run
-from resaudit.plan.overrides import OF_FIGURES, Override, Tree, of_figure, parsed, resolved, set_in, with_full_keys
+from resaudit.plan.overrides import (
+    OF_FIGURES,
+    Override,
+    Tree,
+    key_of,
+    of_figure,
+    parsed,
+    resolved,
+    set_in,
+    with_full_keys,
+)
 from resaudit.plan.trees import (
     choices_of,
     compose_together,
@@ -55,6 +65,8 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     given = with_full_keys(parsed(overrides), known)
     _check_sections(given, known)
     run = _run(folder, given)
+    for wanted in run.figures if only is None else ():
+        figures_named(wanted, known)
     compose_together(folder, [name for name in known if only is None or name in only], _choices_of_all(given))
     figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
     # The papers that have a variant may not have a key that other figures have.
@@ -65,8 +77,6 @@ def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequen
     left_out = {} if only is not None else _left_out(figures, run)
     config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
     _check_variants(config, whole=only is None)
-    for wanted in config.figures if only is None else ():
-        config.named(wanted)
     return config if only is None else config.model_copy(update={"figures": list(only)})
 
 
@@ -279,7 +289,11 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
             papers = {name.split("/")[0] for name in figures}
             protocols = [kind.model_fields for paper in papers for kind in experiments_of(paper).values()]
             meant = f"; did you mean protocol.{section} (all figures), or FIGURE.{section} (one)?"
-            near = suggestion(section, sorted([*SECTIONS, *(name.split("/")[1] for name in figures if names)]))
+            near = suggestion(
+                section,
+                sorted([*SECTIONS, *(figures if names else ())], key=lambda name: name.rpartition("/")[2]),
+                lambda name: key_of(name, figures),
+            )
             raise ResauditError(
                 f"unknown configuration key {override.key!r}{meant if any(section in p for p in protocols) else near}"
             )
@@ -305,8 +319,9 @@ def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> 
             for name, claim in found[paper].items():
                 _check_claim(f"claims.{paper}.{name}", claim, paper, figures, known)
                 if not claim.not_yet:
-                    figure = shared_tree_of(folder, f"{paper}/{claim.evidence}", choices)["figure"]
-                    _check_names(f"claims.{paper}.{name}", claim, figure)
+                    figure = f"{paper}/{claim.evidence}"
+                    tree = shared_tree_of(folder, figure, choices)["figure"]
+                    _check_names(f"claims.{paper}.{name}", claim, figure, tree)
     return found
 
 
@@ -319,26 +334,33 @@ def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[st
     return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
 
 
-def _check_names(where: str, claim: Claim, figure: Tree) -> None:
-    """Check that a claim's figure, without overrides, has the networks and columns that the claim's checks name."""
+def _check_names(where: str, claim: Claim, name: str, figure: Tree) -> None:
+    """Check that a claim's figure, without overrides, has the networks and columns that the claim's checks name.
+
+    Args:
+        where: the claim, for messages.
+        claim: itself.
+        name: ``paper/figure``.
+        figure: as composed.
+    """
     scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
     reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
     networks = {name for part in reduced for name in part.get("networks", protocol.get("networks", []))}
     columns = {*figure.get("keys", []), *figure.get("tolerances", {})}
     for key, check in claim.checks.items():
         for what, named, known in (("network", check.named, networks), ("column", check.columns, columns)):
-            unknown = [name for name in named if name not in known]
+            unknown = [each for each in named if each not in known]
             if unknown and known:
                 raise ResauditError(
-                    f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {claim.evidence} has not"
+                    f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {name} has not"
                     + suggestion(unknown[0], sorted(known))
                     + (NAMED_UNDER if what == "column" else "")
                 )
-        lacking = [name for name in check.reads if name not in columns]
+        lacking = [column for column in check.reads if column not in columns]
         if lacking and columns:
             raise ResauditError(
                 f"{where}.checks.{key}: {check.name} reads the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}, "
-                f"which {claim.evidence} has not{NAMED_UNDER}; or choose another check (resaudit checks)"
+                f"which {name} has not{NAMED_UNDER}; or choose another check (resaudit checks)"
             )
 
 
@@ -354,7 +376,9 @@ def _check_claim(
             "is not here"
         )
     if here and claim.not_yet:
-        raise ResauditError(f"{where}.not_yet says {claim.not_yet!r}, but {claim.evidence} is here; remove not_yet")
+        raise ResauditError(
+            f"{where}.not_yet says {claim.not_yet!r}, but {paper}/{claim.evidence} is here; remove not_yet"
+        )
     for key, names in known.items():
         for name in getattr(claim.needs, f"{key}s"):
             if name not in names:

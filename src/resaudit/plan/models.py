@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import AfterValidator, Field, SerializeAsAny, ValidationInfo, field_validator, model_validator
 
-from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.errors import figures_named
 from resaudit.base.models import Model
 from resaudit.data.dataset import LARGEST_CLASSES, Dataset, Signs
 from resaudit.plan.claim import Claim, import_checks
@@ -277,7 +277,7 @@ class Run(Model):
         checkpoint_seconds: of work between two checkpoints of a training.
         pack: trainings on images that run on one GPU at once.
         scale: how much of the protocol is run.
-        figures: to draw, by short or full name or by their paper; empty: all.
+        figures: to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or one of :data:`CONTROLS`.
         paths: folders.
     """
@@ -314,20 +314,15 @@ class Config(Run):
         return given
 
     def named(self, wanted: str) -> list[str]:
-        """Every ``paper/figure`` that a short or full name, or that of its paper, matches.
+        """Every ``paper/figure`` that a short or full name, or that of its paper, means.
 
-        A short name that several papers have does not mean figures that are left out, unless all of them are.
+        A paper's name does not mean figures that are left out, unless all of them are.
 
         Raises:
-            ResauditError: there is none.
+            ResauditError: as of :func:`resaudit.base.errors.figures_named`.
         """
-        matches = self._matching(wanted)
-        if not matches:
-            raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, list(self.figure))}")
-        return [name for name in matches if name not in self.left_out] or matches
-
-    def _matching(self, wanted: str) -> list[str]:
-        return [name for name in self.figure if wanted in (name, *name.split("/"))]
+        meant = figures_named(wanted, list(self.figure))
+        return [name for name in meant if name not in self.left_out] or meant
 
     def dataset_of(self, figure: str) -> str | None:
         """The name of the data set of ``paper/figure``; None if it has none, or is not configured."""
@@ -361,7 +356,8 @@ class Config(Run):
 
     def not_chosen(self) -> dict[str, str]:
         """The figures that the run is asked for and leaves out, with the reason."""
-        asked = {name for wanted in self.figures for name in self._matching(wanted)} or set(self.figure)
+        every = list(self.figure)
+        asked = {name for wanted in self.figures for name in figures_named(wanted, every)} or set(every)
         chosen = self.chosen_figures()
         return {name: why for name, why in self.left_out.items() if name in asked and name not in chosen}
 

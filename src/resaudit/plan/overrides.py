@@ -1,16 +1,19 @@
 """Overrides of the configuration, in Hydra's ``key=value`` syntax."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 
-from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.commands import is_number
+from resaudit.base.errors import ResauditError, least_name, suggestion
+from resaudit.base.models import Model
 from resaudit.plan.models import Figure
 
 GROUPS = ("dataset", "scale")
@@ -20,7 +23,7 @@ OF_FIGURES = ("seed", "dataset", "whitening")
 Tree = dict[str, Any]
 """Composed configuration: plain values, with interpolations not resolved."""
 
-# Users type figures=fig04,fig05; Hydra needs brackets around a list.
+# Users type figures=fig07,fig08; Hydra needs brackets around a list.
 _FIGURES = re.compile(r"^figures=([^\[].*)$")
 
 
@@ -89,6 +92,41 @@ def _check_form(override: Override) -> None:
         raise ResauditError(f"override {override.text!r}: a figure's name is that of its file")
     if override.key == "dataset.name" or override.key.startswith("dataset.files"):
         raise ResauditError(f"override {override.text!r}: a data set is chosen as a whole, with dataset=NAME")
+
+
+def in_hydra(value: Any) -> str:
+    """A value as an override has it; of a section only the keys that are set.
+
+    >>> in_hydra({"runs": [0.000177827941004, True, None], "folder": "/my data"})
+    '{runs:[0.000177827941004,true,null],folder:"/my data"}'
+    """
+    if isinstance(value, Model):
+        return in_hydra({key: item for key, item in value if item not in (None, [])})
+    if isinstance(value, Mapping):
+        return f"{{{','.join(f'{key}:{in_hydra(item)}' for key, item in value.items())}}}"
+    if isinstance(value, list | tuple):
+        return f"[{','.join(map(in_hydra, value))}]"
+    if isinstance(value, str):
+        return value if _reads_as_text(value) else QuotedString(value, Quote.double).with_quotes()
+    if isinstance(value, bool) or value is None:
+        return {True: "true", False: "false", None: "null"}[value]
+    return str(value)
+
+
+def _reads_as_text(value: str) -> bool:
+    """Whether Hydra reads it as it stands as text."""
+    plain = re.fullmatch(r"\w[\w./-]*", value, re.ASCII) is not None
+    return plain and value.lower() not in ("true", "false", "null") and not is_number(value)
+
+
+def key_of(figure: str, figures: Sequence[str]) -> str:
+    """``paper/figure`` as overrides name it: in short, unless several papers have the short name.
+
+    >>> key_of("a/fig06", ["a/fig06", "b/fig07"]), key_of("a/fig06", ["a/fig06", "b/fig06"])
+    ('fig06', 'figure.a.fig06')
+    """
+    least = least_name(figure, figures)
+    return f"figure.{figure.replace('/', '.')}" if "/" in least else least
 
 
 def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> list[Override]:

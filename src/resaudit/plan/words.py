@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.models import in_words
-from resaudit.base.papers import KEY, outside_papers
+from resaudit.base.papers import as_words, outside_papers
 from resaudit.plan.models import Assumption, Config, Figure
 
 
@@ -87,22 +87,30 @@ def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]
     for reason in dict.fromkeys(left_out.values()):
         names = [name for name, why in left_out.items() if why == reason]
         yield f"left out: {', '.join(names)}: {reason}"
-        yield f"to draw {'them' if len(names) > 1 else 'it'}: {command_for(','.join(names), overrides)}"
+        yield f"to draw {'them' if len(names) > 1 else 'it'}: {command_for(names, overrides, as_words())}"
 
 
-def command_for(figures: str, overrides: Sequence[str]) -> str:
-    """The command that draws figures, with the same overrides; the folder of a paper outside is not known."""
+def command_for(figures: Sequence[str], overrides: Sequence[str], outside: Sequence[str] | None = None) -> str:
+    """The command that draws figures.
+
+    Args:
+        figures: ``paper/figure`` each.
+        overrides: others are replaced by these figures.
+        outside: words that add the papers outside; default: one with a folder to be filled in, if a figure needs it,
+            for what others read elsewhere.
+    """
     others = [override for override in overrides if not override.startswith("figures=")]
-    given = f" {shlex.quote('overrides=[' + ','.join(others) + ']')}" if others else ""
-    outside = f"{KEY}=FOLDER " if figures.split("/")[0] in outside_papers() else ""
-    return f"snakemake --cores all --config {outside}'figures=[{figures}]'{given}"
+    if outside is None:
+        outside = [ANY_FOLDER] if any(figure.split("/")[0] in outside_papers() for figure in figures) else []
+    folder = dict(word.split("=", 1) for word in outside[:1])
+    return snakemake_command({**folder, "figures": figures, "overrides": [*outside[1:], *others]})
 
 
 def claims_command(paper: str, overrides: Sequence[str]) -> str:
     """The command that prints :func:`claims_sha256` of a paper's claims as they are under these overrides."""
     given = [override for override in overrides if override.startswith(f"claims.{paper}.")]
-    given += [f"{KEY}=FOLDER"] if paper in outside_papers() else []
-    return " ".join(["resaudit audit --claims-sha256", *map(shlex.quote, given)])
+    given += [ANY_FOLDER] if paper in outside_papers() else []
+    return resaudit_command("audit", "--claims-sha256", *given)
 
 
 def claims_sha256(config: Config, paper: str) -> str:

@@ -1,13 +1,13 @@
 """The skeleton of a paper outside this repository, which runs as it is: ``resaudit new paper NAME``."""
 
-import shlex
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
+from resaudit.base.commands import papers_path, snakemake_command
 from resaudit.base.errors import ResauditError
-from resaudit.base.papers import check_name
+from resaudit.base.papers import KEY, check_name
 
 _FILES = Path(__file__).parent / "files"
 
@@ -26,12 +26,13 @@ def write_paper(name: str, folder: Path) -> list[Path]:
         if part.exists():
             raise ResauditError(f"{part} exists; choose another name or --into another folder")
     check_name(name)
+    command = snakemake_command({KEY: papers_path(str(folder)), "figures": [f"{name}/fig01"]})
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with TemporaryDirectory(dir=folder, prefix=".new-") as staging:
             for kind, part in parts.items():
                 (Path(staging) / kind).mkdir()
-                _render(kind, Path(staging) / kind, {"name": name, "folder": shlex.quote(str(folder))})
+                _render(kind, Path(staging) / kind, {"name": name, "command": command})
                 part.parent.mkdir(parents=True, exist_ok=True)
             for kind, part in parts.items():
                 (Path(staging) / kind).rename(part)

@@ -4,7 +4,6 @@ Every check comes before the first change of ``results/``; then whole job folder
 leaves whole jobs, and the next import goes on. The record of the import is written last.
 """
 
-import shlex
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import check_lines
@@ -214,8 +214,7 @@ def _tell(record: Import, kept: Mapping[str, bool], compared: bool, overrides: S
     for line in record.differences:
         say(f"  {line}")
     if not compared:
-        given = ",".join([*as_words(), *overrides])
-        config = f" --config {shlex.quote(f'overrides=[{given}]')}" if given else ""
-        say(f"next: snakemake --cores all{config} draws and judges; then this import once more compares their verdicts")
+        draw = snakemake_command({"overrides": [*as_words(), *overrides]})
+        say(f"next: {draw} draws and judges; then this import once more compares their verdicts")
     elif not record.differences:
         say("no verdict and no table of it differs from those in figures/, as far as both have them")

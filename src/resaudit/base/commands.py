@@ -1,0 +1,66 @@
+"""Commands as they are printed: pasted into a shell, each does what is said beside it."""
+
+import re
+import shlex
+from collections.abc import Mapping, Sequence
+
+from resaudit.base.papers import KEY
+
+ANY_FOLDER = f"{KEY}=FOLDER"
+"""Stands for the folder of a paper outside, which is in no audit."""
+Values = Mapping[str, str | Sequence[str]]
+
+
+def resaudit_command(*words: str) -> str:
+    """``resaudit …``."""
+    return shlex.join(["resaudit", *words])
+
+
+def snakemake_command(config: Values, *words: str) -> str:
+    """``snakemake --cores all …`` with a ``--config``, whose empty lists are left out.
+
+    Snakemake reads a value as a number, as YAML or as text, in this order, and takes quotes off its ends; so a text
+    that needs them is one of the overrides.
+    """
+    odd = {key: value for key, value in config.items() if isinstance(value, str) and not _is_plain(value)}
+    overrides = [*(f"{key}={value}" for key, value in odd.items()), *config.get("overrides", [])]
+    values = {key: value for key, value in config.items() if key not in odd} | {"overrides": overrides}
+    given = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
+    return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *given] if given else [])])
+
+
+def papers_path(folder: str) -> str:
+    """A folder as papers_path has it, in which ~ stands for the home."""
+    return f"./{folder}" if folder.startswith("~") else folder
+
+
+def _for_yaml(value: str | Sequence[str]) -> str:
+    """A text or a list as YAML.
+
+    >>> print(_for_yaml("./my_papers"), _for_yaml(["scale=paper", "paths.data=a b, ü", "x=[1]"]))
+    ./my_papers [scale=paper,"paths.data=a b, ü","x=[1]"]
+    """
+    if isinstance(value, str):
+        return value if _is_plain(value) else f'"{"".join(map(_escaped, value))}"'
+    return f"[{','.join(map(_for_yaml, value))}]"
+
+
+def _is_plain(value: str) -> bool:
+    """Whether Snakemake and YAML read it as it stands as text."""
+    plain = re.fullmatch(r"[A-Za-z_./][\w./=-]*(?: [\w./=-]+)*", value) is not None
+    return plain and value not in ("True", "False") and not is_number(value)
+
+
+def is_number(text: str) -> bool:
+    """Whether a text may be read as a number, such as 2024_05, 1e5 or nan."""
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _escaped(letter: str) -> str:
+    if letter in '"\\':
+        return f"\\{letter}"
+    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"

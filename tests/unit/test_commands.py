@@ -1,0 +1,158 @@
+"""Commands that are printed. Oracle: bash, and Snakemake's and our own readers, which are given what was printed.
+
+Sees names and values that a shell, YAML or Hydra takes for something else, and names that several papers have.
+"""
+
+import re
+import shlex
+import subprocess
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+
+import pytest
+from snakemake.cli import parse_config
+
+from resaudit.audit.page import render
+from resaudit.base.commands import papers_path, snakemake_command
+from resaudit.base.errors import least_name
+from resaudit.base.papers import KEY, add_papers, outside_papers, take_papers_path
+from resaudit.cli.commands import _names_and_overrides
+from resaudit.cli.explain import explain_claim
+from resaudit.cli.skeleton import write_paper
+from resaudit.cli.workflow import overrides_from
+from resaudit.plan.composition import load
+from resaudit.plan.words import claims_command, command_for, left_out_in_words
+from tests.conftest import CHECKOUT, Command, assert_refused, in_process
+from tests.report import example
+from tests.unit.test_outside import forget_papers, no_papers_left
+
+__all__ = ["no_papers_left"]
+ODD = [
+    "x y", "it's", 'q"q', "a#b", "a #b", "[x]", "{a: b}", "a: b", "a:", "a,b", "a=b", "~", "~x", "$HOME", "`x`", "a*",
+    "-x", "b\\s", "!x", "2024_05", "1e5", "nan", "True", "null", "ümlaut", "tab\tline\n", "\u2028", "😀",
+]  # fmt: skip
+OVERRIDES = [
+    "scale=smoke", "seed=2", "paths.data=\"it's [here]\"", "paths.results='über~x'", "paths.figures='a#b, c'",
+    "figure.demystifying_resnet.fig07.protocol.depths=[2, 4]",
+]  # fmt: skip
+
+
+def in_bash(command: str) -> list[str]:
+    """The words of a command as a shell hands them on."""
+    ran = subprocess.run(["bash", "-c", f"printf '%s\\0' {command}"], capture_output=True, text=True, check=True)
+    assert ran.stdout.split("\0")[:-1] == shlex.split(command)
+    return shlex.split(command)
+
+
+def configured_by(command: str) -> list[str]:
+    """The overrides that the Snakefile gets from a printed command."""
+    assert len(command.splitlines()) == 1
+    words = in_bash(command)
+    assert words[:3] == ["snakemake", "--cores", "all"]
+    return overrides_from(parse_config(words[words.index("--config") + 1 :]) if "--config" in words else {})
+
+
+@pytest.mark.parametrize("odd", ODD)
+def test_any_text_comes_back_from_a_command(odd: str) -> None:
+    assert configured_by(snakemake_command({"overrides": [f"paths.data={odd}", odd, "seed=2"]})) == [
+        f"paths.data={odd}", odd, "seed=2",
+    ]  # fmt: skip
+    assert configured_by(snakemake_command({"key": odd})) == [f"key={odd}"]
+
+
+def test_the_command_for_left_out_figures_draws_them_with_the_same_settings() -> None:
+    what, how = left_out_in_words(load([*OVERRIDES, "figures=[stable_scaling]"]), OVERRIDES)
+    names = re.findall(r"\w+/\w+", what)
+    assert "stable_scaling/fig06" in names
+    there = load(configured_by(how.removeprefix("to draw them: ")))
+    assert list(there.chosen_figures()) == names
+    assert there == load([*OVERRIDES, f"figures=[{','.join(names)}]"])
+
+
+@pytest.mark.parametrize("odd", [odd for odd in ODD if "\n" not in odd])
+def test_a_new_papers_commands_find_it_in_any_folder(odd: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    ran = in_process("new", "paper", "coins", f"--into={odd}", cwd=tmp_path)
+    first = (tmp_path / odd / "config" / "paper" / "coins" / "fig01.yaml").read_text(encoding="utf-8").split("\n")[0]
+    printed = [ran.stdout.strip().split("\n")[-1].removeprefix("next: "), first.removeprefix("# ")]
+    for command, figures in zip(printed, (["coins"], ["coins/fig01"]), strict=True):
+        assert configured_by(command) == [f"figures=[{','.join(figures)}]"]
+        assert outside_papers() == {"coins": tmp_path / odd}
+        assert list(load(only=["coins/fig01"]).figure) == ["coins/fig01"]
+        forget_papers()
+
+
+def test_papers_outside_are_part_of_what_a_terminal_prints(tmp_path: Path) -> None:
+    """Wherever the figure stands in the list."""
+    write_paper("coins", folder := tmp_path / "it's #1")
+    add_papers(folder)
+    config = load()
+    command = command_for(["demystifying_resnet/fig06", "coins/fig01"], ["seed=2"], [f"{KEY}={folder}"])
+    (claim,) = (line for line in explain_claim(config, "coins", "law-of-large-numbers") if "explained: " in line)
+    elsewhere = command_for(["demystifying_resnet/fig06", "coins/fig01"], [])
+    forget_papers()
+    assert configured_by(command) == ["figures=[demystifying_resnet/fig06,coins/fig01]", "seed=2"]
+    assert set(outside_papers()) == {"coins"}
+    forget_papers()
+    assert f"{KEY}=FOLDER" in shlex.split(elsewhere)
+    said = in_process(*in_bash(claim.split(": ", 1)[1])[1:], cwd=CHECKOUT)
+    assert said.stdout.startswith("coins/fig01: ")
+
+
+def explained() -> Iterator[tuple[str, str]]:
+    """A claim of each figure whose short name several papers have, and the figure."""
+    config = load()
+    for paper, claims in config.claims.items():
+        found = {f"{paper}/{claim.evidence}": f"{paper}/{name}" for name, claim in claims.items()}
+        yield from ((claim, figure) for figure, claim in found.items() if "/" in least_name(figure, config.figure))
+
+
+@pytest.mark.parametrize(("claim", "figure"), list(explained()))
+def test_explain_prints_commands_that_can_be_run(claim: str, figure: str) -> None:
+    given = ("scale=smoke", "paths.data='über x'")
+    lines = in_process("explain", claim, *given, cwd=CHECKOUT).stdout.splitlines()
+    commands = {name: words for line in lines for name, _, words in [line.strip().partition(": resaudit ")] if words}
+    explain, audit = (in_bash(commands[name]) for name in ("explained", "verdict"))
+    assert in_process(*explain, cwd=CHECKOUT).stdout.startswith(f"{figure}: ")
+    assert _names_and_overrides(tuple(explain)) == (("explain", figure), given)
+    assert audit == ["audit", f"--claim={claim}", *given]
+    assert f"  evidence: {figure}" in lines
+
+
+def test_the_pages_commands_have_the_runs_overrides(tmp_path: Path) -> None:
+    example.draw(tmp_path)
+    audit = example.audit(tmp_path) | {"overrides": OVERRIDES}
+    for paper in audit["papers"]:
+        paper["robustness"] = None
+        paper["claims"] = [claim | {"variants": []} for claim in paper["claims"]]
+        paper["ledger"]["command"] = claims_command(paper["id"], OVERRIDES)
+    commands = [unescape(text) for text in re.findall(r'data-copy="([^"]*)"', render(audit, tmp_path))]
+    robustness = [command for command in commands if " robustness" in command]
+    assert robustness
+    assert all(configured_by(command) == OVERRIDES for command in robustness)
+
+
+def test_the_audits_command_has_its_figure_in_full() -> None:
+    for figure in ("demystifying_resnet/fig06", "stable_scaling/fig06"):
+        overrides = configured_by(command_for([figure], ["figures=fig07", *OVERRIDES]))
+        assert list(load(overrides).chosen_figures()) == [figure]
+        assert overrides[1:] == OVERRIDES
+
+
+def test_a_rule_is_a_figure_in_full_or_in_short_where_one_paper_has_it(snakemake: Command) -> None:
+    dry = snakemake("-n", "demystifying_resnet/fig06", "fig07", "--config", "scale=smoke")
+    assert dry.returncode == 0, dry.stderr
+    refused = snakemake("-n", "fig06", "--config", "scale=smoke", "figures=[demystifying_resnet/fig06]")
+    assert refused.returncode == 1
+    said = refused.stderr.strip().splitlines()[-1]
+    assert "demystifying_resnet/fig06, stable_scaling/fig06" in said
+
+
+def test_a_home_that_is_not_there_is_one_line() -> None:
+    assert_refused(take_papers_path, ["papers_path=~nobody_here"], message="write ./~nobody_here")  # type: ignore[arg-type]
+
+
+def test_a_folder_that_begins_with_a_tilde_is_not_the_home() -> None:
+    assert papers_path("~") == "./~"
+    assert papers_path("papers") == "papers"
