@@ -34,8 +34,6 @@ from resaudit.jobs.runner import run_job
 from resaudit.plan.files import read_job, write_job
 from resaudit.plan.job import Execution, Job
 from resaudit.plan.plan import Plan, fetch_of
-from resaudit.store.files import write_json
-from resaudit.store.provenance import provenance
 from tests import forked
 
 # Imports and collection make millions of objects and hardly any garbage; Python's default looks for it at every 700th.
@@ -261,24 +259,3 @@ def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Pa
         assert run.returncode == 0, run.stderr[-3000:]
 
     return made_once(tmp_path_factory, "smoke", draw)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """After a complete run of tests/oracle, record its result for the page."""
-    stats = terminalreporter.stats
-    found = {
-        outcome: [r for r in stats.get(outcome, []) if getattr(r, "nodeid", "").startswith("tests/oracle/")]
-        for outcome in ("passed", "failed", "error", "skipped")
-    }
-    ran = {report.nodeid.split("::")[0] for reports in found.values() for report in reports}
-    files = {file.relative_to(CHECKOUT).as_posix() for file in (CHECKOUT / "tests" / "oracle").glob("test_*.py")}
-    if files <= ran and not config.option.keyword:
-        here = provenance()
-        record = {
-            "passed": len(found["passed"]),
-            "failed": len(found["failed"]) + len(found["error"]),
-            "skipped": len(found["skipped"]),
-            "commit": here["commit"],
-            "finished": here["finished"],
-        }
-        write_json(CHECKOUT / "figures" / "checked" / "oracle.json", record)

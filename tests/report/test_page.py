@@ -91,8 +91,7 @@ def test_a_matrix_of_the_reference_run_is_said_to_be_one(folder: Path) -> None:
 
 
 def test_what_was_not_checked_is_said_with_its_command(folder: Path) -> None:
-    page = render(example.audit(folder) | {"checked": {"oracle": None, "compare": None}}, folder)
-    assert "oracle tests not run here (<code>pytest tests/oracle</code>)" in page
+    page = render(example.audit(folder) | {"checked": {"compare": None}}, folder)
     assert "not compared with the references (<code>resaudit compare</code>)" in page
 
 

@@ -10,6 +10,7 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from resaudit.errors import ResauditError
+from resaudit.report.page import render
 from resaudit.report.schema import audit_schema, check_audit, read_audit
 from tests.conftest import CHECKOUT
 
@@ -38,6 +39,16 @@ def test_the_example_is_valid(audit: Audit, published: Draft202012Validator) -> 
 def test_the_published_schema_is_made_from_the_models(published: Draft202012Validator) -> None:
     again = "python -m resaudit.report.schema > src/resaudit/report/audit.schema.json"
     assert published.schema == audit_schema(), again
+
+
+@pytest.mark.parametrize("oracle", [None, {"passed": 241, "failed": 0, "skipped": 6}])
+def test_an_older_audit_with_a_record_of_the_oracle_tests_is_read_and_says_the_same(
+    oracle: Any, audit: Audit, published: Draft202012Validator, folder: Path
+) -> None:
+    older = audit | {"checked": audit["checked"] | {"oracle": oracle}}
+    check_audit(older)
+    published.validate(older)
+    assert render(older, folder) == render(audit, folder)
 
 
 def test_every_field_is_described_and_no_other_allowed() -> None:
