@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from tests.report.browsing import CONDITION, PHONE, Opened, faults, in_browser
+from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 
 
 @in_browser
@@ -123,7 +123,7 @@ def test_the_command_is_copied(opened: Opened) -> None:
     page.locator(f"[id='{CONDITION}'] summary", has_text="Reproduce").click()
     button = page.locator(f"[id='{CONDITION}'] .copy")
     button.click()
-    page.wait_for_function("button => button.innerText.startsWith('Copied')", arg=button.element_handle())
+    assert comes_true(page, "button => button.innerText.startsWith('Copied')", button.element_handle())
     assert page.evaluate("navigator.clipboard.readText()") == 'snakemake --cores all --config "figures=[fig04]"'
 
 
