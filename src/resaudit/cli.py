@@ -177,7 +177,7 @@ def audit(wanted: str | None, strict: bool, markdown: bool, digests: bool, overr
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn, and which of them are left out unless they are named."""
-    from resaudit.plan.words import left_out_in_words
+    from resaudit.plan.left_out import left_out_in_words
 
     config = _config(overrides)
     for name, figure in config.figure.items():

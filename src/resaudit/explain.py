@@ -17,8 +17,9 @@ from resaudit.papers.comparison import references
 from resaudit.plan.duration import duration, in_minutes
 from resaudit.plan.job import Cost, Execution
 from resaudit.plan.layout import Layout
+from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
-from resaudit.plan.words import deviations, left_out_in_words, value_of
+from resaudit.plan.words import deviations, value_of
 from resaudit.runtime.devices import cuda_is_usable, processors
 
 WIDTH = 100

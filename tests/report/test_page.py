@@ -69,6 +69,26 @@ def test_only_a_figure_that_is_not_reconstructed_has_the_papers_protocol(remark:
     assert remark in unescape(page)
 
 
+def test_a_claim_without_a_figure_is_not_said_to_wait_for_its_drawing(folder: Path) -> None:
+    audit = example.audit(folder)
+    name = "demystifying_resnet/no-figure"
+    lacking = example.claim("no-figure", "not run", "nowhere", checks=[], why="there is no figure of it yet: lost")
+    audit["papers"][0]["claims"].append(lacking | {"command": None})
+    page = render(audit, folder)
+    (group,) = re.findall(
+        r'<section class="group without" id="demystifying_resnet/nowhere">.*?</section>', page, re.DOTALL
+    )
+    (row,) = re.findall(rf'<tr data-claim="{name}">.*?</tr>', page, re.DOTALL)
+    for part in (group, row):
+        assert "no figure yet" in part
+        assert "not drawn" not in part
+    assert "there is no figure of it yet: lost" in group
+    assert "This command draws it" not in group
+    (not_run,) = re.findall(r'<section id="not-run".*?</section>', page, re.DOTALL)
+    assert re.findall(r'href="#(demystifying_resnet/[^"]*)"', not_run) == [name]
+    assert 'href="#demystifying_resnet/relu-final-loss"' not in not_run, "its figure can be drawn"
+
+
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
     assert "nothing on this page is evidence" in render(example.audit(folder) | {"scale": "smoke"}, folder)
     assert "nothing on this page is evidence" not in render(example.audit(folder), folder)

@@ -13,7 +13,7 @@ from resaudit.papers.formats import SUFFIXES
 from resaudit.plan.code import code_sha256
 from resaudit.plan.files import code_of_kind, computing_kinds, kind_named, plan_file
 from resaudit.plan.plans import evidence_figures
-from resaudit.plan.words import left_out_in_words
+from resaudit.plan.left_out import left_out_in_words
 from resaudit.runtime.devices import visible_devices
 from resaudit.store.files import sweep
 from resaudit.travel.leaves import check_imported, leaf_inputs

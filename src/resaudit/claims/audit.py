@@ -19,6 +19,7 @@ from resaudit.papers.formats import FORMATS
 from resaudit.papers.printed import printed_values
 from resaudit.papers.tables import Drawn, drawn, errors_naming, refuse_undrawn
 from resaudit.plan.layout import Layout
+from resaudit.plan.left_out import time_in_words
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
 from resaudit.report.words import counted
@@ -183,12 +184,20 @@ def _not_drawn(
             "id": name,
             "title": figure.title,
             "data": data_of(config, name),
-            "why": reasons.get(name, "not asked for, or not yet").removeprefix(LEFT_OUT),
+            "why": _why_not(config, name, reasons.get(name)),
             "command": command_for(name, overrides),
         }
         for name, figure in config.figure.items()
         if name.startswith(f"{paper}/") and name not in figures
     ]
+
+
+def _why_not(config: Config, name: str, reason: str | None) -> str:
+    """Why a figure is not drawn; of one that is left out, also how long its command takes."""
+    if reason is None:
+        return "not asked for, or not yet"
+    takes = f": {time_in_words(config, [name])}" if reason.startswith(LEFT_OUT) else ""
+    return f"{reason.removeprefix(LEFT_OUT)}{takes}"
 
 
 def _claim(

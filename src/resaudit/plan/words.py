@@ -3,7 +3,7 @@
 import hashlib
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from resaudit.config.models import Assumption, Config, Figure
@@ -79,15 +79,6 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
     for part in assumption.setting.split("."):
         node = getattr(node, part)
     return in_words(node)
-
-
-def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:
-    """Which of the figures asked for are left out, why, and how to draw them; two lines for each reason."""
-    left_out = config.not_chosen()
-    for reason in dict.fromkeys(left_out.values()):
-        names = [name for name, why in left_out.items() if why == reason]
-        yield f"left out: {', '.join(names)}: {reason}"
-        yield f"to draw {'them' if len(names) > 1 else 'it'}: {command_for(','.join(names), overrides)}"
 
 
 def command_for(figures: str, overrides: Sequence[str]) -> str:
