@@ -37,13 +37,13 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     figure = part.figure
     yield f"{name}: {figure.title}"
     yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
-    yield from _wrapped(figure.full_caption)
+    yield from _wrapped(f"{figure.full_caption} {figure.remark}")
     yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
     for key, value in _settings(figure):
         yield from _wrapped(f"{_in_overrides(plan.config, name)}.{key}={_in_hydra(value)}")
     changed = deviations(figure, of_paper)
-    yield "\ndiffers from the paper's protocol in" + ("" if changed else " nothing")
+    yield "\ndiffers from the full protocol in" + ("" if changed else " nothing")
     for change in changed:
         yield from _wrapped(change)
     yield "\nassumptions"

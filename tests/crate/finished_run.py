@@ -135,6 +135,7 @@ def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) ->
         "id": name,
         "title": part.figure.title,
         "caption": part.figure.full_caption,
+        "remark": "Reconstructed by hand.",
         "experiment": part.figure.experiment,
         "files": {suffix: f"{name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),

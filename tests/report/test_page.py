@@ -61,12 +61,16 @@ def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(fold
 
 
 @pytest.mark.parametrize("remark", ["Reconstructed: the teacher is not the paper's.", ""])
-def test_only_a_figure_that_is_not_reconstructed_has_the_papers_protocol(remark: str, folder: Path) -> None:
+@pytest.mark.parametrize("deviations", [["runs 5 (protocol: 10)"], []])
+def test_no_figure_is_said_to_have_the_papers_protocol(remark: str, deviations: list[str], folder: Path) -> None:
+    """What the paper does not state is ours, in some figures all of it."""
     audit = example.audit(folder)
-    audit["papers"][0]["figures"][0] |= {"remark": remark, "deviations": []}
-    page = render(audit, folder)
-    assert ("The paper's protocol, nothing reduced." in unescape(page)) is not bool(remark)
-    assert remark in unescape(page)
+    audit["papers"][0]["figures"][0] |= {"remark": remark, "deviations": deviations}
+    page = unescape(render(audit, folder))
+    assert remark in page
+    assert "paper's protocol" not in page
+    assert ("Nothing is reduced." in page) is not bool(deviations)
+    assert "is assumed, as listed below" in page
 
 
 def test_a_claim_without_a_figure_is_not_said_to_wait_for_its_drawing(folder: Path) -> None:
