@@ -11,7 +11,9 @@ from resaudit.claims.verdicts import Verdict
 from resaudit.errors import ResauditError, one_named
 from resaudit.numbers import effect_and_interval
 from resaudit.outside import outside_papers
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
+from resaudit.plan.words import command_for
 from resaudit.report.changes import CONTROLS, change_counts, changes_of
 from resaudit.report.words import FITTED, STANDINGS, counted, counts_in_words, set_for_run, set_in_words, standing
 
@@ -30,12 +32,13 @@ def run_audit(
     """Print the verdict on every claim, or one claim in full.
 
     Raises:
-        ResauditError: nothing has been drawn, a table is damaged or of other settings, the claim is unknown, or, with
-            ``strict``, a claim is not supported.
+        ResauditError: nothing has been drawn, a table is damaged, all that are asked for are of other settings, the
+            claim is unknown, or, with ``strict``, a claim is not supported.
     """
-    audit = make_audit(plan, overrides, only=_evidence(plan, wanted))
+    audit = make_audit(plan, overrides, only=_evidence(plan, wanted), refuse_others=False)
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, wanted, plan)
+    of_other_settings = _of_other_settings(plan, audit, {claim["evidence"] for claim in chosen})
     lines = in_full(chosen[0], *_matrix(audit, chosen[0])) if wanted else verdict_table(audit, chosen)
     set_here = [(claim["id"].split("/")[1], text) for claim in claims for text in set_for_run(claim)]
     if set_here:
@@ -44,6 +47,9 @@ def run_audit(
             say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
+    if of_other_settings and not as_markdown:
+        command = f"{command_for(','.join(of_other_settings), overrides)} -R show"
+        say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
     others = [claim["id"] for claim in chosen if standing(claim) != Verdict.supported.value]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
@@ -53,6 +59,20 @@ def _evidence(plan: Plan, wanted: str | None) -> set[str] | None:
     """The figures whose tables the wanted claim needs; None: all."""
     claims = [(paper, name, claim) for paper, of in plan.config.claims.items() for name, claim in of.items()]
     return {f"{paper}/{c.evidence}" for paper, name, c in claims if wanted in (name, f"{paper}/{name}")} or None
+
+
+def _of_other_settings(plan: Plan, audit: Json, evidence: set[str]) -> list[str]:
+    """The figures among the evidence that are there and do not count.
+
+    Raises:
+        ResauditError: there are some, and none that counts.
+    """
+    layout = Layout(plan.config.paths)
+    missing = [figure for paper in audit["papers"] for figure in paper["not_drawn"] if figure["id"] in evidence]
+    found = {figure["id"]: figure["why"] for figure in missing if layout.figure(figure["id"], "csv").is_file()}
+    if found and not any(figure["id"] in evidence for paper in audit["papers"] for figure in paper["figures"]):
+        raise ResauditError(next(iter(found.values())))
+    return list(found)
 
 
 def _chosen(claims: list[Json], wanted: str | None, plan: Plan) -> list[Json]:
