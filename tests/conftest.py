@@ -23,7 +23,6 @@ import numpy as np
 import pytest
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.files import write_json
 from resaudit.cli.commands import main
 from resaudit.data.dataset import Dataset
 from resaudit.data.moments import Moments, moments_of
@@ -31,7 +30,6 @@ from resaudit.data.sources import fetch
 from resaudit.data.whitening import Whitened, whiten
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import read_job, write_job
-from resaudit.jobs.provenance import provenance
 from resaudit.jobs.runner import run_job
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config, Figure
@@ -261,24 +259,3 @@ def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Pa
         assert run.returncode == 0, run.stderr[-3000:]
 
     return made_once(tmp_path_factory, "smoke", draw)
-
-
-def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """After a complete run of tests/oracle, record its result for the page."""
-    stats = terminalreporter.stats
-    found = {
-        outcome: [r for r in stats.get(outcome, []) if getattr(r, "nodeid", "").startswith("tests/oracle/")]
-        for outcome in ("passed", "failed", "error", "skipped")
-    }
-    ran = {report.nodeid.split("::")[0] for reports in found.values() for report in reports}
-    files = {file.relative_to(CHECKOUT).as_posix() for file in (CHECKOUT / "tests" / "oracle").glob("test_*.py")}
-    if files <= ran and not config.option.keyword:
-        here = provenance()
-        record = {
-            "passed": len(found["passed"]),
-            "failed": len(found["failed"]) + len(found["error"]),
-            "skipped": len(found["skipped"]),
-            "commit": here["commit"],
-            "finished": here["finished"],
-        }
-        write_json(CHECKOUT / "figures" / "checked" / "oracle.json", record)

@@ -1,10 +1,7 @@
-"""Oracle: made records. Sees a comparison of other tables pass for one of these, part of the oracle tests for all."""
+"""Oracle: made records. Sees a comparison of other tables pass for one of these."""
 
-import json
 import shutil
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 
@@ -15,7 +12,6 @@ from resaudit.figures.comparison import reference_file
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
-from tests import conftest
 
 FIG04, FIG11 = "demystifying_resnet/fig04", "demystifying_resnet/fig11"
 
@@ -28,7 +24,7 @@ def test_a_comparison_counts_for_the_tables_it_was_made_of(tmp_path: Path) -> No
     for name in (FIG04, FIG11):
         layout.figure(name, "csv").parent.mkdir(exist_ok=True)
         shutil.copy(reference_file(name), layout.figure(name, "csv"))
-    assert checked(layout, {}) == {"oracle": None, "compare": None}
+    assert checked(layout, {}) == {"compare": None}
     nothing = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig03]"]))
     assert write_comparison(nothing, ["demystifying_resnet/fig03"]) is None
     of_other_data = load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04]", "dataset=fashion_mnist"])
@@ -44,27 +40,3 @@ def test_a_comparison_counts_for_the_tables_it_was_made_of(tmp_path: Path) -> No
     file.write_text("{}")
     with pytest.raises(ResauditError, match=r"compare\.json cannot be read .* remove it and run again"):
         checked(layout, tables)
-
-
-@pytest.mark.parametrize(
-    ("files", "keyword", "recorded"),
-    [(["test_a", "test_b"], "", True), (["test_a"], "", False), (["test_a", "test_b"], "hessian", False)],
-)
-def test_only_a_complete_run_of_the_oracle_tests_is_recorded(
-    files: list[str], keyword: str, recorded: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "tests" / "oracle").mkdir(parents=True)
-    for name in ("test_a", "test_b"):
-        (tmp_path / "tests" / "oracle" / f"{name}.py").touch()
-    monkeypatch.setattr(conftest, "CHECKOUT", tmp_path)
-    reports = [SimpleNamespace(nodeid=f"tests/oracle/{name}.py::test_it") for name in files]
-    other = SimpleNamespace(nodeid="tests/unit/test_c.py::test_it")
-    reporter: Any = SimpleNamespace(stats={"passed": [*reports, other], "skipped": reports[:1], "": [object()]})
-    config: Any = SimpleNamespace(option=SimpleNamespace(keyword=keyword))
-    conftest.pytest_terminal_summary(reporter, config)
-    assert (tmp_path / "figures" / "checked" / "oracle.json").exists() == recorded
-    if recorded:
-        layout = Layout(load([f"paths.figures={tmp_path / 'figures'}"]).paths)
-        oracle = checked(layout, {})["oracle"]
-        assert (oracle["passed"], oracle["failed"], oracle["skipped"]) == (2, 0, 1)
-        assert json.loads((tmp_path / "figures" / "checked" / "oracle.json").read_text()) == oracle

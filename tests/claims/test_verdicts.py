@@ -97,6 +97,13 @@ def test_without_a_table_a_claim_is_not_run_and_its_checks_are_still_told() -> N
     assert judgement.checks[0].verdict is Verdict.not_run
 
 
+def test_a_claim_without_a_figure_says_so_and_why() -> None:
+    said = why(judge(claim(CONSTANT).model_copy(update={"not_yet": "its numbers are lost"}), None, "laptop"))
+    assert "no figure" in said
+    assert "its numbers are lost" in said
+    assert "drawn" not in said
+
+
 def test_values_under_the_noise_floor_are_never_evidence() -> None:
     rows = table()
     exploding = (rows["network"] == "a") & (rows["depth"] == 16)

@@ -102,7 +102,7 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,
         "provenance": made_by,
-        "checked": {"oracle": None, "compare": None},
+        "checked": {"compare": None},
         "overrides": list(OVERRIDES),
         "papers": [paper],
     }
@@ -135,6 +135,7 @@ def _figure(plan: Plan, name: str, part: FigurePlan, made_by: dict[str, Any]) ->
         "id": name,
         "title": part.figure.title,
         "caption": part.figure.full_caption,
+        "remark": "Reconstructed by hand.",
         "experiment": part.figure.experiment,
         "files": {suffix: f"{name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
         "sha256": hashlib.sha256(table.read_bytes()).hexdigest(),

@@ -214,7 +214,9 @@ def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan)
     review = graph["#review/demystifying_resnet/smaller-loss-at-best-rate"]
     assert graph[review["reviewRating"]["@id"]]["name"] == "contradicted"
     assert graph[review["itemReviewed"]["@id"]]["isPartOf"] == {"@id": "https://arxiv.org/abs/1611.01186v2"}
-    assert "depth-invariant-condition supported" in graph["figures/demystifying_resnet/fig04.csv"]["description"]
+    of_table = graph["figures/demystifying_resnet/fig04.csv"]["description"]
+    assert "depth-invariant-condition supported" in of_table
+    assert "Reconstructed by hand." in of_table
     data = graph["#data/mnist"]
     images = plan.config.datasets()[0].files["train_images"]
     assert graph[data["mainEntity"]["@id"]]["sha256"] == images.sha256

@@ -6,12 +6,12 @@ holds every verdict and texts that try to break out; its figures are drawn from 
 
 import shutil
 from collections.abc import Callable
+from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page
-from playwright.sync_api import TimeoutError as PlaywrightTimeout
 
 CHROMIUM = shutil.which("chromium")
 PHONE = {"viewport": {"width": 360, "height": 740}}
@@ -28,17 +28,30 @@ def status(page: Page) -> str:
     return page.get_by_role("status").inner_text()
 
 
+def comes_true(page: Page, script: str, argument: Any = None) -> bool:
+    """Whether a script comes to be true within 5 s; the browser may take its time.
+
+    Playwright's wait_for_function looks a second time by eval, which the page's own policy forbids.
+    """
+    for _ in range(100):
+        if page.evaluate(script, argument):
+            return True
+        page.wait_for_timeout(50)
+    return False
+
+
+def hidden(page: Page, count: int) -> bool:
+    """Whether so many claims come to be hidden."""
+    return comes_true(page, "count => document.querySelectorAll('.claim[hidden]').length === count", count)
+
+
 def in_view(page: Page, claim: str) -> bool:
-    """Whether a claim stands in the upper half of the window; the browser may take its time to go there."""
+    """Whether a claim comes to stand in the upper half of the window."""
     script = """id => {
         const top = document.getElementById(id).getBoundingClientRect();
         return top.height > 0 && -5 <= top.y && top.y < innerHeight / 2;
     }"""
-    try:
-        page.wait_for_function(script, arg=claim, timeout=5000)
-    except PlaywrightTimeout:
-        return False
-    return True
+    return comes_true(page, script, claim)
 
 
 def chosen(page: Page) -> dict[str, list[str]]:

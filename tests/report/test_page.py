@@ -61,12 +61,36 @@ def test_a_claim_whose_settings_were_fitted_to_it_is_not_shown_as_supported(fold
 
 
 @pytest.mark.parametrize("remark", ["Reconstructed: the teacher is not the paper's.", ""])
-def test_only_a_figure_that_is_not_reconstructed_has_the_papers_protocol(remark: str, folder: Path) -> None:
+@pytest.mark.parametrize("deviations", [["runs 5 (protocol: 10)"], []])
+def test_no_figure_is_said_to_have_the_papers_protocol(remark: str, deviations: list[str], folder: Path) -> None:
+    """What the paper does not state is ours, in some figures all of it."""
     audit = example.audit(folder)
-    audit["papers"][0]["figures"][0] |= {"remark": remark, "deviations": []}
+    audit["papers"][0]["figures"][0] |= {"remark": remark, "deviations": deviations}
+    page = unescape(render(audit, folder))
+    assert remark in page
+    assert "paper's protocol" not in page
+    assert ("Nothing is reduced." in page) is not bool(deviations)
+    assert "is assumed, as listed below" in page
+
+
+def test_a_claim_without_a_figure_is_not_said_to_wait_for_its_drawing(folder: Path) -> None:
+    audit = example.audit(folder)
+    name = "demystifying_resnet/no-figure"
+    lacking = example.claim("no-figure", "not run", "nowhere", checks=[], why="there is no figure of it yet: lost")
+    audit["papers"][0]["claims"].append(lacking | {"command": None})
     page = render(audit, folder)
-    assert ("The paper's protocol, nothing reduced." in unescape(page)) is not bool(remark)
-    assert remark in unescape(page)
+    (group,) = re.findall(
+        r'<section class="group without" id="demystifying_resnet/nowhere">.*?</section>', page, re.DOTALL
+    )
+    (row,) = re.findall(rf'<tr data-claim="{name}">.*?</tr>', page, re.DOTALL)
+    for part in (group, row):
+        assert "no figure yet" in part
+        assert "not drawn" not in part
+    assert "there is no figure of it yet: lost" in group
+    assert "This command draws it" not in group
+    (not_run,) = re.findall(r'<section id="not-run".*?</section>', page, re.DOTALL)
+    assert re.findall(r'href="#(demystifying_resnet/[^"]*)"', not_run) == [name]
+    assert 'href="#demystifying_resnet/relu-final-loss"' not in not_run, "its figure can be drawn"
 
 
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
@@ -91,8 +115,7 @@ def test_a_matrix_of_the_reference_run_is_said_to_be_one(folder: Path) -> None:
 
 
 def test_what_was_not_checked_is_said_with_its_command(folder: Path) -> None:
-    page = render(example.audit(folder) | {"checked": {"oracle": None, "compare": None}}, folder)
-    assert "oracle tests not run here (<code>pytest tests/oracle</code>)" in page
+    page = render(example.audit(folder) | {"checked": {"compare": None}}, folder)
     assert "not compared with the references (<code>resaudit compare</code>)" in page
 
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from tests.report import example
-from tests.report.browsing import CONDITION, PHONE, Opened, faults, in_browser, in_view, shown
+from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser, in_view, shown
 
 
 @in_browser
@@ -16,7 +16,7 @@ def test_the_page_is_worked_from_the_keyboard(opened: Opened) -> None:
     assert page.locator(":focus").inner_text() == "Skip to the claims"
     page.keyboard.press("Enter")
     # The browser follows the link in its own time; a Tab before it has would go on from the link.
-    page.wait_for_function("document.querySelector('#claims').matches(':focus')")
+    assert comes_true(page, "document.querySelector('#claims').matches(':focus')")
     page.keyboard.press("Tab")
     assert page.locator(":focus").get_attribute("value") == "supported"
     page.keyboard.press("Tab")

@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from tests.report.browsing import CONDITION, Opened, chosen, in_browser, in_view, shown, status
+from tests.report.browsing import CONDITION, Opened, chosen, comes_true, hidden, in_browser, in_view, shown, status
 
 
 def first_rows(page: Page) -> list[str]:
@@ -80,28 +80,28 @@ def test_a_link_leads_to_its_claim(claim: str, opened: Opened) -> None:
 def test_a_link_to_a_claim_that_a_filter_hides_clears_the_filter(opened: Opened) -> None:
     page = opened("#verdict=contradicted")
     page.evaluate(f"location.hash = '{CONDITION}'")
-    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 0")
+    assert hidden(page, 0)
     assert in_view(page, CONDITION)
     assert len(shown(page)) == 10
     assert not page.get_by_role("checkbox", name="contradicted").is_checked()
     page.get_by_role("checkbox", name="inconclusive").check()
     assert chosen(page) == {"verdict": ["inconclusive"]}, "an address never names a claim that its own filter hides"
     page.go_back()
-    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 8")
-    assert page.get_by_role("checkbox", name="contradicted").is_checked(), "Back brings the choice back"
+    assert comes_true(page, "document.querySelector('[value=contradicted]').checked"), "Back brings the choice back"
+    assert hidden(page, 8)
 
 
 @in_browser
 def test_a_number_of_the_summary_shows_its_claims(opened: Opened) -> None:
     page = opened()
     page.get_by_role("link", name="2 contradicted of Demystifying").click()
-    page.wait_for_function("document.querySelectorAll('.claim[hidden]').length === 8")
+    assert hidden(page, 8)
     assert shown(page) == ["plain-condition-explodes", "condition-smaller-at-every-loss"]
     assert chosen(page) == {"verdict": ["contradicted"], "paper": ["demystifying_resnet"]}
     assert in_view(page, "claims")
     assert page.get_by_role("checkbox", name="contradicted").is_checked()
     page.get_by_role("link", name="3 not run of all papers").click()
-    page.wait_for_function("document.querySelectorAll('.claim:not([hidden])').length === 3")
+    assert hidden(page, 7)
     assert chosen(page) == {"verdict": ["not run"]}
 
 

@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from tests.report.browsing import CONDITION, PHONE, Opened, faults, in_browser
+from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 
 
 @in_browser
@@ -30,7 +30,6 @@ def test_the_head_says_what_verdicts_mean_and_what_was_checked(read: Page) -> No
         "supported", "contradicted", "inconclusive", "not run", "Intervals",
     ]  # fmt: skip
     said = top.inner_text()
-    assert "241 passed, 0 failed, 6 skipped, commit b7bd04156ee2" in said
     assert "1 of 2 tables agree with the references, not demystifying_resnet/fig07" in said
 
 
@@ -75,7 +74,7 @@ def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened) -> Non
     assert "Figure 5. Eigenvalues against loss, linear networks" in dialog.inner_text()
     page.keyboard.press("Escape")
     missing = page.locator(".gallery li[id='other_paper/fig02']").inner_text()
-    assert "a GPU is needed" in missing
+    assert "Not drawn: in full it takes days without a GPU: about 19 minutes" in missing
     assert "figures=[other_paper/fig02]" in missing
     rows = page.locator("#not-run tbody tr:not(.of)")
     assert [row.locator("a").get_attribute("href") for row in rows.all()] == [
@@ -124,7 +123,7 @@ def test_the_command_is_copied(opened: Opened) -> None:
     page.locator(f"[id='{CONDITION}'] summary", has_text="Reproduce").click()
     button = page.locator(f"[id='{CONDITION}'] .copy")
     button.click()
-    page.wait_for_function("button => button.innerText.startsWith('Copied')", arg=button.element_handle())
+    assert comes_true(page, "button => button.innerText.startsWith('Copied')", button.element_handle())
     assert page.evaluate("navigator.clipboard.readText()") == 'snakemake --cores all --config "figures=[fig04]"'
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from resaudit.audit.page import render
 from resaudit.audit.schema import audit_schema, check_audit, read_audit
 from resaudit.base.errors import ResauditError
 
@@ -32,6 +33,16 @@ def published() -> Draft202012Validator:
 def test_the_example_is_valid(audit: Audit, published: Draft202012Validator) -> None:
     check_audit(audit)
     published.validate(audit)
+
+
+@pytest.mark.parametrize("oracle", [None, {"passed": 241, "failed": 0, "skipped": 6}])
+def test_an_older_audit_with_a_record_of_the_oracle_tests_is_read_and_says_the_same(
+    oracle: Any, audit: Audit, published: Draft202012Validator, folder: Path
+) -> None:
+    older = audit | {"checked": audit["checked"] | {"oracle": oracle}}
+    check_audit(older)
+    published.validate(older)
+    assert render(older, folder) == render(audit, folder)
 
 
 def test_every_field_is_described_and_no_other_allowed() -> None:

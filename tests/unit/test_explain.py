@@ -36,6 +36,16 @@ def test_only_what_is_to_be_pasted_has_long_lines() -> None:
     assert max(len(line) for line in lines if "=" not in line) <= 120
 
 
+@pytest.mark.parametrize("name", ["shortcut_importance/table1", "stable_scaling/training"])
+def test_a_reconstructed_figure_is_said_to_be_one(name: str) -> None:
+    config = load([f"figures=[{name}]"])
+    of_paper = load(["scale=paper"], only=[name]).figure[name]
+    said = " ".join("\n".join(explain.explain_figure(make_plan(config), of_paper, name)).split())
+    assert of_paper.remark
+    assert of_paper.remark in said
+    assert "paper's protocol" not in said
+
+
 def test_a_theorem_is_explained_with_its_job() -> None:
     lines = "\n".join(explained("theorem1"))
     assert "  theorem/theorem-1-" in lines

@@ -4,6 +4,7 @@ Sees trainings that are not shared, errors read otherwise than said, figures tha
 drawings that a journal would not print.
 """
 
+import re
 import warnings
 from pathlib import Path
 
@@ -13,16 +14,17 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from resaudit.audit.build import drawn_figures, judgements_of
+from resaudit.audit.build import _not_drawn, drawn_figures, judgements_of
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.figures.drawing import figure_module
 from resaudit.figures.style import apply_style
 from resaudit.jobs.duration import duration
 from resaudit.plan.composition import load
+from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import FigurePlan, execution_of, make_plan, plan_figure
-from resaudit.plan.words import left_out_in_words
+from resaudit.runtime.devices import processors
 from residual.images.experiments import reported
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
@@ -177,11 +179,32 @@ def test_figures_that_need_a_gpu_are_left_out_unless_named_or_there_is_one() -> 
 
 def test_what_is_left_out_is_said_with_its_reason_and_a_command() -> None:
     what, how = left_out([ON_CPU])
-    assert what == f"left out: {', '.join(NAMES)}: a GPU is needed, and there is none"
-    assert how == (
-        f"to draw them: snakemake --cores all --config 'figures=[{','.join(NAMES)}]' 'overrides=[device=cpu]'"
-    )
-    assert "at scale smoke such figures are drawn only if they are named" in left_out(["scale=smoke"])[0]
+    assert what == f"left out: {', '.join(NAMES)}: {configured(ON_CPU).left_out[NAMES[0]]}"
+    command = f"snakemake --cores all --config 'figures=[{','.join(NAMES)}]' 'overrides=[device=cpu]'"
+    takes, _, said = how.partition(": ")
+    assert said == command
+    assert re.fullmatch(r"to draw them, about .* at scale laptop on \d+ cores", takes)
+
+
+@pytest.mark.parametrize(
+    ("scale", "device", "said", "draws"),
+    [
+        ("laptop", "cpu", "this run uses none", "at scale laptop on {} cores"),
+        ("smoke", "cpu", "at scale smoke drawn only if it is named", "at scale smoke on {} cores"),
+        ("smoke", "cuda", "at scale smoke drawn only if it is named", "at scale smoke on {} cores and one GPU"),
+        ("paper", "cpu", "this run uses none", "at scale paper on {} cores"),
+    ],
+)
+def test_beside_its_command_nothing_says_that_a_figure_needs_a_gpu(
+    scale: str, device: str, said: str, draws: str, tmp_path: Path
+) -> None:
+    """The command draws it without one: what counts is how long that takes."""
+    config = load([f"device={device}", f"scale={scale}", f"paths.figures={tmp_path}"])
+    reasons = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")[1]
+    (entry,) = (e for e in _not_drawn(config, "stable_scaling", {}, reasons, ()) if e["id"].endswith("/table3"))
+    assert said in entry["why"]
+    assert entry["why"].endswith(draws.format(processors()))
+    assert "need" not in entry["why"]
 
 
 def test_what_a_chosen_name_leaves_out_is_said_too() -> None:
@@ -205,7 +228,7 @@ def test_claims_of_figures_left_out_are_not_run_and_say_why(tmp_path: Path) -> N
     found = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")
     judgement = judgements_of(config, "stable_scaling", *found)["tau-helps-batch-norm"]
     assert judgement.verdict.value == "not run"
-    assert judgement.obstacle == "left out: a GPU is needed, and there is none"
+    assert judgement.obstacle == f"left out: {config.left_out['stable_scaling/fig_bn']}"
 
 
 def test_on_a_gpu_jobs_ask_for_the_gpus_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

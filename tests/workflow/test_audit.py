@@ -5,6 +5,8 @@ Sees a verdict that is not of the table that was drawn, an exit code that a CI w
 
 import hashlib
 import json
+import re
+import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import chdir
@@ -24,7 +26,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.models import CONTROLS, Config
 from resaudit.plan.plans import Plans
 from residual.demystifying_resnet.training.kernels.library import lanes
-from tests.conftest import CHECKOUT, Completed, configured, in_process, run_command, run_planned, smoke
+from tests.conftest import CHECKOUT, Completed, configured, in_process, run_command, run_planned, run_snakemake, smoke
 
 PAPER = "demystifying_resnet"
 SMOKE = ("scale=smoke", f"paths.data={CHECKOUT / 'data'}")
@@ -202,6 +204,44 @@ def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
     assert run.stderr.count("\n") == 1
     assert "shows seed=1, asked for is seed=2; add seed=1 for what is there, or show what is asked for: " in run.stderr
     assert "snakemake --cores all -R show --config scale=smoke seed=2 dataset=mnist 'figures=[" in run.stderr
+
+
+def test_figures_of_two_scales_are_audited_at_either_and_the_command_brings_the_others_back(
+    smoked: Path, tmp_path: Path
+) -> None:
+    folder = Path(shutil.copytree(smoked, tmp_path / "copy"))
+    at_laptop = {"fig04", "theorem1"}
+    for name in at_laptop:
+        about = folder / "figures" / PAPER / f"{name}.json"
+        about.write_text(json.dumps(json.loads(about.read_text()) | {"scale": "laptop"}), encoding="utf-8")
+    run = resaudit(folder, "audit", *SMOKE)
+    assert (run.returncode, run.stderr) == (0, "")
+    assert not_run(run) == {"fig04", "theorem1"} | NEVER_RUN
+    last = run.stdout.splitlines()[-1]
+    assert all(f"{PAPER}/{name}" in last for name in at_laptop)
+    assert "fig07" not in last
+    whole = resaudit(folder, "audit", "fig07", *SMOKE)
+    assert "of other settings" not in whole.stdout
+    refused = resaudit(folder, "audit", "theorem1", f"{PAPER}/fig04", *SMOKE)
+    assert refused.returncode == 1
+    assert "shows scale=laptop, asked for is scale=smoke" in refused.stderr
+    command = shlex.split(last[last.index("snakemake ") :])
+    brought = run_snakemake(*command[3:], cwd=folder)
+    assert brought.returncode == 0, brought.stderr[-3000:]
+    assert "rule draw" not in brought.stdout + brought.stderr, "it is only copied"
+    again = resaudit(folder, "audit", *SMOKE)
+    assert not_run(again) == NEVER_RUN
+    assert "of other settings" not in again.stdout
+
+
+LEFT_OUT = configured("scale=smoke").left_out
+NEVER_RUN = {c.evidence for c in CLAIMS.values() if c.not_yet or f"{PAPER}/{c.evidence}" in LEFT_OUT}
+
+
+def not_run(run: Completed) -> set[str]:
+    """The figures whose claims a table of verdicts calls not run."""
+    named = re.findall(r"^(\S+) +not run  ", run.stdout, re.MULTILINE)
+    return {claim.evidence for name, claim in CLAIMS.items() if name in named}
 
 
 def test_one_claim_reads_its_own_table_alone(copy: Path) -> None:

@@ -28,8 +28,8 @@ from resaudit.figures.formats import SUFFIXES
 from resaudit.jobs.code import code_sha256
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
+from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plans import evidence_figures
-from resaudit.plan.words import left_out_in_words
 from resaudit.runtime.devices import visible_devices
 from resaudit.runtime.locks import hold_lock
 from resaudit.share.imports.leaves import check_imported, leaf_inputs

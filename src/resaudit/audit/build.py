@@ -17,12 +17,13 @@ from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.figures.formats import FORMATS
 from resaudit.figures.printed import printed_values
-from resaudit.figures.tables import Drawn, drawn, errors_naming, refuse_undrawn
+from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import claims_as_written, claims_file
 from resaudit.plan.layout import Layout
+from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config, Paper
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
@@ -32,18 +33,21 @@ LEFT_OUT = "left out: "
 Json = dict[str, Any]
 
 
-def drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn], dict[str, str]]:
+def drawn_figures(
+    plan: Plan, every: Plan, paper: str, refuse_others: bool = True
+) -> tuple[dict[str, Drawn], dict[str, str]]:
     """The figures of a paper that match the plan, by name, and for others the reason why they do not or are left out.
 
-    A chosen figure must have the plan's settings; another figure counts only if it has them.
+    A chosen figure must have the plan's settings, unless others are not refused; another counts only if it has them.
 
     Args:
         plan: with the chosen figures.
         every: the same with every figure.
         paper: its id.
+        refuse_others: whether to refuse a chosen figure of other settings.
 
     Raises:
-        ResauditError: a chosen figure's table is damaged or of other settings.
+        ResauditError: a chosen figure's table is damaged or, if these are refused, of other settings.
     """
     figures: dict[str, Drawn] = {}
     left_out = every.config.left_out.items()
@@ -53,7 +57,7 @@ def drawn_figures(plan: Plan, every: Plan, paper: str) -> tuple[dict[str, Drawn]
             try:
                 figure = drawn(every, name)
             except ResauditError as error:
-                if name in plan.figures:
+                if name in plan.figures and (refuse_others or not isinstance(error, OtherSettings)):
                     raise
                 reasons[name] = str(error)
             else:
@@ -86,22 +90,23 @@ def _judge_by(name: str, claim: Claim, evidence: Drawn | None, config: Config, f
         return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 
-def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = None) -> Json:
+def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = None, refuse_others: bool = True) -> Json:
     """The audit of the drawn figures.
 
     Args:
         plan: with the chosen figures.
         overrides: as they were given.
         only: the figures to read; default all.
+        refuse_others: whether to refuse a chosen figure of other settings; its claims are not run otherwise.
 
     Raises:
-        ResauditError: a table is damaged or of other settings, or nothing has been drawn.
+        ResauditError: a table is damaged or, if these are refused, of other settings, or nothing has been drawn.
     """
     layout, every = Layout(plan.config.paths), make_plan(plan.config.with_every_figure())
     refuse_undrawn(every)
     if only is not None:
         every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
-    papers = [_paper(plan, every, paper, overrides) for paper in plan.config.claims]
+    papers = [_paper(plan, every, paper, overrides, refuse_others) for paper in plan.config.claims]
     ran = provenance()
     return {
         "version": VERSION,
@@ -116,8 +121,8 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
     }
 
 
-def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str]) -> Json:
-    figures, reasons = drawn_figures(plan, every, paper)
+def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> Json:
+    figures, reasons = drawn_figures(plan, every, paper, refuse_others)
     judgements = judgements_of(plan.config, paper, figures, reasons)
     about = _about_paper(plan.config, paper)
     robustness = read_robustness(Layout(plan.config.paths), paper)
@@ -185,12 +190,20 @@ def _not_drawn(
             "id": name,
             "title": figure.title,
             "data": data_of(config, name),
-            "why": reasons.get(name, "not asked for, or not yet").removeprefix(LEFT_OUT),
+            "why": _why_not(config, name, reasons.get(name)),
             "command": command_for([name], overrides),
         }
         for name, figure in config.figure.items()
         if name.startswith(f"{paper}/") and name not in figures
     ]
+
+
+def _why_not(config: Config, name: str, reason: str | None) -> str:
+    """Why a figure is not drawn; of one that is left out, also how long its command takes."""
+    if reason is None:
+        return "not asked for, or not yet"
+    takes = f": {time_in_words(config, [name])}" if reason.startswith(LEFT_OUT) else ""
+    return f"{reason.removeprefix(LEFT_OUT)}{takes}"
 
 
 def _claim(

@@ -1,13 +1,13 @@
-"""What pytest and ``resaudit compare`` last found: ``figures/checked/{oracle,compare}.json``, for the page."""
+"""What ``resaudit compare`` last found: ``figures/checked/compare.json``, for the page."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from resaudit.audit.models import Compared, OracleTests
+from resaudit.audit.models import Compared
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
-from resaudit.base.models import Closed, M, validated
+from resaudit.base.models import Closed, validated
 from resaudit.figures.comparison import references
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.layout import Layout
@@ -43,7 +43,7 @@ def write_comparison(plan: Plan, failed: Sequence[str]) -> Path | None:
         "commit": ran["commit"],
         "finished": ran["finished"],
     }
-    file = _file(layout, "compare")
+    file = _file(layout)
     write_json(file, {"compared": compared, "tables": drawn})
     return file
 
@@ -56,11 +56,11 @@ def checked(layout: Layout, tables: Mapping[str, str]) -> dict[str, Any]:
         tables: SHA-256 of each drawn figure's table; a comparison of other tables does not count.
 
     Raises:
-        ResauditError: a file is damaged.
+        ResauditError: the record is damaged.
     """
-    oracle, comparison = _read(layout, "oracle", OracleTests), _read(layout, "compare", Comparison)
+    comparison = _read(_file(layout))
     same = {name for name, digest in comparison.tables.items() if tables.get(name) == digest} if comparison else set()
-    return {"oracle": oracle.model_dump() if oracle else None, "compare": _about(comparison, same)}
+    return {"compare": _about(comparison, same)}
 
 
 def _about(comparison: Comparison | None, names: set[str]) -> dict[str, Any] | None:
@@ -70,15 +70,14 @@ def _about(comparison: Comparison | None, names: set[str]) -> dict[str, Any] | N
     return compared | {key: [name for name in compared[key] if name in names] for key in ("agree", "disagree")}
 
 
-def _read(layout: Layout, name: str, record: type[M]) -> M | None:
-    path = _file(layout, name)
+def _read(path: Path) -> Comparison | None:
     if not path.is_file():
         return None
     try:
-        return validated(record, read_json(path), "$")
+        return validated(Comparison, read_json(path), "$")
     except (OSError, ValueError, ResauditError) as error:
         raise ResauditError(f"{path} cannot be read ({error}); remove it and run again") from error
 
 
-def _file(layout: Layout, name: str) -> Path:
-    return layout.figures / "checked" / f"{name}.json"
+def _file(layout: Layout) -> Path:
+    return layout.figures / "checked" / "compare.json"

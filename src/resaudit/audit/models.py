@@ -1,6 +1,6 @@
 """Pydantic models of audit.json; the published JSON Schema is generated from them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
@@ -208,21 +208,6 @@ class Paper(Part):
     """The claims under other values of the assumptions; null where that has not been run."""
 
 
-class OracleTests(Part):
-    """The last complete run of tests/oracle, which compares the code with independent implementations."""
-
-    passed: Count
-    """Tests that passed."""
-    failed: Count
-    """Tests that failed."""
-    skipped: Count
-    """Tests that could not be run there."""
-    commit: Commit | None
-    """What was tested; null where not known."""
-    finished: Time
-    """When it was finished."""
-
-
 class Compared(Part):
     """The last ``resaudit compare``, as far as it was about the tables of this audit."""
 
@@ -239,10 +224,10 @@ class Compared(Part):
 class Checked(Part):
     """What was checked beside the claims."""
 
-    oracle: OracleTests | None
-    """Of the code; null where it has not been run here."""
     compare: Compared | None
     """Of the tables; null where it has not been run on them."""
+    oracle: Any = Field(default=None, exclude=True)
+    """Of older audits; ignored."""
 
 
 class Audit(Part):

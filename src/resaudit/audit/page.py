@@ -47,6 +47,11 @@ class Group:
     drawn: Drawn | None
     claims: list[dict[str, Any]]
 
+    @property
+    def absence(self) -> str:
+        """What is so of a figure without a drawing: no command can draw it yet, or none has."""
+        return "no figure yet" if self.claims and self.claims[0]["command"] is None else "not drawn"
+
 
 @dataclass(frozen=True)
 class Thumbnail:

@@ -22,6 +22,7 @@ from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
 from resaudit.base.text import effect_and_interval
 from resaudit.claims.verdicts import Verdict
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import command_for
 
@@ -40,8 +41,8 @@ def run_audit(
     """Print the verdict on every claim, or one claim in full.
 
     Raises:
-        ResauditError: nothing has been drawn, a table is damaged or of other settings, the claim is unknown, or, with
-            ``strict``, a claim is not supported.
+        ResauditError: nothing has been drawn, a table is damaged, all that are asked for are of other settings, the
+            claim is unknown, or, with ``strict``, a claim is not supported.
     """
     evidence = {
         f"{paper}/{name}": f"{paper}/{claim.evidence}"
@@ -49,9 +50,11 @@ def run_audit(
         for name, claim in claims.items()
     }
     meant = None if wanted is None else one_named("claim", wanted, list(evidence))
-    audit = make_audit(plan, overrides, only=None if meant is None else {evidence[meant]})
+    only = None if meant is None else {evidence[meant]}
+    audit = make_audit(plan, overrides, only=only, refuse_others=False)
     claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
     chosen = _chosen(claims, meant, plan)
+    of_other_settings = _of_other_settings(plan, audit, {claim["evidence"] for claim in chosen})
     if wanted:
         lines = in_full(_to_be_run_here(chosen[0], overrides), *_matrix(audit, chosen[0]))
     else:
@@ -66,6 +69,9 @@ def run_audit(
         say(line)
     for line in markdown(audit, chosen) if as_markdown else lines:
         say(line)
+    if of_other_settings and not as_markdown:
+        command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
+        say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
     others = [claim["id"] for claim in chosen if standing(claim) != Verdict.supported.value]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
@@ -87,6 +93,20 @@ def _least_names(audit: Json) -> dict[str, str]:
     """The name of each claim in a list of claims of all papers, by its id."""
     every = [claim["id"] for paper in audit["papers"] for claim in paper["claims"]]
     return {name: least_name(name, every) for name in every}
+
+
+def _of_other_settings(plan: Plan, audit: Json, evidence: set[str]) -> list[str]:
+    """The figures among the evidence that are there and do not count.
+
+    Raises:
+        ResauditError: there are some, and none that counts.
+    """
+    layout = Layout(plan.config.paths)
+    missing = [figure for paper in audit["papers"] for figure in paper["not_drawn"] if figure["id"] in evidence]
+    found = {figure["id"]: figure["why"] for figure in missing if layout.figure(figure["id"], "csv").is_file()}
+    if found and not any(figure["id"] in evidence for paper in audit["papers"] for figure in paper["figures"]):
+        raise ResauditError(next(iter(found.values())))
+    return list(found)
 
 
 def _chosen(claims: list[Json], meant: str | None, plan: Plan) -> list[Json]:

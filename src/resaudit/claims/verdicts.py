@@ -131,7 +131,8 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
     """
     if table is None:
         untried = [_untried(name, check) for name, check in claim.checks.items()]
-        return Judgement(Verdict.not_run, claim.not_yet or f"{claim.evidence} has not been drawn", untried)
+        lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""
+        return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried)
     if table.empty:
         raise ResauditError("the table has no rows")
     measured = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}

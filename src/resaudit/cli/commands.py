@@ -176,7 +176,7 @@ def audit(wanted: str | None, strict: bool, markdown: bool, digests: bool, overr
 @_with_overrides
 def list_figures(overrides: Overrides) -> None:
     """List the figures that can be drawn, and which of them are left out unless they are named."""
-    from resaudit.plan.words import left_out_in_words
+    from resaudit.plan.left_out import left_out_in_words
 
     config = _config(overrides)
     for name, figure in config.figure.items():
@@ -189,7 +189,7 @@ def list_figures(overrides: Overrides) -> None:
 @click.argument("words", metavar="[FIGURE|CLAIM] [OVERRIDES]...", nargs=-1)
 def explain(words: Overrides) -> None:
     """Show what FIGURE is drawn from, how CLAIM is judged, or (without a name) what the whole run costs."""
-    from resaudit.cli.commands import explain as explained
+    from resaudit.cli import explain as explained
     from resaudit.plan.composition import load
     from resaudit.plan.plan import make_plan
 

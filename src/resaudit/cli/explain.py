@@ -17,10 +17,11 @@ from resaudit.jobs.duration import duration, in_minutes
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.layout import Layout
+from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.models import Config, Figure
 from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan, execution_of
-from resaudit.plan.words import deviations, left_out_in_words, value_of
+from resaudit.plan.words import deviations, value_of
 from resaudit.runtime.devices import cuda_is_usable, processors
 
 WIDTH = 100
@@ -38,13 +39,13 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     figure, in_overrides = part.figure, key_of(name, list(plan.config.figure))
     yield f"{name}: {figure.title}"
     yield from _wrapped(f"{figure.paper.short}, {figure.paper.title!r} ({figure.paper.cited})")
-    yield from _wrapped(figure.full_caption)
+    yield from _wrapped(f"{figure.full_caption} {figure.remark}")
     yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
     for key, value in _settings(figure):
         yield f"  {shlex.quote(f'{in_overrides}.{key}={in_hydra(value)}')}"
     changed = deviations(figure, of_paper)
-    yield "\ndiffers from the paper's protocol in" + ("" if changed else " nothing")
+    yield "\ndiffers from the full protocol in" + ("" if changed else " nothing")
     for change in changed:
         yield from _wrapped(change)
     yield "\nassumptions"

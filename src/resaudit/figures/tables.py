@@ -31,6 +31,10 @@ class Drawn:
     about: dict[str, Any]
 
 
+class OtherSettings(ResauditError):
+    """A table is whole, but of other settings than asked for."""
+
+
 def refuse_undrawn(plan: Plan) -> None:
     """Refuse a folder in which none of the plan's figures has been drawn.
 
@@ -52,7 +56,8 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
         csv: its file; default: the one in the folder of figures.
 
     Raises:
-        ResauditError: it is unreadable, was changed since it was drawn, or has other settings or runs than the plan.
+        OtherSettings: it is of other settings than the plan.
+        ResauditError: it is unreadable, was changed since it was drawn, or has other runs than the plan.
     """
     csv = csv or Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
@@ -84,16 +89,16 @@ def _check_asked_for(csv: Path, about: dict[str, Any], plan: Plan, name: str) ->
         other = [key for key in asked if found.get(key) != asked[key]]
         shown, wanted = ([f"{key}={of.get(key)}" for key in other] for of in (found, asked))
         show = snakemake_command({**asked, "figures": [name], "overrides": as_words()}, "-R", "show")
-        raise ResauditError(
+        raise OtherSettings(
             f"{csv} shows {' '.join(shown)}, asked for is {' '.join(wanted)}; add {shlex.join(shown)} for what is "
             f"there, or show what is asked for: {show}"
         )
     again = "give the overrides that it was drawn with, or run snakemake with those given now"
     for key, value in values.items():
         if there.get(key) != value:
-            raise ResauditError(f"{csv} shows {key} {there.get(key)}, asked for is {value}; {again}")
+            raise OtherSettings(f"{csv} shows {key} {there.get(key)}, asked for is {value}; {again}")
     if about["evidence"] != plan.figures[name].evidence:
-        raise ResauditError(f"{csv} was drawn from other jobs than those asked for; {again}")
+        raise OtherSettings(f"{csv} was drawn from other jobs than those asked for; {again}")
 
 
 def _shared(scale: str, values: dict[str, Any]) -> dict[str, str]:

@@ -48,7 +48,8 @@ class Scale(Model):
     Attributes:
         name: of the scale.
         summary: in words.
-        gpu_figures: whether figures that need a GPU are drawn without being named: if there is one, not, or only these.
+        gpu_figures: whether figures that take days without a GPU are drawn without being named: if the run uses one,
+            not, or only these.
     """
 
     name: str
@@ -59,15 +60,17 @@ class Scale(Model):
         """Why a figure is left out unless it is named; None if it is not.
 
         Args:
-            needs_gpu: whether the figure does.
+            needs_gpu: whether the figure takes days without one in full.
             gpu: whether jobs run on one.
         """
         if not needs_gpu:
-            return f"scale {self.name} is for figures that need a GPU" if self.gpu_figures == "only" else None
+            only = f"scale {self.name} is for figures that take days without a GPU"
+            return only if self.gpu_figures == "only" else None
+        days = "in full it takes days without a GPU"
         if self.gpu_figures == "if_named":
-            return f"a GPU is needed, and at scale {self.name} such figures are drawn only if they are named"
+            return f"{days}; at scale {self.name} drawn only if it is named"
         if self.gpu_figures == "if_gpu" and not gpu():
-            return "a GPU is needed, and there is none"
+            return f"{days}, and this run uses none; drawn only if it is named"
         return None
 
 

@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.models import in_words
-from resaudit.base.papers import as_words, outside_papers
+from resaudit.base.papers import outside_papers
 from resaudit.plan.models import Assumption, Config, Figure
 
 
@@ -79,15 +79,6 @@ def value_of(assumption: Assumption, figure: Figure) -> str:
     for part in assumption.setting.split("."):
         node = getattr(node, part)
     return in_words(node)
-
-
-def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:
-    """Which of the figures asked for are left out, why, and how to draw them; two lines for each reason."""
-    left_out = config.not_chosen()
-    for reason in dict.fromkeys(left_out.values()):
-        names = [name for name, why in left_out.items() if why == reason]
-        yield f"left out: {', '.join(names)}: {reason}"
-        yield f"to draw {'them' if len(names) > 1 else 'it'}: {command_for(names, overrides, as_words())}"
 
 
 def command_for(figures: Sequence[str], overrides: Sequence[str], outside: Sequence[str] | None = None) -> str:

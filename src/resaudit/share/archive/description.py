@@ -118,8 +118,9 @@ def _role(name: str) -> str:
 def _describe_figure(crate: Any, audit: dict[str, Any], figure: dict[str, Any]) -> None:
     """Describe the files of one figure, with the claims judged by its table."""
     paper = next(add_paper(crate, paper) for paper in audit["papers"] if figure in paper["figures"])
-    reduced = "; ".join(figure["deviations"]) or "nothing"
-    what = f"{claims_in_words(audit, figure['id'])} Scale {figure['scale']}, reduced: {reduced}."
+    differs = f"differs from the full protocol in: {'; '.join(figure['deviations']) or 'nothing'}."
+    remark = f" {figure['remark']}" if figure.get("remark") else ""
+    what = f"{claims_in_words(audit, figure['id'])} Scale {figure['scale']}, {differs}{remark}"
     descriptions = {
         "csv": f"Table of {figure['rows']} rows: {figure['title']}. {what}",
         "json": f"Settings and provenance of {figure['id']}.",

@@ -20,7 +20,7 @@ def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures:
         jobs: whose results were imported; each is a leaf of Snakemake's graph by its ``imported.json``.
         results: folder of all results, whose lock this process holds.
         overrides: of the run.
-        figures: that rest on these jobs; others, as those that need a GPU, have no part in it.
+        figures: that rest on these jobs; others, as those that are left out, have no part in it.
 
     Raises:
         ResauditError: Snakemake refuses.

@@ -1,0 +1,32 @@
+"""The figures that a run leaves out unless they are named: why, what they take, and how to draw them."""
+
+from collections.abc import Iterator, Sequence
+
+from resaudit.base.papers import as_words
+from resaudit.jobs.duration import duration, in_minutes
+from resaudit.plan.models import Config
+from resaudit.plan.plan import execution_of, make_plan
+from resaudit.plan.words import command_for
+from resaudit.runtime.devices import processors
+
+
+def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:
+    """Which of the figures asked for are left out, why, and how to draw them; two lines for each reason."""
+    left_out = config.not_chosen()
+    for reason in dict.fromkeys(left_out.values()):
+        names = [name for name, why in left_out.items() if why == reason]
+        yield f"left out: {', '.join(names)}: {reason}"
+        command = command_for(names, overrides, as_words())
+        yield f"to draw {'them' if len(names) > 1 else 'it'}, {time_in_words(config, names)}: {command}"
+
+
+def time_in_words(config: Config, names: Sequence[str]) -> str:
+    """How long figures take here at the scale of the configuration, by estimate and without results of earlier runs."""
+    plan, execution = make_plan(config.model_copy(update={"figures": list(names)})), execution_of(config)
+    jobs = {
+        key: (job.cost(execution).on(execution.device), [needed.key for needed in job.inputs.values()])
+        for key, job in plan.jobs.items()
+    }
+    cores, gpus = processors(), int(execution.device == "cuda")
+    seconds = duration(jobs, cores, gpus)
+    return f"{in_minutes(seconds)} at scale {config.scale.name} on {cores} cores{' and one GPU' * gpus}"
