@@ -7,6 +7,7 @@ belongs to the process: no plan, id or archive contains it.
 import importlib
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from keyword import iskeyword
 from pathlib import Path
@@ -41,7 +42,9 @@ def add_papers(folder: Path) -> None:
     Raises:
         ResauditError: the folder is missing or holds no paper, or a paper has no package or the name of another module.
     """
-    folder = folder.expanduser().resolve()
+    with suppress(RuntimeError):  # of ~NAME, where NAME is no user: a folder of that name
+        folder = folder.expanduser()
+    folder = folder.resolve()
     names = sorted(file.name for file in folder.glob("config/paper/[!.]*") if file.is_dir())
     if not names:
         what = "holds no config/paper/NAME" if folder.is_dir() else "is no folder"

@@ -12,6 +12,7 @@ from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
+from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
 from omegaconf.errors import OmegaConfBaseException
@@ -151,7 +152,7 @@ def _files_of(folder: Path, paper: str | None) -> _Files:
 
 
 def _compose(folder: Path, overrides: Sequence[str]) -> Tree:
-    searched = ",".join(f"'file://{outside}'" for outside in config_folders())
+    searched = ",".join(QuotedString(f"file://{outside}", Quote.single).with_quotes() for outside in config_folders())
     search = [f"hydra.searchpath=[{searched}]"] if searched else []
     with initialize_config_dir(str(folder), version_base="1.3"):
         composed = compose("config", [*search, *overrides])
