@@ -15,6 +15,7 @@ from resaudit.base.models import validated
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import _claims_in, config_folder, datasets, files_of_figures, load
 from resaudit.plan.models import Figure, Paper
+from resaudit.plan.overrides import parsed
 from resaudit.plan.plans import Plans
 from resaudit.plan.trees import compose_together, tree_of
 from resaudit.plan.words import deviations, value_of
@@ -529,6 +530,49 @@ def test_hidden_files_are_no_configuration(name: str, part: str, tmp_path: Path)
     assert files_of_figures(folder).keys() == files_of_figures(config_folder()).keys()
     assert datasets(folder).keys() == datasets(config_folder()).keys()
     load(folder=folder, only=["shortcut_importance/fig04"])
+
+
+ODD = [
+    "ü",
+    "a b",
+    "~x",
+    "a~b",
+    "a=b",
+    "a#b",
+    "#a",
+    "a'b",
+    'a"b',
+    "a;b",
+    "(a)",
+    "a[b]",
+    "a\\",
+    "*",
+    "007",
+    "true",
+    "1e3",
+    "-a",
+]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_folder_may_have_any_name(name: str) -> None:
+    wanted = f"{name}/x" if name not in ("007", "true", "1e3") else name
+    for given in ([f"paths.results={wanted}"], overrides_from({"paths": {"results": wanted}})):
+        assert load(given, only=[]).paths.results == wanted
+    (override,) = parsed([f"{FIG04}.dataset.folder={wanted}"])
+    assert override.value == wanted
+
+
+@pytest.mark.parametrize("name", ["a{b}", "}"])
+@pytest.mark.parametrize("key", ["data", "results", "figures"])
+def test_folder_that_snakemake_takes_for_a_wildcard_is_refused(name: str, key: str) -> None:
+    assert_refused(lambda: load([f"paths.{key}=./{name}"], only=[]), message="braces")
+
+
+def test_folder_with_a_comma_is_said_to_need_another_form() -> None:
+    given = overrides_from({"overrides": "[paths.results=a,b/r]"})
+    assert_refused(lambda: load(given, only=[]), message="paths={results: 'a,b'}")
+    assert load(overrides_from({"paths": {"results": "a,b"}}), only=[]).paths.results == "a,b"
 
 
 NO_MAPPINGS = [

@@ -78,6 +78,16 @@ def test_a_paper_outside_is_composed_planned_and_its_kind_found(folder: Path, ba
     assert set(config.model_copy(update={"figures": ["adam"]}).chosen_figures()) == set(config.figure)
 
 
+@pytest.mark.parametrize("name", ["~x", "ü a'b{c}#=,", 'a"b', "a\\"])
+def test_folder_of_papers_may_have_any_name(
+    name: str, bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(CHECKOUT / "examples", tmp_path / name)
+    monkeypatch.chdir(tmp_path)
+    assert take_papers_path([f"papers_path={name}"]) == []
+    assert "adam/regret" in load(["scale=smoke"], bare, only=["adam/regret"]).figure
+
+
 def test_nothing_planned_names_the_folder(folder: Path, bare: Path, tmp_path: Path) -> None:
     config = composed(folder, bare)
     assert str(folder) not in config.model_dump_json()

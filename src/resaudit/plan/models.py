@@ -248,13 +248,15 @@ class Figure(Model):
         return self
 
 
-def _not_empty(folder: str) -> str:
+def _usable(folder: str) -> str:
     if not folder:
         raise ValueError("is empty; give a folder, . for the working directory")
+    if not {"{", "}"}.isdisjoint(folder):
+        raise ValueError(f"is {folder!r}; Snakemake takes braces for a wildcard: give a folder without {{ and }}")
     return folder
 
 
-Folder = Annotated[str, AfterValidator(_not_empty)]
+Folder = Annotated[str, AfterValidator(_usable)]
 
 
 class Paths(Model):

@@ -25,6 +25,8 @@ Tree = dict[str, Any]
 
 # Users type figures=fig07,fig08; Hydra needs brackets around a list.
 _FIGURES = re.compile(r"^figures=([^\[].*)$")
+# The name of a folder may have what Hydra takes for its own syntax, or cannot read, as ~ and ü.
+_FOLDER = re.compile(r"""^(paths\.\w+=|(?:[\w.]+\.)?dataset\.folder=)(?!['"\[{]|null$)(.+)$""")
 
 
 @dataclass(frozen=True)
@@ -55,7 +57,12 @@ def parsed(overrides: Sequence[str]) -> list[Override]:
     Raises:
         ResauditError: one is not ``key=value``, or sets part of what can only be chosen as a whole.
     """
-    return [_parse(_FIGURES.sub(r"figures=[\1]", override)) for override in overrides]
+    return [_parse(_FOLDER.sub(_quoted, _FIGURES.sub(r"figures=[\1]", override))) for override in overrides]
+
+
+def _quoted(folder: re.Match[str]) -> str:
+    """An override of a folder, quoted, so that it may have any character."""
+    return folder[1] + QuotedString(folder[2], Quote.single).with_quotes()
 
 
 def _parse(text: str) -> Override:
@@ -64,7 +71,9 @@ def _parse(text: str) -> Override:
         override = Override(found.key_or_group, found.value(), text)
     except (HydraException, ValueError) as error:
         form = "write key=value or key=[value,value], without a space in the key"
-        if "/" in text.split("=")[0]:
+        if "=" not in text:
+            form += "; a folder with a comma is given as --config \"paths={results: 'a,b'}\""
+        elif "/" in text.split("=")[0]:
             form = f"write figure.{text.removeprefix('figure.').replace('/', '.', 1)}: keys have dots and no /"
         raise ResauditError(f"override {text!r} does not parse; {form}") from error
     if found.is_sweep_override():
