@@ -50,7 +50,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / "made_up" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "made_up" / name).write_text(content)
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(code, "PACKAGE", "made_up")
+    monkeypatch.setattr(code, "packages", lambda: ["made_up"])
     forget()
     yield tmp_path / "made_up"
     forget()
