@@ -5,6 +5,7 @@ Sees a verdict that is not of the table that was drawn, an exit code that a CI w
 
 import hashlib
 import json
+import shlex
 import shutil
 from collections.abc import Callable
 from contextlib import chdir
@@ -14,6 +15,7 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from snakemake.cli import parse_config
 
 from resaudit.config.composition import load
 from resaudit.config.models import CONTROLS, Config
@@ -24,6 +26,7 @@ from resaudit.jobs.vary import vary_job
 from resaudit.plan.plans import Plans
 from resaudit.report.schema import check_audit
 from resaudit.training.kernels.library import lanes
+from resaudit.workflow import overrides_from
 from tests.conftest import CHECKOUT, Completed, configured, in_process, run_command, run_planned, smoke
 
 PAPER = "demystifying_resnet"
@@ -201,7 +204,11 @@ def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1
     assert "shows seed=1, asked for is seed=2; add seed=1 for what is there, or show what is asked for: " in run.stderr
-    assert "snakemake --cores all -R show --config scale=smoke seed=2 dataset=mnist 'figures=[" in run.stderr
+    words = shlex.split(run.stderr.split("what is asked for: ")[1])
+    assert words[:6] == ["snakemake", "--cores", "all", "-R", "show", "--config"]
+    figure, *others = sorted(overrides_from(parse_config(words[6:])), key=lambda each: not each.startswith("figures="))
+    assert figure.startswith(f"figures=[{PAPER}/")
+    assert set(others) == {"scale=smoke", "dataset=mnist", "seed=2"}
 
 
 def test_one_claim_reads_its_own_table_alone(copy: Path) -> None:
