@@ -9,7 +9,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit import figures as papers
 from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference
 from resaudit.claims.checks.losses import AtTheEnd
@@ -158,7 +157,7 @@ def paper_with_a_check(config: Path, tmp_path: Path, monkeypatch: pytest.MonkeyP
     package = tmp_path / "papers" / "made_up"
     package.mkdir(parents=True)
     (package / "checks.py").write_text(OWN_CHECK, encoding="utf-8")
-    monkeypatch.setattr(papers, "__path__", [*papers.__path__, str(package.parent)])
+    monkeypatch.syspath_prepend(package.parent)
     claims = config / "paper" / "made_up" / "claims.yaml"
     claims.parent.mkdir()
     claims.write_text(OWN_CLAIM, encoding="utf-8")

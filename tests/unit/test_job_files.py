@@ -104,7 +104,7 @@ def edited(**changes: Any) -> Callable[[str], str]:
         (edited(settings=3), "cannot be read"),
         (edited(inputs=[]), "cannot be read"),
         (edited(execution={"device": []}), "cannot be read"),
-        (edited(kind="nothing"), "unknown kind of job 'nothing'; kinds are the modules of resaudit.jobs"),
+        (edited(kind="nothing"), "unknown kind of job 'nothing'; allowed: fetch"),
         (edited(settings={"components": 9, "centered": True}), "is of the job whiten/mnist-pca9-centered-"),
     ],
 )

@@ -100,7 +100,9 @@ def test_where_linux_does_not_describe_the_processor_it_is_named_still(tmp_path:
 
 
 def class_with(environment: dict[str, str], folder: Path, loaded: str = "torch") -> dict[str, Any]:
-    imported = f"import json, {loaded}; from resaudit.runtime.machine import machine_class"
+    imported = (
+        f"import json, {loaded}, residual.demystifying_resnet.jobs; from resaudit.runtime.machine import machine_class"
+    )
     code = f"{imported}; print(json.dumps(machine_class('cpu')))"
     path = {"PYTHONPATH": str(CHECKOUT / "src")}
     return json.loads(run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout)

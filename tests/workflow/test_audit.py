@@ -16,11 +16,13 @@ from typing import Any
 import pandas as pd
 import pytest
 import yaml
+from snakemake.cli import parse_config
 
 from resaudit.audit.report import Report
 from resaudit.audit.schema import check_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims.vary import vary_job
+from resaudit.cli.workflow import overrides_from
 from resaudit.data.idx import parse_idx, to_idx
 from resaudit.plan.composition import load
 from resaudit.plan.models import CONTROLS, Config
@@ -203,7 +205,11 @@ def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
     assert run.stderr.startswith("resaudit: error: ")
     assert run.stderr.count("\n") == 1
     assert "shows seed=1, asked for is seed=2; add seed=1 for what is there, or show what is asked for: " in run.stderr
-    assert "snakemake --cores all -R show --config scale=smoke seed=2 dataset=mnist 'figures=[" in run.stderr
+    words = shlex.split(run.stderr.split("what is asked for: ")[1])
+    assert words[:6] == ["snakemake", "--cores", "all", "-R", "show", "--config"]
+    figure, *others = sorted(overrides_from(parse_config(words[6:])), key=lambda each: not each.startswith("figures="))
+    assert figure.startswith(f"figures=[{PAPER}/")
+    assert set(others) == {"scale=smoke", "dataset=mnist", "seed=2"}
 
 
 def test_figures_of_two_scales_are_audited_at_either_and_the_command_brings_the_others_back(

@@ -16,11 +16,14 @@ from resaudit.base.papers import classes_of, papers
 from resaudit.jobs.code import code_sha256
 from resaudit.jobs.job import Execution, Job
 
-OWN = (
-    "resaudit.data.fetch", "resaudit.data.whiten", "resaudit.figures.draw", "resaudit.claims.vary",
-    "resaudit.audit.report",
-)  # fmt: skip
-"""Modules with this package's own kinds; like papers', they are found by name."""
+OWN = {
+    "fetch": "resaudit.data.fetch",
+    "whiten": "resaudit.data.whiten",
+    "draw": "resaudit.figures.draw",
+    "vary": "resaudit.claims.vary",
+    "report": "resaudit.audit.report",
+}
+"""The modules of this package's own kinds; like papers', they are found by name, and imported for jobs of theirs alone."""
 
 
 def plan_file(results: Path, key: str) -> Path:
@@ -90,9 +93,12 @@ def kind_named(kind: str) -> type[Any]:
     Raises:
         ResauditError: there is no such kind.
     """
-    known = kinds()
+    if kind in OWN:
+        return next(each for each in vars(importlib.import_module(OWN[kind])).values() if _is_kind(each, kind))
+    known = _of_papers()
     if kind not in known:
-        raise ResauditError(f"unknown kind of job {kind!r}; allowed: {', '.join(known)}; for others, give papers_path")
+        allowed = ", ".join([*OWN, *known])
+        raise ResauditError(f"unknown kind of job {kind!r}; allowed: {allowed}; for others, give papers_path")
     return known[kind]
 
 
@@ -126,23 +132,23 @@ def other_code_at(job: Job, results: Path) -> float | None:
 
 def computing_kinds() -> list[str]:
     """The kinds whose jobs leave their files in ``results/<kind>/<id>``; others have rules of their own."""
-    return [name for name, kind in kinds().items() if kind.files]
+    found = {kind: kind_named(kind) for kind in OWN} | _of_papers()
+    return [name for name, kind in found.items() if kind.files]
 
 
-def kinds() -> dict[str, type[Any]]:
-    """Every kind of job by name: this package's, and those that the papers' modules ``jobs`` define or import.
+def _of_papers() -> dict[str, type[Any]]:
+    """The kinds that the papers' modules ``jobs`` define or import.
 
     Raises:
         ResauditError: two classes have one name.
     """
-    own = (vars(importlib.import_module(module)).values() for module in OWN)
-    found = {each.kind: each for content in own for each in content if _is_kind(each)}
+    found: dict[str, type[Any]] = {}
     for paper in papers():
         for kind in classes_of(paper, "jobs", Job, "kind"):
-            if found.setdefault(kind.kind, kind) is not kind:
+            if kind.kind in OWN or found.setdefault(kind.kind, kind) is not kind:
                 raise ResauditError(f"paper {paper}: a kind of job {kind.kind!r} exists; give yours another name")
     return found
 
 
-def _is_kind(each: Any) -> bool:
-    return isinstance(each, type) and issubclass(each, Job) and "kind" in vars(each)
+def _is_kind(each: Any, name: str) -> bool:
+    return isinstance(each, type) and issubclass(each, Job) and vars(each).get("kind") == name
