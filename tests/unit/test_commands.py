@@ -22,7 +22,8 @@ from resaudit.cli.explain import explain_claim
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import load
-from resaudit.plan.words import claims_command, command_for, left_out_in_words
+from resaudit.plan.left_out import left_out_in_words
+from resaudit.plan.words import claims_command, command_for
 from tests.conftest import CHECKOUT, Command, assert_refused, in_process
 from tests.report import example
 from tests.unit.test_outside import forget_papers, no_papers_left

@@ -23,7 +23,7 @@ OWN = {
     "vary": "resaudit.claims.vary",
     "report": "resaudit.audit.report",
 }
-"""The modules of this package's own kinds; like papers', they are found by name, and imported for jobs of theirs alone."""
+"""Modules of this package's own kinds: found by name, as papers' are, and imported when a job needs one."""
 
 
 def plan_file(results: Path, key: str) -> Path:
