@@ -502,3 +502,19 @@ def test_a_single_run_has_an_unknown_spread(check: Check) -> None:
     found = result(check, table[table["run"] == 0], runs=1)
     assert found.verdict.value == INCONCLUSIVE
     assert not found.exact
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        MeanOfRuns(column="loss", per=["optimizer", "depth"], at_least=0),
+        MeanOfRuns(column="loss", rows={"optimizer": "adam"}, per=["depth"], at_least=0),
+        GrowthExponent(column="loss", by="depth", per=["optimizer"], at_most=2),
+    ],
+)
+def test_rows_are_grouped_and_chosen_by_any_column_of_text(check: Check) -> None:
+    places = [(optimizer, depth, run) for optimizer in ("adam", "sgd") for depth in (2, 4) for run in range(3)]
+    table = pd.DataFrame(places, columns=["optimizer", "depth", "run"]).assign(loss=1.0)
+    assert len(check.measure(table, 2).points) in (2, 4)
+    with pytest.raises(ResauditError, match="column loss has text"):
+        check.measure(table.assign(loss="low"), 2)

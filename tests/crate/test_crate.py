@@ -157,7 +157,7 @@ def test_it_holds_the_workflow_the_results_and_the_provenance(packed: Path, plan
     expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Hessians).values()}
     expected |= {f"results/{job.key}/settings.json" for job in of_kind(plan, Whiten).values()}
     expected |= {"figures/audit.json", "figures/audit.html"}
-    for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src/resaudit", "*.py")):
+    for folder, pattern in (("workflow", "*.smk"), ("config", "*.yaml"), ("src", "*.py")):
         expected |= {str(path.relative_to(CHECKOUT)) for path in (CHECKOUT / folder).rglob(pattern)}
     expected |= {f"results/plan/{job.key}.json" for job in plan.jobs.values() if job.files}
     expected |= {f"results/{job.key}/{name}" for job in plan.jobs.values() for name in job.files}

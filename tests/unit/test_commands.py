@@ -66,7 +66,7 @@ def test_the_command_for_left_out_figures_draws_them_with_the_same_settings() ->
     what, how = left_out_in_words(load([*OVERRIDES, "figures=[stable_scaling]"]), OVERRIDES)
     names = re.findall(r"\w+/\w+", what)
     assert "stable_scaling/fig06" in names
-    there = load(configured_by(how.removeprefix("to draw them: ")))
+    there = load(configured_by(how[how.index("snakemake ") :]))
     assert list(there.chosen_figures()) == names
     assert there == load([*OVERRIDES, f"figures=[{','.join(names)}]"])
 

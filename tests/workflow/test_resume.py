@@ -127,7 +127,7 @@ def test_another_seed_does_not_resume_it(folder: Path, job: Train) -> None:
 def changed_code(folder: Path, file: str, line: str) -> dict[str, str]:
     """The environment of a checkout in which one file has one line more."""
     source = Path(shutil.copytree(CHECKOUT / "src", folder / "changed" / "src"))
-    with (source / "resaudit" / file).open("a") as code:
+    with (source / "residual/demystifying_resnet" / file).open("a") as code:
         code.write(line)
     return {"PYTHONPATH": str(source)}
 

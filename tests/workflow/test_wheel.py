@@ -50,4 +50,4 @@ def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) 
     files = wheel_of(tmp_path, CC="/nonexistent/cc")
     assert not any(Path(file).name.startswith("_fused") for file in files)
     assert "residual/demystifying_resnet/training/sampled.py" in files
-    assert "resaudit/audit/templates/page.html" in files
+    assert "resaudit/audit/templates/page.html.j2" in files

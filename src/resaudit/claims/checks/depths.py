@@ -129,7 +129,7 @@ class GrowthExponent(Check, name="growth_exponent"):
 
     def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
         """Groups of rows to measure separately, by name: each network, or each combination of values."""
-        take(table, self.column, self.by, *self.rows, *self.per)
+        take(table, self.column, self.by, *self.rows, *self.per, by=(*self.rows, *self.per))
         table = rows_with(table, self.rows)
         if self.networks:
             return [(name, of_network(table, name)) for name in self.networks]

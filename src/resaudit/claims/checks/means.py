@@ -112,5 +112,5 @@ def _pieces(
     table: pd.DataFrame, wanted: dict[str, str], per: list[str], columns: list[str]
 ) -> list[tuple[str, pd.DataFrame]]:
     """The rows of each combination of values, by name."""
-    take(table, *wanted, *per, *columns)
+    take(table, *wanted, *per, *columns, by=(*wanted, *per))
     return by_values(rows_with(table, wanted), per)

@@ -1,6 +1,6 @@
 """Checked access to the values of a table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -14,14 +14,20 @@ ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")
 KEYS = ("network", "depth", "learning_rate", "run", "epoch")
 SHARES = ("index",)
 """Columns of shares, from 0 to 1."""
-WORDS = ("network", "run", "draw", "property", "data", "activations", "target", "method", "part", "inputs")
+TEXTS = ("network", "run", "draw", "property")
+"""Columns whose values may be text; so may any that a check groups or chooses rows by."""
 
 
-def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+def take(table: pd.DataFrame, *columns: str, by: Collection[str] = ()) -> pd.DataFrame:
     """Return the table after checking that it has these columns and no required value is missing.
 
+    Args:
+        table: of a figure.
+        columns: of numbers, or of :data:`TEXTS`.
+        by: those that rows are grouped or chosen by; their values may be text, except of :data:`KEYS`.
+
     Raises:
-        ResauditError: a column or a value is missing.
+        ResauditError: a column or a value is missing, or text where a number is needed.
     """
     lacking = [column for column in columns if column not in table]
     if lacking:
@@ -31,7 +37,8 @@ def take(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     for column in columns:
         bad = table[column].isna() & (~may_be_missing | (column in KEYS))
         _refuse(table, bad, f"column {column} has no number")
-        if column not in WORDS and not is_numeric_dtype(table[column]):
+        may_be_text = column in TEXTS or (column in by and column not in KEYS)
+        if not may_be_text and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
             _refuse(
                 table, ~numbers if not numbers.all() else numbers, f"column {column} has text where a number is needed"

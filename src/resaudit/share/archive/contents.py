@@ -11,6 +11,7 @@ from resaudit.audit.schema import read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import again, sha256_of
 from resaudit.base.models import validated
+from resaudit.base.papers import packages
 from resaudit.jobs.job import RECORDS
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.origin import Origin, origin_of
@@ -21,7 +22,7 @@ from resaudit.plan.words import settings_in_words
 
 _SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
 # Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.
-_FOLDERS = ("config", "profiles", "src/resaudit", "workflow")
+_FOLDERS = ("config", "profiles", "workflow")
 _COMPILED = (".pyc", ".so", ".pyd")
 
 
@@ -164,7 +165,7 @@ def _job(folder: Path, content: bytes) -> dict[str, Any]:
 def _workflow(checkout: Path) -> dict[str, Path]:
     """The workflow's files by path in the checkout, without hidden and compiled ones."""
     named = {name: checkout / name for name in _SINGLE}
-    for folder in _FOLDERS:
+    for folder in (*_FOLDERS, *(f"src/{package}" for package in packages())):
         root = (checkout / folder).resolve()
         below = (path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file())
         kept = (

@@ -109,7 +109,7 @@ def _role(name: str) -> str:
         "profiles/": "How Snakemake is to run, where it looks for it",
         "results/plan/": "One job: its kind, settings and inputs",
         "results/": f"Of one job: {_OF_JOB.get(PurePosixPath(name).name, 'a result')}",
-        "src/": "The package that the rules call",
+        "src/": "The packages that the rules call",
         "workflow/": "The workflow's rules and captions",
     }
     return next((role for start, role in roles.items() if name.startswith(start)), "What the workflow needs installed")
