@@ -4,19 +4,18 @@ python -m benchmarks.on_gpu run ARCHIVE [--part PART ...] [--minutes N]   on the
 python -m benchmarks.on_gpu run ARCHIVE --rehearse                        the same on a CPU in small, in a minute
 python -m benchmarks.on_gpu prepare ARCHIVE                               where Hydra is, for a machine without it
 
-Parts, in this order: ``tests`` (bytes of graphs and eager steps, alone and in packs, after a resume; kernels against
-their twins), ``steps`` (microseconds a layer and step, memory against the plan), ``peer`` (the usual loop),
-``arithmetic`` (the all-convolutional network in TFLOP/s), ``kernels`` (Figure 8's, torch and Triton), ``figure``
-(Figure 2 of Demystifying ResNet at scale gpu_hour; what is not done when the time is over stays as checkpoints). The
-exit status is 1 if a part failed.
+Parts, in this order: ``tests`` (bytes of graphs and eager steps, alone and in packs, after a resume), ``steps``
+(microseconds a layer and step, memory against the plan), ``peer`` (the usual loop), ``arithmetic`` (the
+all-convolutional network in TFLOP/s), ``figure`` (Figure 2 of Demystifying ResNet at scale gpu_hour; what is not done
+when the time is over stays as checkpoints). The exit status is 1 if a part failed.
 
 ARCHIVE, inside the checkout: class folders of images as of the data set cifar10_jpeg. Where the package is not
 installed, PYTHONPATH=src. To a machine without Hydra take the checkout along, ARCHIVE in it, ``results/plan`` and
-``results/on_gpu/jobs.txt``. Needed there: torch, triton, torchvision, NumPy, SciPy, pandas, matplotlib, click, pytest,
+``results/on_gpu/jobs.txt``. Needed there: torch, torchvision, NumPy, SciPy, pandas, matplotlib, click, pytest,
 pydantic, grimp and filelock >= 4.2. Those that are not there can be taken along: ``pip download --only-binary :all:
 --python-version 3.12 --dest wheels pydantic grimp filelock``, and there ``pip install --no-index --find-links wheels
 pydantic grimp filelock``. The report is printed and written to results/on_gpu/report.md after each part, the whole
-output of tests, kernels and jobs beside it.
+output of tests and jobs beside it.
 """
 
 import argparse
@@ -47,7 +46,7 @@ from residual.images.trainee import Trainee, deterministic
 
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
-TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_image_costs", "test_cuda_kernel"]
+TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_image_costs"]
 DEPTHS, PACKS = (38, 110, 434, 1202), (1, 2, 4, 8)
 BATCH = 128
 # Of each saved number, in the least traffic of a step: written and read forward, read backward, and its gradient
@@ -231,15 +230,6 @@ def arithmetic(trial: Trial, _until: float) -> Iterator[str]:
         yield f"| {precision} | {1e3 * measured.seconds:.1f} | {flops / measured.seconds / 1e12:.2f} |"
 
 
-def kernels(trial: Trial, until: float) -> Iterator[str]:
-    """Figure 8's kernels, by their own benchmark."""
-    if trial.device.type == "cpu":
-        yield "not rehearsed: Triton needs a GPU"
-        return
-    command = [sys.executable, "-m", "benchmarks.relu_gradient_cuda", "--no-compile"]
-    yield from said_by("kernels", command, until)
-
-
 def figure(trial: Trial, until: float) -> Iterator[str]:
     """Figure 2, planned here if Hydra is; a run that is not done in time keeps its checkpoint."""
     listed = RESULTS / "on_gpu" / "jobs.txt"
@@ -271,7 +261,6 @@ PARTS: dict[str, Callable[[Trial, float], Iterator[str]]] = {
     "steps": steps,
     "peer": peer,
     "arithmetic": arithmetic,
-    "kernels": kernels,
     "figure": figure,
 }
 

@@ -126,6 +126,7 @@ def test_another_seed_does_not_resume_it(folder: Path, job: Train) -> None:
 
 def changed_code(folder: Path, file: str, line: str) -> dict[str, str]:
     """The environment of a checkout in which one file has one line more."""
+    shutil.copytree(CHECKOUT / "config", folder / "changed" / "config")
     source = Path(shutil.copytree(CHECKOUT / "src", folder / "changed" / "src"))
     with (source / "residual/demystifying_resnet" / file).open("a") as code:
         code.write(line)

@@ -106,13 +106,14 @@ class Train(Job):
         """That networks with activations train slowly without the compiled kernel.
 
         Raises:
-            ResauditError: the fused kernel is wanted on the CPU and cannot be used.
+            ResauditError: the fused kernel is wanted and cannot be used.
         """
-        if self.ensemble.network.is_linear or execution.device == "cuda" or execution.kernel == "torch":
+        if self.ensemble.network.is_linear:
             return ()
-        chosen, reason = kernel_of(self.ensemble.network, execution.kernel)
-        slow = f"on a CPU networks with ReLUs train some five times slower here: {reason}"
-        return () if chosen == "fused" else (slow,)
+        chosen, reason = kernel_of(self.ensemble.network, execution.kernel, execution.device)
+        if chosen == "fused" or execution.device == "cuda" or execution.kernel == "torch":
+            return ()
+        return (f"on a CPU networks with ReLUs train some five times slower here: {reason}",)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """How far another CPU platform may be apart."""
@@ -177,10 +178,9 @@ class Train(Job):
         network = self.ensemble.network
         if network.is_linear:
             return ("moments of the data in torch",)
-        if unfit(network) or (device == "cpu" and "training" not in lanes):
+        if unfit(network) or device == "cuda" or "training" not in lanes:
             return ("torch, *",)
-        fused = "triton *" if device == "cuda" else f"vectors of {lanes['training']} floats"
-        return "torch, *", f"fused kernel, {fused}"
+        return "torch, *", f"fused kernel, vectors of {lanes['training']} floats"
 
     def rates(self, results: Path) -> Sequence[float]:
         """The learning rates to train at."""

@@ -23,21 +23,14 @@ def sampled_objective(network: Network, whitened: Whitened, device: torch.device
         network: with any activations.
         whitened: the samples.
         device: to train on.
-        kernel: ``fused``, ``torch``, or ``auto``: on a CPU fused if available, on CUDA torch.
+        kernel: ``fused``, ``torch``, or ``auto``: fused if available, which it is on a CPU alone.
 
     Raises:
         ResauditError: ``fused`` is wanted and not available.
     """
-    if device.type == "cuda":
-        from residual.demystifying_resnet.training.kernels.cuda import TritonObjective, cuda_kernel_of
+    chosen, why = kernel_of(network, kernel, device.type)
+    if chosen == "fused":
+        from residual.demystifying_resnet.training.kernels.native import NativeObjective
 
-        chosen, why = cuda_kernel_of(network, kernel)
-        if chosen == "fused":
-            return TritonObjective(network, whitened, device), why
-    else:
-        chosen, why = kernel_of(network, kernel)
-        if chosen == "fused":
-            from residual.demystifying_resnet.training.kernels.native import NativeObjective
-
-            return NativeObjective(network, whitened, torch.get_num_threads()), why
+        return NativeObjective(network, whitened, torch.get_num_threads()), why
     return SampledObjective.of(network, whitened, device), why

@@ -4,9 +4,10 @@ import ctypes
 from functools import cache
 from pathlib import Path
 
+from resaudit.base.errors import ResauditError
 from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed, register_lanes
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.kernels.steps import chosen, unfit
+from residual.demystifying_resnet.training.kernels.steps import unfit
 
 
 class Work(ctypes.Structure):
@@ -55,14 +56,20 @@ def why_not(network: Network) -> str | None:
     return unfit(network, loaded.resaudit_width())
 
 
-def kernel_of(network: Network, wanted: str) -> tuple[str, str]:
-    """What computes a network with activations on the CPU, ``fused`` or ``torch``, and the same in words.
+def kernel_of(network: Network, wanted: str, device: str = "cpu") -> tuple[str, str]:
+    """What computes a network with activations, ``fused`` or ``torch``, and the same in words.
 
     Args:
         network: with activations.
-        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
+        wanted: ``fused``, ``torch``, or ``auto``, which is fused if available.
+        device: ``cpu`` or ``cuda``.
 
     Raises:
-        ResauditError: ``fused`` is wanted and cannot be had.
+        ResauditError: ``fused`` is wanted and not available.
     """
-    return chosen(wanted, why_not(network), f"fused kernel, vectors of {lanes()} floats")
+    reason = why_not(network) if device == "cpu" else "the fused kernel computes on a CPU alone"
+    if wanted == "fused" and reason:
+        raise ResauditError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
+    if wanted == "torch":
+        return "torch", "torch, as configured"
+    return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")

@@ -11,7 +11,6 @@ from resaudit.base.errors import ResauditError
 from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.kernels.library import Work, kernel_of, lanes, library
-from residual.demystifying_resnet.training.kernels.samples import in_blocks
 from residual.demystifying_resnet.training.kernels.steps import step_bits
 
 PARTS = 4
@@ -48,7 +47,7 @@ class NativeObjective:
         self._count = whitened.inputs.shape[1]
         self._steps = np.frombuffer(step_bits(network), dtype=np.uint8)
         block = int(loaded.resaudit_block())
-        self._inputs, self._targets = (in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
+        self._inputs, self._targets = (_in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
 
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64.
@@ -78,3 +77,11 @@ class NativeObjective:
     def _part(self, work: Work, first: int, last: int) -> int:
         # ctypes releases the GIL while the kernel runs.
         return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))
+
+
+def _in_blocks(columns: np.ndarray, block: int) -> np.ndarray:
+    """Samples in columns as float32, shape (blocks, width, block); the last block is padded with zeros."""
+    width, count = columns.shape
+    padded = np.zeros((width, -(-count // block) * block), dtype=np.float32)
+    padded[:, :count] = columns
+    return np.ascontiguousarray(padded.reshape(width, -1, block).swapaxes(0, 1))

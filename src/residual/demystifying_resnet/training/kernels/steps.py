@@ -1,10 +1,9 @@
-"""The networks that the fused kernels support. Imports only the standard library."""
+"""The networks that the fused kernel supports. Imports only the standard library."""
 
-from resaudit.base.errors import ResauditError
 from residual.demystifying_resnet.networks.network import Network
 
 WIDTH = 10
-"""Of the layers that the kernels are written for."""
+"""Of the layers that the kernel is written for."""
 KERNEL_ACTIVATIONS = ("identity", "relu")
 _BITS = {"before": 1, "after": 2, "enters": 4, "leaves": 8}
 
@@ -28,21 +27,3 @@ def unfit(network: Network, width: int = WIDTH) -> str | None:
     if network.width != width:
         return f"the kernel is for layers of width {width}, not {network.width}"
     return None
-
-
-def chosen(wanted: str, reason: str | None, fused: str) -> tuple[str, str]:
-    """``fused`` or ``torch``, and the same in words.
-
-    Args:
-        wanted: ``fused``, ``torch``, or ``auto``, which is fused if that can be had.
-        reason: why it cannot.
-        fused: the kernel in words.
-
-    Raises:
-        ResauditError: ``fused`` is wanted and cannot be had.
-    """
-    if wanted == "fused" and reason:
-        raise ResauditError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
-    if wanted == "torch":
-        return "torch", "torch, as configured"
-    return ("torch", f"torch, since {reason}") if reason else ("fused", fused)
