@@ -1,7 +1,6 @@
 """Adam on a stream of gradients."""
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -22,8 +21,8 @@ class Stream:
 class Descend(Simulation):
     """Adam without epsilon, with step sizes 0.1/sqrt(t), of points in [-1, 1]; AdaGrad if beta2 is 1."""
 
-    kind: ClassVar[str] = "descend"
-    result: ClassVar[type[Stream]] = Stream
+    kind = "descend"
+    result = Stream
 
     gradients: str
     scale: float

@@ -117,7 +117,7 @@ def smoke_jobs() -> dict[str, Job]:
 def test_a_spoilt_result_of_any_kind_is_refused(kind: str, smoked: Path, tmp_path: Path) -> None:
     job = smoke_jobs()[kind]
     whole, results = job.folder(smoked / "results"), tmp_path / "results"
-    read = {"whiten": "moments.npz"}.get(kind, job.files[0])
+    read = {"whiten": "moments.npz"}.get(kind, next(iter(job.files)))
     for name in (read, "settings.json", "provenance.json"):
         for way in ("removed", "cut", "one byte"):
             shutil.copytree(whole, job.folder(results), dirs_exist_ok=True)

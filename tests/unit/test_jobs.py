@@ -59,15 +59,15 @@ def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -
     folder, values = hessians.folder(tmp_path), np.ones((1, 2))
     save_arrays(folder / "spectra.npz", Spectra(*[values] * 7, values > 0))
     with pytest.raises(ResauditError, match=r"settings\.json does not exist; copy .* --force"):
-        hessians.spectra(tmp_path)
+        hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity | {"seed": 2})
     with pytest.raises(ResauditError, match="is not what was asked for here"):
-        hessians.spectra(tmp_path)
+        hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity)
     with pytest.raises(ResauditError, match=r"provenance\.json does not exist; copy .* again, or make it again"):
-        hessians.spectra(tmp_path)
+        hessians.read(tmp_path)
     record(folder)
-    assert hessians.spectra(tmp_path).lambda_max.shape == (1, 2)
+    assert hessians.read(tmp_path).lambda_max.shape == (1, 2)
 
 
 @pytest.mark.parametrize(
@@ -84,13 +84,13 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
     with pytest.raises(
         ResauditError, match=r"spectra\.npz is not what was computed: its SHA-256 .*; copy .* again, or make it again"
     ):
-        hessians.spectra(tmp_path)
+        hessians.read(tmp_path)
     for nonsense in ("", "[]", "{}", '{"sha256": 3}'):
         (folder / "provenance.json").write_text(nonsense)
         with pytest.raises(
             ResauditError, match=r"provenance\.json cannot be read \(.*\); copy .* again, or make it again"
         ):
-            hessians.spectra(tmp_path)
+            hessians.read(tmp_path)
 
 
 def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_path: Path) -> None:

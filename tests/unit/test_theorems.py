@@ -276,4 +276,4 @@ def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp
     assert set(found.shortcut_depth) == {1, 2}
     write_json(folder / "settings.json", theorem.identity | {"data": "other"})
     with pytest.raises(ResauditError, match="is not what was asked for here"):
-        theorem.measurements(tmp_path)
+        theorem.read(tmp_path)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.jobs.job import Cost, Execution, Job, Work
 from resaudit.plan.models import Config
@@ -18,8 +18,7 @@ class Report(Job):
         overrides: as they were given.
     """
 
-    kind: ClassVar[str] = "report"
-    files: ClassVar[tuple[str, ...]] = ()
+    kind = "report"
 
     config: Config
     overrides: tuple[str, ...]

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.figures.draw import draw_job
@@ -26,8 +26,7 @@ class Vary(Job):
             as ``kind/id``.
     """
 
-    kind: ClassVar[str] = "vary"
-    files: ClassVar[tuple[str, ...]] = ()
+    kind = "vary"
 
     paper: str
     config: Config

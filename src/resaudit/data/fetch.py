@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +22,7 @@ class Fetch(Job):
         raw: folder for the files.
     """
 
-    kind: ClassVar[str] = "fetch"
-    files: ClassVar[tuple[str, ...]] = ()
+    kind = "fetch"
 
     dataset: Dataset
     raw: str

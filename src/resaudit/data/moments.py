@@ -2,23 +2,21 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Annotated
 
 import numpy as np
+
+from resaudit.jobs.fields import Float, Shape
+from resaudit.jobs.tolerance import CLOSE
 
 
 @dataclass(frozen=True)
 class Moments:
-    """Moments of inputs x and targets y over m samples, each (1/m) times a sum; float64.
+    """Moments of inputs x and targets y over m samples, each (1/m) times a sum."""
 
-    Attributes:
-        xx: (1/m) sum x x^T, shape (d, d).
-        yx: (1/m) sum y x^T, shape (d, d).
-        trace_yy: (1/m) sum |y|^2, shape ().
-    """
-
-    xx: np.ndarray
-    yx: np.ndarray
-    trace_yy: np.ndarray
+    xx: Annotated[Float, Shape("components", "components"), CLOSE]  # sum x x^T
+    yx: Annotated[Float, Shape("components", "components"), CLOSE]  # sum y x^T
+    trace_yy: Annotated[Float, Shape(), CLOSE]  # sum |y|^2
 
     @cached_property
     def optimal_map(self) -> np.ndarray:

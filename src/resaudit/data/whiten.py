@@ -3,20 +3,18 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import Signs
 from resaudit.data.fetch import Fetch
+from resaudit.data.moments import Moments, moments_of
+from resaudit.data.whitening import Whitened, whiten
 from resaudit.jobs.job import Cost, Execution, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import CLOSE, Tolerance
-
-if TYPE_CHECKING:
-    from resaudit.data.moments import Moments
-    from resaudit.data.whitening import Whitened
 
 LARGEST_WHITENING_ERROR = 1e-12
 
@@ -32,12 +30,8 @@ class Whiten(Job):
         signs: of the components.
     """
 
-    kind: ClassVar[str] = "whiten"
-    files: ClassVar[tuple[str, ...]] = ("samples.npz", "moments.npz", "summary.json")
-    arrays: ClassVar[Mapping[str, str]] = {
-        "samples.npz": "inputs[components,samples] labels:u1[samples] explained_variance[components]",
-        "moments.npz": "xx[components,components] yx[components,components] trace_yy[]",
-    }
+    kind = "whiten"
+    files = {"samples.npz": Whitened, "moments.npz": Moments, "summary.json": dict}
 
     data: Fetch
     components: int
@@ -51,19 +45,13 @@ class Whiten(Job):
         signs = "" if self.signs == "largest_positive" else f"-{self.signs}"
         return f"{self.data.dataset.name}-pca{self.components}-{mean}{signs}"
 
-    @property
-    def known_sizes(self) -> dict[str, int]:
-        """Of the whitened samples."""
-        return {"components": self.components}
-
     def cost(self, execution: Execution) -> Cost:
         """The largest measured, on MNIST."""
         return Cost(7.0, 1200.0)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        # Eigenvectors turn by eps over the gaps of the eigenvalues.
-        return dict.fromkeys(("inputs", "explained_variance", "xx", "yx", "trace_yy", "summary.json"), CLOSE)
+        """Of the summary's numbers too."""
+        return {**(super().tolerances() or {}), "summary.json": CLOSE}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Whiten the training images.
@@ -71,9 +59,6 @@ class Whiten(Job):
         Raises:
             ResauditError: raw files are missing or damaged, their rank is less than ``components``, or a label is not.
         """
-        from resaudit.data.moments import moments_of
-        from resaudit.data.whitening import whiten
-
         images, labels = self.data.training_set()
         if labels.max() >= self.components:
             raise ResauditError(f"labels go up to {labels.max()}; {self.data.dataset.name}'s classes must be more")
@@ -81,24 +66,20 @@ class Whiten(Job):
         moments = moments_of(whitened.inputs, whitened.targets)
         return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
 
-    def read(self, results: Path) -> "Moments":
+    def read(self, results: Path) -> Moments:
         """The moments; raises as :meth:`moments`."""
         return self.moments(results)
 
-    def samples(self, results: Path) -> "Whitened":
+    def samples(self, results: Path) -> Whitened:
         """Every sample, whitened; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        from resaudit.data.whitening import Whitened
-
         return read_result(self, results, "samples.npz", Whitened)
 
-    def moments(self, results: Path) -> "Moments":
+    def moments(self, results: Path) -> Moments:
         """The moments; raises likewise."""
-        from resaudit.data.moments import Moments
-
         return read_result(self, results, "moments.npz", Moments)
 
 
-def summary(whitened: "Whitened", moments: "Moments") -> dict[str, Any]:
+def summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
     """Summary statistics of whitened data.
 
     Raises:

@@ -2,28 +2,26 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import Signs
+from resaudit.jobs.fields import Float, Shape, Type
+from resaudit.jobs.tolerance import CLOSE
 
 SAMPLES_AT_ONCE = 10_000
 
 
 @dataclass(frozen=True)
 class Whitened:
-    """Whitened inputs with their labels.
+    """Whitened inputs with their labels. Eigenvectors turn by eps over the gaps of the eigenvalues."""
 
-    Attributes:
-        inputs: float64, shape (components, samples); their second-moment matrix is the identity.
-        labels: uint8, shape (samples,).
-        explained_variance: share of the pixels' second moment that each component carries, descending.
-    """
-
-    inputs: np.ndarray
-    labels: np.ndarray
-    explained_variance: np.ndarray
+    inputs: Annotated[Float, Shape("components", "samples"), CLOSE]  # their second-moment matrix is the identity
+    labels: Annotated[np.ndarray, Type("u1"), Shape("samples")]
+    # Share of the pixels' second moment that each component carries, descending.
+    explained_variance: Annotated[Float, Shape("components"), CLOSE]
 
     @property
     def targets(self) -> np.ndarray:

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.base.papers import module_of
 from resaudit.figures.formats import SUFFIXES
@@ -27,8 +27,7 @@ class Draw(Job):
         data: folder of all data sets' raw files.
     """
 
-    kind: ClassVar[str] = "draw"
-    files: ClassVar[tuple[str, ...]] = ()
+    kind = "draw"
 
     figure: Figure
     scale: str

@@ -14,6 +14,8 @@ from typing import Any, ClassVar
 from pydantic import BaseModel
 
 from resaudit.base.errors import ResauditError
+from resaudit.jobs.fields import Array, arrays_in
+from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
 
 ID_DIGITS = 16
@@ -131,29 +133,26 @@ class Job(ABC):
 
     kind: ClassVar[str]
     """Name of its module, its rule, its results folder and its log folder."""
-    files: ClassVar[tuple[str, ...]]
-    """Its result files, besides ``settings.json`` and ``provenance.json``."""
-    arrays: ClassVar[Mapping[str, str]] = {}
-    """By ``.npz`` file, its arrays as ``name:type[sizes]``; an imported file must have just these.
-
-    The type is NumPy's short name (f8 if left out), U for text of any length, a setting that names it, or * for any
-    type and shape. The sizes are numbers or names (``rows`` if left out, none in ``[]``); a name that
-    :attr:`known_sizes` lacks is one size wherever it stands in the file.
-    """
+    files: ClassVar[Mapping[str, type[Any]]] = {}
+    """Its result files, besides ``settings.json`` and ``provenance.json``: by name, the dataclass of arrays that an
+    ``.npz`` holds (:mod:`resaudit.jobs.fields`), ``dict`` for JSON."""
 
     @property
-    @abstractmethod
     def stem(self) -> str:
-        """The readable part of its id."""
+        """The readable part of its id: its kind, unless a class says more."""
+        return self.kind
 
-    def arrays_of(self, file: str) -> str:
-        """What :attr:`arrays` says of a file; empty if nothing is stated."""
-        return self.arrays.get(file, "")
+    def arrays_of(self, file: str) -> dict[str, Array]:
+        """The arrays of one of its ``.npz`` files; an imported file must have just these."""
+        return arrays_in(self.files[file])
 
-    @property
-    def known_sizes(self) -> dict[str, int]:
-        """The sizes in :attr:`arrays` that the settings determine."""
-        return {}
+    def size(self, name: str) -> int | None:
+        """The size that a :class:`~resaudit.jobs.fields.Shape` names: the attribute of this name, or its length.
+
+        None if there is no such number or tuple: the computation decides the size, which is one in all of a file.
+        """
+        given = getattr(self, name, None)
+        return len(given) if isinstance(given, tuple) else given if isinstance(given, int) else None
 
     @abstractmethod
     def cost(self, execution: Execution) -> Cost:
@@ -181,8 +180,15 @@ class Job(ABC):
         return ()
 
     def tolerances(self) -> Mapping[str, Tolerance] | None:
-        """How far its result may be apart from another machine's, by array or JSON file; None: equal bytes count."""
-        return None
+        """How far its result may be apart from another machine's, by array or JSON file, as its fields say.
+
+        None if they state no types: equal bytes count.
+        """
+        files = (self.arrays_of(file) for file in self.files if file.endswith(".npz"))
+        arrays = {name: array for file in files for name, array in file.items()}
+        if not any(array.type for array in arrays.values()):
+            return None
+        return {name: array.tolerance for name, array in arrays.items() if array.tolerance}
 
     @abstractmethod
     def run(self, work: Work) -> dict[str, Any]:
@@ -257,12 +263,13 @@ class Job(ABC):
         return {f"{keys[path]}/{path.name}": path for path in read}
 
     def read(self, results: Path) -> Any:
-        """Its result, for figures.
+        """Its result, for figures: by default its first file.
 
         Raises:
             ResauditError: the result is missing, damaged, or of other settings.
         """
-        raise NotImplementedError
+        name, record = next(iter(self.files.items()))
+        return read_result(self, results, name, record)
 
     def read_along(self, results: Path) -> list[Path]:
         """Input files that figures read together with its result."""

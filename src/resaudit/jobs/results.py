@@ -3,20 +3,22 @@
 from collections import Counter
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import again, read_json, sha256_of
 from resaudit.base.models import validated
 from resaudit.jobs.arrays import load_arrays
-from resaudit.jobs.job import Job
 from resaudit.jobs.job_provenance import JobProvenance
+
+if TYPE_CHECKING:
+    from resaudit.jobs.job import Job
 
 Arrays = TypeVar("Arrays")
 Found = TypeVar("Found")
 
 
-def read_result(job: Job, results: Path, name: str, arrays: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
+def read_result(job: "Job", results: Path, name: str, arrays: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
     """Read one of a job's files.
 
     Args:
@@ -34,7 +36,7 @@ def read_result(job: Job, results: Path, name: str, arrays: type[Arrays], withou
     return load_arrays(_as_written(folder, name), arrays, without)
 
 
-def machine_classes(jobs: list[Job], results: Path) -> list[dict[str, Any]]:
+def machine_classes(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
     """The distinct machine classes that jobs ran on; raises as :func:`read_provenance`."""
     found: list[dict[str, Any]] = []
     for job in jobs:

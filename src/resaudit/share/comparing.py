@@ -1,7 +1,7 @@
 """Comparing an imported result with what was recomputed here: by bytes, or array by array within tolerances."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -30,7 +30,7 @@ class Compared:
 
 
 def compare(
-    files: tuple[str, ...],
+    files: Iterable[str],
     ours: Path,
     theirs: Path,
     same_class: bool,

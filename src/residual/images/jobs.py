@@ -1,17 +1,14 @@
 """Training one network on images: several runs, each with its own weights, order and augmentation."""
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import isqrt
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 from residual.images import costs
 from residual.images.records import Records
 from residual.images.schedule import Schedule
@@ -46,13 +43,8 @@ class TrainImages(Job):
         seed: of all random draws.
     """
 
-    kind: ClassVar[str] = "train_images"
-    files: ClassVar[tuple[str, ...]] = ("records.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "records.npz": "run:i8[runs] step:i8[times] epoch[times] learning_rate[times] train_loss[runs,times] "
-        "train_error[runs,times] test_loss[runs,times] test_error[runs,times] test_error_halves[runs,times,2] "
-        "norms[runs,times,tensors] weights:U[tensors]",
-    }
+    kind = "train_images"
+    files = {"records.npz": Records}
 
     data: Fetch
     network: Network
@@ -66,11 +58,6 @@ class TrainImages(Job):
     def stem(self) -> str:
         """The network's family."""
         return self.network.family
-
-    @property
-    def known_sizes(self) -> dict[str, int]:
-        """The runs; the times depend on the number of images."""
-        return {"runs": len(self.runs)}
 
     def cost(self, execution: Execution) -> Cost:
         """The cost with images as many and as large as CIFAR's, if no run diverges."""
@@ -102,20 +89,6 @@ class TrainImages(Job):
             GPU_MEGABYTES_TO_START + of_images + of_smaller,
             of_run + of_test,
         )
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        # Minibatch training is chaotic: after some epochs two machines share statistics, not weights. Measured with AVX
-        # in place of AVX2, four ResNets of depth 8, four epochs of 10 000 images: test losses at most 34 % apart,
-        # errors 0.1, norms 4 %. Before the first step norms are equal; another seed's differ by up to 2 to 7 %.
-        return {
-            "train_loss": Tolerance(relative=0.3, differing=0.1, chaotic=True),
-            "test_loss": Tolerance(relative=0.3, differing=0.1, chaotic=True),
-            "train_error": Tolerance(absolute=0.1, differing=0.1, chaotic=True),
-            "test_error": Tolerance(absolute=0.1, differing=0.1, chaotic=True),
-            "test_error_halves": Tolerance(absolute=0.1, differing=0.1, chaotic=True),
-            "norms": Tolerance(relative=0.05, differing=0.05, first=(1, 1e-6), epochs=1),
-        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; resume each run from its checkpoint if there is one.
@@ -208,10 +181,6 @@ class TrainImages(Job):
             check_memory(needs.gpu_held, needs.gpu_each, torch.cuda.mem_get_info()[0] / 1e6, at_once)
         else:
             check_host_memory(needs.megabytes, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6)
-
-    def read(self, results: Path) -> Records:
-        """The records; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "records.npz", Records)
 
 
 @dataclass(frozen=True)

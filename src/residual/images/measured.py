@@ -1,8 +1,9 @@
 """Architectures of convolutional networks, and counts of their weights. Imports only NumPy."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
+from resaudit.jobs.fields import Int, Shape, Text
 
 
 @dataclass(frozen=True)
@@ -30,22 +31,12 @@ class Architecture:
 
 @dataclass(frozen=True)
 class LayerCounts:
-    """The convolutions of a network as columns, each of shape (convolutions,).
+    """The convolutions of a network as columns, each of shape (rows,)."""
 
-    Attributes:
-        layer: its name.
-        kernel: height and width.
-        inputs: channels.
-        outputs: channels.
-        stride: in both directions.
-        weights: trainable ones.
-        trainable: of the whole network, shape ().
-    """
-
-    layer: np.ndarray
-    kernel: np.ndarray
-    inputs: np.ndarray
-    outputs: np.ndarray
-    stride: np.ndarray
-    weights: np.ndarray
-    trainable: np.ndarray
+    layer: Text  # its name
+    kernel: Int  # height and width
+    inputs: Int  # channels
+    outputs: Int  # channels
+    stride: Int  # in both directions
+    weights: Int  # trainable ones
+    trainable: Annotated[Int, Shape()]  # of the whole network

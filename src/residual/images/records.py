@@ -1,36 +1,34 @@
 """What is recorded of trainings on images. Imports only NumPy."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
+from resaudit.jobs.fields import Float, Int, Shape, Text
+from resaudit.jobs.tolerance import Tolerance
+
+# Minibatch training is chaotic: after some epochs two machines share statistics, not weights. Measured with AVX in
+# place of AVX2, four ResNets of depth 8, four epochs of 10 000 images: test losses at most 34 % apart, errors 0.1,
+# norms 4 %.
+Loss = Annotated[Float, Shape("runs", "times"), Tolerance(relative=0.3, differing=0.1, chaotic=True)]
+Error = Annotated[Float, Shape("runs", "times"), Tolerance(absolute=0.1, differing=0.1, chaotic=True)]
 
 
 @dataclass(frozen=True)
 class Records:
-    """R runs, E evaluations, W weight tensors. A diverged run has losses and norms of inf, and errors of 1.
+    """Evaluations of runs. A diverged run has losses and norms of inf, and errors of 1."""
 
-    Attributes:
-        run: number of each run, shape (R,).
-        step: steps done at each evaluation, shape (E,); the first evaluation is before the first step.
-        epoch: epochs done, float64, shape (E,).
-        learning_rate: of the step before, float64, shape (E,); nan at the first.
-        train_loss: mean over the augmented images since the last evaluation, float64, shape (R, E); nan at the first.
-        train_error: their share of wrong answers, shape (R, E); nan at the first.
-        test_loss: mean over all test images, float64, shape (R, E).
-        test_error: share of wrong answers, shape (R, E).
-        test_error_halves: the same on the first and second half of the test images, shape (R, E, 2).
-        norms: Frobenius norm of each weight tensor (matrices and kernels), float64, shape (R, E, W).
-        weights: their names in the network, shape (W,).
-    """
-
-    run: np.ndarray
-    step: np.ndarray
-    epoch: np.ndarray
-    learning_rate: np.ndarray
-    train_loss: np.ndarray
-    train_error: np.ndarray
-    test_loss: np.ndarray
-    test_error: np.ndarray
-    test_error_halves: np.ndarray
-    norms: np.ndarray
-    weights: np.ndarray
+    run: Annotated[Int, Shape("runs")]  # number of each run
+    step: Annotated[Int, Shape("times")]  # steps done at each evaluation; the first is before the first step
+    epoch: Annotated[Float, Shape("times")]  # epochs done
+    learning_rate: Annotated[Float, Shape("times")]  # of the step before; nan at the first
+    train_loss: Loss  # mean over the augmented images since the last evaluation; nan at the first
+    train_error: Error  # their share of wrong answers; nan at the first
+    test_loss: Loss  # mean over all test images
+    test_error: Error  # share of wrong answers
+    test_error_halves: Annotated[Error, Shape("runs", "times", 2)]  # the same on either half of the test images
+    # Frobenius norm of each weight tensor (matrices and kernels). Before the first step norms are equal; another seed's
+    # differ by up to 2 to 7 %.
+    norms: Annotated[
+        Float, Shape("runs", "times", "tensors"), Tolerance(relative=0.05, differing=0.05, first=(1, 1e-6), epochs=1)
+    ]
+    weights: Annotated[Text, Shape("tensors")]  # their names in the network

@@ -58,15 +58,15 @@ def read_training(
     """
     by_key = [(_key(dict(where)), job) for where, job in jobs.items()]
     trainings = {key: job for key, job in by_key if isinstance(job, Train) and job.sweep is None}
-    sweeps = {key: job.trajectory(results) for key, job in trainings.items()}
+    sweeps = {key: job.read(results) for key, job in trainings.items()}
     hessians = {key: job for key, job in by_key if isinstance(job, Hessians)}
     return TrainingResults(
         sweeps=sweeps,
         rates={key: followed_rates(sweep, followed) for key, sweep in sweeps.items()},
         best={key: choice_of(sweep) for key, sweep in sweeps.items()},
         eigenvalues={key: job.ensemble.network.parameters for key, job in hessians.items()},
-        followed={key: job.training.trajectory(results) for key, job in hessians.items() if job.training},
-        spectra={key: job.spectra(results) for key, job in hessians.items()},
+        followed={key: job.training.read(results) for key, job in hessians.items() if job.training},
+        spectra={key: job.read(results) for key, job in hessians.items()},
         moments=next((job.data.moments(results) for job in hessians.values()), None),
         negative_eigenvalues=negative,
     )

@@ -3,19 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
+from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.ensemble import Ensemble
 
 if TYPE_CHECKING:
     import torch
-
-    from residual.demystifying_resnet.curvature.spectra import Spectra
 
 # Measured as those of training.
 SECONDS_PER_CUBED_PARAMETER = 4e-11
@@ -45,13 +43,8 @@ class Hessians(Job):
         method: ``counts`` of eigenvalues below bounds, or ``dense``: all eigenvalues.
     """
 
-    kind: ClassVar[str] = "hessians"
-    files: ClassVar[tuple[str, ...]] = ("spectra.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "spectra.npz": "lambda_max:precision[snapshots,runs] lambda_p10:precision[snapshots,runs] "
-        "condition_number:precision[snapshots,runs] index[snapshots,runs] raw_index[snapshots,runs] "
-        "sizeable_index[snapshots,runs] noise_floor:precision[snapshots,runs] resolved:b1[snapshots,runs]",
-    }
+    kind = "hessians"
+    files = {"spectra.npz": Spectra}
 
     data: Whiten
     ensemble: Ensemble
@@ -69,12 +62,11 @@ class Hessians(Job):
         """Number of Hessians per run."""
         return len(self.training.snapshot_epochs) if self.training else 1
 
-    @property
-    def known_sizes(self) -> dict[str, int]:
-        """Snapshots and runs, as of the training."""
-        if self.training is None:
-            return {"snapshots": self.snapshots, "runs": self.ensemble.runs}
-        return {name: size for name, size in self.training.known_sizes.items() if name in ("snapshots", "runs")}
+    def size(self, name: str) -> int | None:
+        """The number of runs is that of the training."""
+        if name == "runs":
+            return self.training.size(name) if self.training else self.ensemble.runs
+        return super().size(name)
 
     def cost(self, execution: Execution) -> Cost:
         """The cost of counts by the compiled kernel, or of all eigenvalues."""
@@ -158,18 +150,8 @@ class Hessians(Job):
 
         if self.training is None:
             return self.ensemble.initial_weights()[None]
-        return torch.from_numpy(self.training.trajectory(results, with_snapshots=True).snapshots)
-
-    def read(self, results: Path) -> "Spectra":
-        """The spectra; raises as :meth:`spectra`."""
-        return self.spectra(results)
+        return torch.from_numpy(self.training.read(results, with_snapshots=True).snapshots)
 
     def read_along(self, results: Path) -> list[Path]:
         """The moments, from which figures compute theoretical values."""
         return self.data.written(results, "moments.npz")
-
-    def spectra(self, results: Path) -> "Spectra":
-        """The spectra, shape (snapshots, runs); raises as :func:`resaudit.jobs.results.read_result`."""
-        from residual.demystifying_resnet.curvature.spectra import Spectra
-
-        return read_result(self, results, "spectra.npz", Spectra)

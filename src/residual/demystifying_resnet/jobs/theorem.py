@@ -1,19 +1,18 @@
 """A theorem, or a step of its proof, checked by construction at many sizes and draws."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 from resaudit.data.whiten import Whiten
+from resaudit.jobs.fields import Array, arrays_in
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
 from residual.demystifying_resnet.theory.cases import Cases
+from residual.demystifying_resnet.theory.records import RECORDS, Measurements, Record
 
 if TYPE_CHECKING:
     from residual.demystifying_resnet.theory.checks import RealData
-    from residual.demystifying_resnet.theory.records import Record
 
 # Measured as those of training.
 SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
@@ -31,8 +30,8 @@ class Theorem(Job):
         cases: sizes and draws.
     """
 
-    kind: ClassVar[str] = "theorem"
-    files: ClassVar[tuple[str, ...]] = ("measurements.npz",)
+    kind = "theorem"
+    files = {"measurements.npz": Measurements}
 
     data: Whiten
     statement: str
@@ -43,16 +42,14 @@ class Theorem(Job):
         """The statement."""
         return self.statement.replace("_", "-")
 
-    def arrays_of(self, file: str) -> str:
-        """Those of the statement's record."""
-        from residual.demystifying_resnet.theory.records import RECORDS
-
-        return str(RECORDS[self.statement].arrays)
-
     @property
-    def known_sizes(self) -> dict[str, int]:
-        """The points of a path; how many measurements there are, only the checks decide."""
-        return {"points": self.cases.steps[0] + 1} if self.statement == "sphere_path" else {}
+    def points(self) -> int | None:
+        """Those of a path; how many rows other statements have, only the checks decide."""
+        return self.cases.steps[0] + 1 if self.statement == "sphere_path" else None
+
+    def arrays_of(self, file: str) -> dict[str, Array]:
+        """Those of the statement's record."""
+        return arrays_in(RECORDS[self.statement])
 
     def cost(self, execution: Execution) -> Cost:
         """On random and on real data; above depth 5 each further layer of a shortcut doubles the cost."""
@@ -71,16 +68,6 @@ class Theorem(Job):
         """Samples and moments."""
         return self.data.written(results, "samples.npz", "moments.npz")
 
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {
-            "value": Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance"),
-            "expected": CLOSE,
-            "error": ERROR,
-            "tolerance": LIMIT,
-            **{name: Tolerance(absolute=1e-9) for name in ("path", "direct", "obstacles", "rho")},
-        }
-
     def run(self, work: Work) -> dict[str, Any]:
         """Measure the theorem.
 
@@ -93,19 +80,13 @@ class Theorem(Job):
         real = RealData(name, self.data.samples(work.results), self.data.moments(work.results))
         return {"measurements.npz": verify(self, real)}
 
-    def read(self, results: Path) -> "Record":
-        """The measurements; raises as :meth:`measurements`."""
-        return self.measurements(results)
-
-    def measurements(self, results: Path) -> "Record":
+    def read(self, results: Path) -> Record:
         """The measurements; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        from residual.demystifying_resnet.theory.records import RECORDS
-
         record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
         return record
 
 
-def verify(theorem: Theorem, real: "RealData") -> "Record":
+def verify(theorem: Theorem, real: "RealData") -> Record:
     """Measure a theorem in double precision on the CPU."""
     from resaudit.runtime.progress import with_progress
     from residual.demystifying_resnet.theory.checks import check_theorem_1, check_theorem_2, find_detour, zero_hessians

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Optional
+from typing import TYPE_CHECKING, Any, Optional
 
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
@@ -12,12 +12,12 @@ from resaudit.jobs.tolerance import Tolerance
 from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.training.kernels.library import kernel_of, why_not
 from residual.demystifying_resnet.training.kernels.steps import unfit
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import torch
 
     from residual.demystifying_resnet.training.ensemble import AfterEpoch, Descent, Objective
-    from residual.demystifying_resnet.training.trajectory import Trajectory
 
 # Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
 SECONDS_PER_LAYER_STEP = 8e-6
@@ -45,12 +45,8 @@ class Train(Job):
         snapshot_epochs: epochs whose weights are kept.
     """
 
-    kind: ClassVar[str] = "train"
-    files: ClassVar[tuple[str, ...]] = ("trajectory.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "trajectory.npz": "learning_rate[runs] baseline_loss[] excess_loss[epochs,runs] gradient_norm[epochs,runs] "
-        "mean_frobenius_norm[epochs,runs] snapshot_epochs:i8[snapshots] snapshots[snapshots,depth,runs,width,width]",
-    }
+    kind = "train"
+    files = {"trajectory.npz": Trajectory}
 
     data: Whiten
     ensemble: Ensemble
@@ -70,13 +66,12 @@ class Train(Job):
         """Number of runs: seeds times learning rates, an estimate if the rates come from a sweep."""
         return self.ensemble.runs * (len(self.learning_rates) or RATES_TIED)
 
-    @property
-    def known_sizes(self) -> dict[str, int]:
+    def size(self, name: str) -> int | None:
         """All but the number of runs at the best rates of a sweep, which only the sweep's losses decide."""
         network = self.ensemble.network
-        sizes = {"epochs": self.epochs + 1, "depth": network.depth, "width": network.width}
-        runs = {} if self.sweep else {"runs": self.trajectories}
-        return sizes | runs | {"snapshots": len(self.snapshot_epochs)}
+        sizes = {"points": self.epochs + 1, "depth": network.depth, "width": network.width}
+        sizes |= {"snapshots": len(self.snapshot_epochs)} | ({} if self.sweep else {"runs": self.trajectories})
+        return sizes.get(name)
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU, if no run diverges."""
@@ -188,20 +183,14 @@ class Train(Job):
 
         if self.sweep is None or self.rate is None:
             return self.learning_rates
-        return followed_rates(self.sweep.trajectory(results), self.rate)
+        return followed_rates(self.sweep.read(results), self.rate)
 
-    def read(self, results: Path) -> "Trajectory":
-        """The trajectory without its weights; raises as :meth:`trajectory`."""
-        return self.trajectory(results)
-
-    def trajectory(self, results: Path, with_snapshots: bool = False) -> "Trajectory":
+    def read(self, results: Path, with_snapshots: bool = False) -> Trajectory:
         """The trajectory; its weights are read only ``with_snapshots``.
 
         Raises:
             ResauditError: as :func:`resaudit.jobs.results.read_result`.
         """
-        from residual.demystifying_resnet.training.trajectory import Trajectory
-
         without = () if with_snapshots else ("snapshots",)
         return read_result(self, results, "trajectory.npz", Trajectory, without)
 
@@ -213,7 +202,7 @@ def train(
     device: "torch.device",
     start: "Descent | None" = None,
     after_epoch: "AfterEpoch | None" = None,
-) -> "Trajectory":
+) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost.
 
     Arguments and result as in :func:`residual.demystifying_resnet.training.ensemble.descend`.

@@ -1,47 +1,32 @@
-"""Measurements of theorems, each with its arrays as a job states them. Imports only NumPy: tables need no torch."""
+"""Measurements of theorems. Imports only NumPy: tables need no torch."""
 
 from dataclasses import dataclass, fields
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
+
+from resaudit.jobs.fields import Float, Int, Shape, Text
+from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
+
+Place = Annotated[Float, Tolerance(absolute=1e-9)]
 
 
 @dataclass(frozen=True)
 class Measurements:
-    """Measurements as columns, each of shape (rows,). Missing values are -1 or empty.
+    """Measurements as columns, each of shape (rows,). Missing values are -1 or empty."""
 
-    Attributes:
-        property: the measured quantity, in a few words, with its equation.
-        shortcut_depth: n of the network.
-        activations: pre/mid/post.
-        width: d, inputs and outputs of a layer.
-        units: R, residual units.
-        samples: m.
-        data: ``random``, or the data set's name.
-        draw: number of the random draw.
-        value: measured.
-        expected: by the paper's equation; NaN without one.
-        error: the largest discrepancy, at least 0; the measuring function documents its scale.
-        tolerance: of double precision, derived in the measuring function.
-    """
-
-    arrays: ClassVar[str] = (
-        "property:U shortcut_depth:i8 activations:U width:i8 units:i8 samples:i8 data:U draw:i8 value expected error "
-        "tolerance"
-    )
-
-    property: np.ndarray
-    shortcut_depth: np.ndarray
-    activations: np.ndarray
-    width: np.ndarray
-    units: np.ndarray
-    samples: np.ndarray
-    data: np.ndarray
-    draw: np.ndarray
-    value: np.ndarray
-    expected: np.ndarray
-    error: np.ndarray
-    tolerance: np.ndarray
+    property: Text  # the measured quantity, in a few words, with its equation
+    shortcut_depth: Int  # n of the network
+    activations: Text  # pre/mid/post
+    width: Int  # d, inputs and outputs of a layer
+    units: Int  # R, residual units
+    samples: Int  # m
+    data: Text  # random, or the data set's name
+    draw: Int  # number of the random draw
+    value: Annotated[Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1, rounding="tolerance")]  # measured
+    expected: Annotated[Float, CLOSE]  # by the paper's equation; NaN without one
+    error: Annotated[Float, ERROR]  # the largest discrepancy, at least 0; the measuring function documents its scale
+    tolerance: Annotated[Float, LIMIT]  # of double precision, derived in the measuring function
 
 
 @dataclass(frozen=True)
@@ -80,44 +65,24 @@ def as_columns(rows: list[tuple[Case, Finding]]) -> Measurements:
 
 @dataclass(frozen=True)
 class SpherePath:
-    """The path of one column of X to its label on the unit sphere in three dimensions (Figure 10).
+    """The path of one column of X to its label on the unit sphere in three dimensions (Figure 10)."""
 
-    Attributes:
-        path: points of the path, shape (steps + 1, 3).
-        direct: the great-circle arc without detours, shape (steps + 1, 3).
-        obstacles: the other columns, shape (others, 3).
-        rho: the minimum distance of Assumption 2, shape ().
-    """
-
-    arrays: ClassVar[str] = "path[points,3] direct[points,3] obstacles[others,3] rho[]"
-
-    path: np.ndarray
-    direct: np.ndarray
-    obstacles: np.ndarray
-    rho: np.ndarray
+    path: Annotated[Place, Shape("points", 3)]
+    direct: Annotated[Place, Shape("points", 3)]  # the great-circle arc without detours
+    obstacles: Annotated[Place, Shape("obstacles", 3)]  # the other columns
+    rho: Annotated[Place, Shape()]  # the minimum distance of Assumption 2
 
 
 @dataclass(frozen=True)
 class ZeroHessians:
-    """Hessians at zero, entry by entry (Figure 11); entries within rounding of zero are left out.
+    """Hessians at zero, entry by entry (Figure 11); entries within rounding of zero are left out."""
 
-    Attributes:
-        shortcut_depth: n, shape (entries,).
-        units: R, shape (entries,).
-        width: d, shape (entries,).
-        row: position in the order of Definition 5, from 0, shape (entries,).
-        column: likewise.
-        value: shape (entries,).
-    """
-
-    arrays: ClassVar[str] = "shortcut_depth:i8 units:i8 width:i8 row:i8 column:i8 value"
-
-    shortcut_depth: np.ndarray
-    units: np.ndarray
-    width: np.ndarray
-    row: np.ndarray
-    column: np.ndarray
-    value: np.ndarray
+    shortcut_depth: Int  # n
+    units: Int  # R
+    width: Int  # d
+    row: Int  # position in the order of Definition 5, from 0
+    column: Int  # likewise
+    value: Annotated[Float, Tolerance(relative=1e-6, absolute=1e-9, differing=0.1)]
 
 
 Record = Measurements | SpherePath | ZeroHessians

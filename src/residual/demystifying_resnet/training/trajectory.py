@@ -1,33 +1,29 @@
 """The record of a training. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
+
+from resaudit.jobs.fields import Float, Int, Shape
+
+ByEpoch = Annotated[Float, Shape("points", "runs")]
 
 
 @dataclass(frozen=True)
 class Trajectory:
-    """The record of an ensemble's r runs at every epoch 0 … E; epoch 0 is the initial point.
+    """The record of an ensemble's runs at every epoch 0 … E; epoch 0 is the initial point.
 
     A diverged run is infinite from that epoch on.
-
-    Attributes:
-        learning_rate: of each run, shape (r,).
-        baseline_loss: the optimal loss if it is known, else 0, shape ().
-        excess_loss: loss minus the baseline, shape (E + 1, r).
-        gradient_norm: Euclidean norm of the whole gradient, shape (E + 1, r).
-        mean_frobenius_norm: mean over layers of |W|_F, shape (E + 1, r).
-        snapshot_epochs: ascending, shape (s,).
-        snapshots: weights at these epochs, shape (s, depth, r, width, width).
     """
 
-    learning_rate: np.ndarray
-    baseline_loss: np.ndarray
-    excess_loss: np.ndarray
-    gradient_norm: np.ndarray
-    mean_frobenius_norm: np.ndarray
-    snapshot_epochs: np.ndarray
-    snapshots: np.ndarray
+    learning_rate: Annotated[Float, Shape("runs")]
+    baseline_loss: Annotated[Float, Shape()]  # the optimal loss if it is known, else 0
+    excess_loss: ByEpoch  # loss minus the baseline
+    gradient_norm: ByEpoch  # Euclidean norm of the whole gradient
+    mean_frobenius_norm: ByEpoch  # mean over layers of |W|_F
+    snapshot_epochs: Annotated[Int, Shape("snapshots")]  # ascending
+    snapshots: Annotated[Float, Shape("snapshots", "depth", "runs", "width", "width")]  # weights at these epochs
 
     @property
     def loss(self) -> np.ndarray:

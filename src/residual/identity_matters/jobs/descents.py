@@ -1,14 +1,11 @@
 """Gradient descent of linear residual networks from starts of several norms, seen through eq. 2.3."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 from residual.identity_matters.linear.measured import Descended, Runs
 
 # Measured on the machine of benchmarks/RESULTS.md; runs that arrive leave early.
@@ -26,11 +23,8 @@ class Descents(Job):
         seed: of all draws.
     """
 
-    kind: ClassVar[str] = "descents"
-    files: ClassVar[tuple[str, ...]] = ("descended.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "descended.npz": "depth:i8 start draw:i8 epoch:i8 learning_rate smallest largest excess log_ratio rounding",
-    }
+    kind = "descents"
+    files = {"descended.npz": Descended}
 
     data: Whiten
     target: str
@@ -53,20 +47,9 @@ class Descents(Job):
         """The moments."""
         return self.data.written(results, "moments.npz")
 
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {
-            name: Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)
-            for name in ("learning_rate", "smallest", "largest", "excess", "log_ratio", "rounding")
-        }
-
     def run(self, work: Work) -> dict[str, Any]:
         """Descend; raises ResauditError as :meth:`resaudit.data.whiten.Whiten.moments`."""
         from residual.identity_matters.linear.descent import descended
 
         real = self.data.moments(work.results)
         return {"descended.npz": descended(self.target, self.runs, self.seed, real)}
-
-    def read(self, results: Path) -> Descended:
-        """The runs; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "descended.npz", Descended)

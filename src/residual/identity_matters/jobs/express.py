@@ -1,16 +1,12 @@
 """Networks of Theorem 3.2 of "Identity Matters in Deep Learning", built for images and run on them."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 from residual.identity_matters.relu.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
 
 # Measured on the machine of benchmarks/RESULTS.md: products on one core in double precision; twice as many in single.
@@ -39,13 +35,8 @@ class Express(Job):
         seed: of all draws.
     """
 
-    kind: ClassVar[str] = "express"
-    files: ClassVar[tuple[str, ...]] = ("expressed.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "expressed.npz": "case:i8 labels:U points_left:i8 rho parameters:i8 wrong:i8 error tolerance "
-        "traced_case:i8[traced] traced_labels:U[traced] layer:i8[traced] remaining:i8[traced] moved_error[traced] "
-        "disturbance[traced] nested:i8[subsets] nested_rho[subsets]",
-    }
+    kind = "express"
+    files = {"expressed.npz": Expressed}
 
     data: Fetch
     cases: tuple[Case, ...]
@@ -69,18 +60,6 @@ class Express(Job):
         # Small products gain nothing from a second thread.
         threads = 2 if max(case.samples * case.width for case in self.cases) > LEAST_FOR_TWO_THREADS else 1
         return Cost(seconds, MEGABYTES_TO_EXPRESS + BYTES_OF_POINTS * largest / 1e6, threads)
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {
-            "rho": Tolerance(relative=1e-6),
-            # Without a bound, in single precision, it is the error that the network has.
-            "error": Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, limit="tolerance"),
-            "tolerance": Tolerance(relative=1e-3),
-            "moved_error": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
-            "disturbance": Tolerance(relative=1e-3, absolute=1e-6, differing=0.1),
-            "nested_rho": Tolerance(relative=1e-6),
-        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and run.
@@ -111,10 +90,6 @@ class Express(Job):
                     f"theorem32 has width {case.width} with an orthogonal projection; allowed: at most {pixels}, the "
                     f"pixels of {name}"
                 )
-
-    def read(self, results: Path) -> Expressed:
-        """What came out; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "expressed.npz", Expressed)
 
 
 def _seconds_of_pairs(n: int, width: int) -> float:

@@ -1,14 +1,11 @@
 """Maps R factored as in Theorem 2.1 of "Identity Matters in Deep Learning", and with the smallest norms found."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
 from residual.identity_matters.linear.measured import Factored, Factorizations
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -30,11 +27,8 @@ class Factorize(Job):
         seed: of all draws.
     """
 
-    kind: ClassVar[str] = "factorize"
-    files: ClassVar[tuple[str, ...]] = ("factored.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "factored.npz": "method:U width:i8 draw:i8 depth:i8 gamma norm paper whole least error tolerance",
-    }
+    kind = "factorize"
+    files = {"factored.npz": Factored}
 
     data: Whiten
     family: str
@@ -58,24 +52,9 @@ class Factorize(Job):
         """The moments."""
         return self.data.written(results, "moments.npz")
 
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {
-            # With other instructions norms of factors were at most 1e-12 apart, those of searches 0.1 %.
-            "norm": Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True),
-            # An orthogonal map has gamma 0, up to rounding.
-            **dict.fromkeys(("gamma", "paper", "whole", "least"), CLOSE),
-            "tolerance": LIMIT,
-            "error": ERROR,
-        }
-
     def run(self, work: Work) -> dict[str, Any]:
         """Factor; raises ResauditError as :meth:`resaudit.data.whiten.Whiten.moments`."""
         from residual.identity_matters.linear.factoring import factored
 
         real = self.data.moments(work.results).optimal_map
         return {"factored.npz": factored(self.family, self.sizes, self.seed, real)}
-
-    def read(self, results: Path) -> Factored:
-        """The factorizations; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "factored.npz", Factored)

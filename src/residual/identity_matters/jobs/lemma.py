@@ -1,13 +1,9 @@
 """Lemma B.1 of "Identity Matters in Deep Learning", checked by construction at many sizes and draws."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import ERROR, LIMIT, Tolerance
 from residual.identity_matters.relu.measured import LemmaChecked, LemmaSizes
 
 SECONDS_PER_ENTRY = 5e-7
@@ -23,11 +19,8 @@ class Lemma(Job):
         seed: of all draws.
     """
 
-    kind: ClassVar[str] = "lemma"
-    files: ClassVar[tuple[str, ...]] = ("checked.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "checked.npz": "property:U constant width:i8 margin draw:i8 error tolerance",
-    }
+    kind = "lemma"
+    files = {"checked.npz": LemmaChecked}
 
     sizes: LemmaSizes
     seed: int
@@ -44,16 +37,8 @@ class Lemma(Job):
         seconds = SECONDS_PER_ENTRY * blocks * sum(k * k for k in sizes.widths)
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
 
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {"error": ERROR, "tolerance": LIMIT}
-
     def run(self, work: Work) -> dict[str, Any]:
         """Check."""
         from residual.identity_matters.relu.lemma import check_lemma
 
         return {"checked.npz": check_lemma(self.sizes, self.seed)}
-
-    def read(self, results: Path) -> LemmaChecked:
-        """The checks; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "checked.npz", LemmaChecked)

@@ -1,42 +1,36 @@
 """Measurements of linear residual networks, and their sizes. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
+from resaudit.jobs.fields import Float, Int, Text
+from resaudit.jobs.tolerance import CLOSE, ERROR, LIMIT, Tolerance
 
 KNOWN = 0.1
 """A logarithm of eq. 2.3's ratio that rounding may change by more is not known."""
+Seen = Annotated[Float, Tolerance(relative=1e-6, absolute=1e-4, differing=0.1)]
+"""A column of descents."""
 
 
 @dataclass(frozen=True)
 class Factored:
-    """Factorizations as columns, each of shape (rows,).
+    """Factorizations as columns, each of shape (rows,)."""
 
-    Attributes:
-        method: ``proof`` (Appendix A.1), ``polar`` (ours) or ``search`` (the smallest largest norm found).
-        width: d of R, before an augmentation.
-        draw: number of the random draw of R.
-        depth: l, the number of factors.
-        gamma: max(|log s_max|, |log s_min|) of R.
-        norm: max |A_i|_2 over the factors I + A_i.
-        paper: the theorem's bound, (4 pi + 3 gamma)/l, or 3 gamma/l for positive semidefinite R.
-        whole: the proof's bound with whole p and q, max(pi/q, 3 gamma/p); NaN for other methods.
-        least: a bound below which no factorization has its largest norm.
-        error: Frobenius norm of the product minus R.
-        tolerance: what rounding allows there.
-    """
-
-    method: np.ndarray
-    width: np.ndarray
-    draw: np.ndarray
-    depth: np.ndarray
-    gamma: np.ndarray
-    norm: np.ndarray
-    paper: np.ndarray
-    whole: np.ndarray
-    least: np.ndarray
-    error: np.ndarray
-    tolerance: np.ndarray
+    method: Text  # proof (Appendix A.1), polar (ours) or search (the smallest largest norm found)
+    width: Int  # d of R, before an augmentation
+    draw: Int  # number of the random draw of R
+    depth: Int  # l, the number of factors
+    gamma: Annotated[Float, CLOSE]  # max(|log s_max|, |log s_min|) of R; 0 of an orthogonal map, up to rounding
+    # max |A_i|_2 over the factors I + A_i. With other instructions norms of factors were at most 1e-12 apart, those of
+    # searches 0.1 %.
+    norm: Annotated[
+        Float, Tolerance(relative=0.05, rows=("method", "search"), others=Tolerance(relative=1e-9), chaotic=True)
+    ]
+    paper: Annotated[Float, CLOSE]  # the theorem's bound, (4 pi + 3 gamma)/l, or 3 gamma/l for positive semidefinite R
+    whole: Annotated[Float, CLOSE]  # the proof's bound with whole p and q, max(pi/q, 3 gamma/p); NaN of other methods
+    least: Annotated[Float, CLOSE]  # a bound below which no factorization has its largest norm
+    error: Annotated[Float, ERROR]  # Frobenius norm of the product minus R
+    tolerance: Annotated[Float, LIMIT]  # what rounding allows there
 
 
 @dataclass(frozen=True)
@@ -64,27 +58,17 @@ class Factorizations:
 
 @dataclass(frozen=True)
 class Dominated:
-    """Points A at which eq. 2.3 was evaluated, as columns of shape (rows,).
+    """Points A at which eq. 2.3 was evaluated, as columns of shape (rows,)."""
 
-    Attributes:
-        width: d.
-        depth: l.
-        radius: tau of the domain that A lies in.
-        draw: number of the random draw or of the search's start.
-        log_ratio: natural logarithm of the left side of eq. 2.3 over its right side, with exponent 2(l - 1).
-        error: the largest difference of eq. 2.5 to automatic differentiation, Frobenius norm over all layers.
-        tolerance: what rounding allows of that difference.
-        rounding: what rounding allows of log_ratio.
-    """
-
-    width: np.ndarray
-    depth: np.ndarray
-    radius: np.ndarray
-    draw: np.ndarray
-    log_ratio: np.ndarray
-    error: np.ndarray
-    tolerance: np.ndarray
-    rounding: np.ndarray
+    width: Int  # d
+    depth: Int  # l
+    radius: Float  # tau of the domain that A lies in
+    draw: Int  # number of the random draw or of the search's start
+    # Natural logarithm of the left side of eq. 2.3 over its right side, with exponent 2(l - 1).
+    log_ratio: Annotated[Float, Tolerance(absolute=1e-4, differing=0.1, rounding="rounding")]
+    error: Annotated[Float, ERROR]  # largest difference of eq. 2.5 to autograd, Frobenius norm over all layers
+    tolerance: Annotated[Float, Tolerance(relative=1e-3, differing=0.1)]  # what rounding allows of that difference
+    rounding: Annotated[Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1)]  # what it allows of log_ratio
 
 
 @dataclass(frozen=True)
@@ -110,32 +94,20 @@ class Points:
 
 @dataclass(frozen=True)
 class Descended:
-    """Runs of gradient descent, seen at some of their steps until they arrive, as columns of shape (rows,).
+    """Runs of gradient descent, seen at some of their steps until they arrive, as columns of shape (rows,)."""
 
-    Attributes:
-        depth: l.
-        start: c; every A_i starts with spectral norm c/l.
-        draw: number of the random draw.
-        epoch: number of steps taken.
-        learning_rate: of f/2.
-        smallest: sigma_min(Sigma).
-        largest: max |A_i|_2; infinite once a run has diverged, as is the next.
-        excess: f - C_opt.
-        log_ratio: natural logarithm of the left side of eq. 2.3 over its right side for tau = max |A_i|_2; NaN where
-            that is not below 1, or where rounding allows no statement.
-        rounding: what rounding allows of log_ratio; NaN likewise.
-    """
-
-    depth: np.ndarray
-    start: np.ndarray
-    draw: np.ndarray
-    epoch: np.ndarray
-    learning_rate: np.ndarray
-    smallest: np.ndarray
-    largest: np.ndarray
-    excess: np.ndarray
-    log_ratio: np.ndarray
-    rounding: np.ndarray
+    depth: Int  # l
+    start: Float  # c; every A_i starts with spectral norm c/l
+    draw: Int  # number of the random draw
+    epoch: Int  # number of steps taken
+    learning_rate: Seen  # of f/2
+    smallest: Seen  # sigma_min(Sigma)
+    largest: Seen  # max |A_i|_2; infinite once a run has diverged, as is the next
+    excess: Seen  # f - C_opt
+    # Natural logarithm of the left side of eq. 2.3 over its right side for tau = max |A_i|_2; NaN where that is not
+    # below 1, or where rounding allows no statement.
+    log_ratio: Seen
+    rounding: Seen  # what rounding allows of log_ratio; NaN likewise
 
 
 @dataclass(frozen=True)

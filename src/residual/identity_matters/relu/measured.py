@@ -1,8 +1,10 @@
 """Cases and measurements of Theorem 3.2 and Lemma B.1. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
+from resaudit.jobs.fields import Float, Int, Shape, Text
+from resaudit.jobs.tolerance import ERROR, LIMIT, Tolerance
 
 GIVEN, RANDOM = "given", "random"
 """Labels: those of the data, and uniformly random ones."""
@@ -14,6 +16,8 @@ DOUBLE, SINGLE = "double", "single"
 """Floating-point precisions."""
 ROWS, NUMBERS = 2048, 2**17
 """Points that pass the layers together: at least so many, and so many coordinates."""
+Traced = Annotated[Float, Shape("traced"), Tolerance(relative=1e-3, absolute=1e-6, differing=0.1)]
+"""A distance after each layer."""
 
 
 @dataclass(frozen=True)
@@ -43,43 +47,29 @@ class Case:
 
 @dataclass(frozen=True)
 class Expressed:
-    """What networks made of their points; three tables as columns.
+    """What networks made of their points; three tables as columns."""
 
-    Attributes:
-        case: shape (networks,), index of the network's case.
-        labels: its labels.
-        points_left: n after exact duplicates were left out.
-        rho: least squared distance of these points.
-        parameters: weights and biases of the network.
-        wrong: points whose label is not the only largest output.
-        error: largest |output - e_label| of a coordinate.
-        tolerance: the bound on it by rounding alone, if the lemma's conditions hold; inf where there is no bound.
-        traced_case: shape (networks * layers,).
-        traced_labels: of each.
-        layer: its number, from 0 (A_0 alone).
-        remaining: points farther than ARRIVED from their surrogate label.
-        moved_error: largest distance to it among points whose turn has come.
-        disturbance: largest distance from A_0 x among the others.
-        nested: shape (subsets,), sizes of nested subsets.
-        nested_rho: least squared distance in each.
-    """
-
-    case: np.ndarray
-    labels: np.ndarray
-    points_left: np.ndarray
-    rho: np.ndarray
-    parameters: np.ndarray
-    wrong: np.ndarray
-    error: np.ndarray
-    tolerance: np.ndarray
-    traced_case: np.ndarray
-    traced_labels: np.ndarray
-    layer: np.ndarray
-    remaining: np.ndarray
-    moved_error: np.ndarray
-    disturbance: np.ndarray
-    nested: np.ndarray
-    nested_rho: np.ndarray
+    # A row for each network and labelling.
+    case: Int  # index of the network's case
+    labels: Text  # its labels
+    points_left: Int  # n after exact duplicates were left out
+    rho: Annotated[Float, Tolerance(relative=1e-6)]  # least squared distance of these points
+    parameters: Int  # weights and biases of the network
+    wrong: Int  # points whose label is not the only largest output
+    # Largest |output - e_label| of a coordinate; without a bound, in single precision, the error that the network has.
+    error: Annotated[Float, Tolerance(relative=1e-3, absolute=1e-9, differing=0.1, limit="tolerance")]
+    # The bound on it by rounding alone, if the lemma's conditions hold; inf where there is no bound.
+    tolerance: Annotated[Float, Tolerance(relative=1e-3)]
+    # A row for each of their layers.
+    traced_case: Annotated[Int, Shape("traced")]
+    traced_labels: Annotated[Text, Shape("traced")]
+    layer: Annotated[Int, Shape("traced")]  # its number, from 0 (A_0 alone)
+    remaining: Annotated[Int, Shape("traced")]  # points farther than ARRIVED from their surrogate label
+    moved_error: Traced  # largest distance to it among points whose turn has come
+    disturbance: Traced  # largest distance from A_0 x among the others
+    # A row for each nested subset.
+    nested: Annotated[Int, Shape("subsets")]  # its size
+    nested_rho: Annotated[Float, Shape("subsets"), Tolerance(relative=1e-6)]  # least squared distance in it
 
 
 @dataclass(frozen=True)
@@ -103,22 +93,12 @@ class LemmaSizes:
 
 @dataclass(frozen=True)
 class LemmaChecked:
-    """Checks of Lemma B.1 as columns, each of shape (rows,).
+    """Checks of Lemma B.1 as columns, each of shape (rows,)."""
 
-    Attributes:
-        property: ``moves k points`` or ``leaves the others``.
-        constant: c of the condition on distances.
-        width: k.
-        margin: rho'.
-        draw: number of the draw.
-        error: largest distance of a moved point to its target, or of another to where it was.
-        tolerance: what rounding allows.
-    """
-
-    property: np.ndarray
-    constant: np.ndarray
-    width: np.ndarray
-    margin: np.ndarray
-    draw: np.ndarray
-    error: np.ndarray
-    tolerance: np.ndarray
+    property: Text  # moves k points, or leaves the others
+    constant: Float  # c of the condition on distances
+    width: Int  # k
+    margin: Float  # rho'
+    draw: Int  # number of the draw
+    error: Annotated[Float, ERROR]  # largest distance of a moved point to its target, or of another to where it was
+    tolerance: Annotated[Float, LIMIT]  # what rounding allows

@@ -1,14 +1,12 @@
 """Many runs of gradient descent on the population loss of a two-layer network."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any
 
 import numpy as np
 
+from resaudit.jobs.fields import Float, Shape, Type
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
 from residual.shortcut_importance.reduced.setting import Setting, by_run
 
@@ -21,44 +19,31 @@ RUNS_AT_ONCE = 100_000
 
 @dataclass(frozen=True)
 class Simulated:
-    """What became of the runs.
+    """What became of the runs, by :func:`~residual.shortcut_importance.reduced.reduced.outcomes` and ``follow``."""
 
-    Attributes:
-        outcomes: shape (settings, runs), int8, as :func:`residual.shortcut_importance.reduced.reduced.outcomes` returns
-            them.
-        states: shape (settings, steps, 4, runs), as :func:`residual.shortcut_importance.reduced.reduced.follow` returns
-            them; of the steps asked for, possibly none.
-    """
-
-    outcomes: np.ndarray
-    states: np.ndarray
+    # A start on the border of two basins falls to either side.
+    outcomes: Annotated[np.ndarray, Type("i1"), Shape("settings_of_runs", "runs"), Tolerance(differing=0.01)]
+    # Of the steps asked for, possibly none.
+    states: Annotated[
+        Float,
+        Shape("settings_of_runs", "steps", 4, "runs"),
+        Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1, epochs=1),
+    ]
 
 
 @dataclass(frozen=True)
 class Simulate(Job):
-    """Runs of one network at several settings.
+    """Runs of one network at several settings."""
 
-    Attributes:
-        network: ``resnet-warm-up``, ``resnet`` or ``cnn``.
-        settings_of_runs: each gets the same number of runs.
-        start: law of the start, of :data:`residual.shortcut_importance.reduced.starts.LAWS`.
-        runs: of each setting.
-        seed: of all draws.
-        steps: after which the states are kept.
-    """
+    kind = "simulate"
+    files = {"simulated.npz": Simulated}
 
-    kind: ClassVar[str] = "simulate"
-    files: ClassVar[tuple[str, ...]] = ("simulated.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "simulated.npz": "outcomes:i1[settings,runs] states[settings,steps,4,runs]",
-    }
-
-    network: str
-    settings_of_runs: tuple[Setting, ...]
-    start: str
-    runs: int
-    seed: int
-    steps: tuple[int, ...] = ()
+    network: str  # resnet-warm-up, resnet or cnn
+    settings_of_runs: tuple[Setting, ...]  # each gets the same number of runs
+    start: str  # law of the start, of LAWS
+    runs: int  # of each setting
+    seed: int  # of all draws
+    steps: tuple[int, ...] = ()  # after which the states are kept
 
     @property
     def stem(self) -> str:
@@ -66,25 +51,12 @@ class Simulate(Job):
         patches = sorted({setting.patches for setting in self.settings_of_runs})
         return f"{self.network}-k{patches[0]}" + (f"to{patches[-1]}" if len(patches) > 1 else "")
 
-    @property
-    def known_sizes(self) -> dict[str, int]:
-        """All."""
-        return {"settings": len(self.settings_of_runs), "runs": self.runs, "steps": len(self.steps)}
-
     def cost(self, execution: Execution) -> Cost:
         """In proportion to runs, and to the steps that are followed."""
         settings = len(self.settings_of_runs)
         seconds = settings * (SECONDS_PER_RUN * self.runs + SECONDS_PER_STEP * max(self.steps, default=0))
         kept = 8e-6 * 4 * settings * self.runs * (1 + len(self.steps))
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_SIMULATE + 2 * kept)
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {
-            # A start on the border of two basins falls to either side.
-            "outcomes": Tolerance(differing=0.01),
-            "states": Tolerance(relative=1e-6, absolute=1e-6, differing=0.01, runs=-1, epochs=1),
-        }
 
     def run(self, work: Work) -> dict[str, Any]:
         """Simulate."""
@@ -101,7 +73,3 @@ class Simulate(Job):
             pairs = zip(each, self.settings_of_runs, strict=True)
             states = np.stack([follow(start, setting, self.steps) for start, setting in pairs])
         return {"simulated.npz": Simulated(np.concatenate(found).reshape(len(each), self.runs), states)}
-
-    def read(self, results: Path) -> Simulated:
-        """The outcomes and states; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "simulated.npz", Simulated)

@@ -1,45 +1,30 @@
 """Measurements of Proposition 16. Imports only NumPy, so that tables need no torch."""
 
 from dataclasses import dataclass
+from typing import Annotated
 
-import numpy as np
+from resaudit.jobs.fields import Float, Int, Text
+from resaudit.jobs.tolerance import ERROR, LIMIT
 
 
 @dataclass(frozen=True)
 class Checked:
-    """Checks as columns, each of shape (rows,).
+    """Checks as columns, each of shape (rows,)."""
 
-    Attributes:
-        property: what is checked, in a few words.
-        patches: k.
-        filter_size: p.
-        draw: number of the random draw of teacher and student.
-        error: the largest discrepancy, on the scale that the checking function documents.
-        tolerance: the bound on it, from double precision or from the Monte Carlo's standard errors.
-    """
-
-    property: np.ndarray
-    patches: np.ndarray
-    filter_size: np.ndarray
-    draw: np.ndarray
-    error: np.ndarray
-    tolerance: np.ndarray
+    property: Text  # what is checked, in a few words
+    patches: Int  # k
+    filter_size: Int  # p
+    draw: Int  # number of the random draw of teacher and student
+    error: Annotated[Float, ERROR]  # the largest discrepancy, on the scale that the checking function documents
+    tolerance: Annotated[Float, LIMIT]  # the bound on it, from double precision or from the Monte Carlo's errors
 
 
 @dataclass(frozen=True)
 class Sizes:
-    """The sizes and draws of a check.
+    """The sizes and draws of a check."""
 
-    Attributes:
-        patches: every k, with every p.
-        filter_sizes: every p.
-        draws: of each size.
-        samples: of the inputs, for the Monte Carlo.
-        steps: of gradient descent with full vectors.
-    """
-
-    patches: tuple[int, ...]
-    filter_sizes: tuple[int, ...]
-    draws: int
-    samples: int
-    steps: int
+    patches: tuple[int, ...]  # every k, with every p
+    filter_sizes: tuple[int, ...]  # every p
+    draws: int  # of each size
+    samples: int  # of the inputs, for the Monte Carlo
+    steps: int  # of gradient descent with full vectors

@@ -15,29 +15,17 @@ UNDECIDED, SUCCESS, TRAPPED = 0, 1, 2
 
 @dataclass(frozen=True)
 class Setting:
-    """Teacher, step sizes and length of one simulation; or arrays of them, one of each run.
+    """Teacher, step sizes and length of one simulation; or arrays of them, one of each run."""
 
-    Attributes:
-        patches: k, outputs of the convolution.
-        filter_size: p, weights of the filter.
-        angle: between the teacher's filter v* and the shortcut 1/sqrt(p), in radians.
-        squared_norm: N = ||a*||^2 of the teacher's output weights.
-        total: S = 1.a*, their sum.
-        step: of gradient descent, eta_a; the filter's too after stage I.
-        filter_ratio: step of the filter during stage I, as a share of ``step``.
-        stage_one: steps of stage I; 0: none.
-        cap: steps after which a run that is neither at one optimum nor sure to reach it is undecided.
-    """
-
-    patches: int
-    filter_size: int
-    angle: float
-    squared_norm: float
-    total: float
-    step: float
-    filter_ratio: float
-    stage_one: int
-    cap: int
+    patches: int  # k, outputs of the convolution
+    filter_size: int  # p, weights of the filter
+    angle: float  # between the teacher's filter v* and the shortcut 1/sqrt(p), in radians
+    squared_norm: float  # N = ||a*||^2 of the teacher's output weights
+    total: float  # S = 1.a*, their sum
+    step: float  # of gradient descent, eta_a; the filter's too after stage I
+    filter_ratio: float  # step of the filter during stage I, as a share of step
+    stage_one: int  # steps of stage I; 0: none
+    cap: int  # steps after which a run that is neither at one optimum nor sure to reach it is undecided
 
     @property
     def across(self) -> Any:

@@ -1,15 +1,11 @@
 """Gradients of networks at initialisation."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 from residual.stable_scaling.jobs.propagate import AtInitialisation
 from residual.stable_scaling.network.setting import Backpropagated, layers_kept
 
@@ -23,21 +19,14 @@ NUMBERS_AT_ONCE = 1 << 24
 class Backpropagate(AtInitialisation):
     """Norms of the gradients of the layers' weights."""
 
-    kind: ClassVar[str] = "backpropagate"
-    files: ClassVar[tuple[str, ...]] = ("backpropagated.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "backpropagated.npz": "middle[networks,runs,layers] largest[networks,runs] last[networks,runs]",
-    }
+    kind = "backpropagate"
+    files = {"backpropagated.npz": Backpropagated}
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to the entries of all hidden states."""
         most = max(each.width * each.depth for each in self.networks) * self.samples.count
         held = 2.4e-5 * max(most, min(NUMBERS_AT_ONCE, self.runs * most))
         return Cost(SECONDS_TO_START + SECONDS_PER_NUMBER * self.numbers, MEGABYTES_TO_START + 200 + held)
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {name: Tolerance(relative=1e-6) for name in ("middle", "largest", "last")}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Backpropagate.
@@ -60,7 +49,3 @@ class Backpropagate(AtInitialisation):
             largest.append(of_middle.max(axis=1))
             last.append(norms[:, -1])
         return {"backpropagated.npz": Backpropagated(self.padded(middle), np.stack(largest), np.stack(last))}
-
-    def read(self, results: Path) -> Backpropagated:
-        """The norms; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "backpropagated.npz", Backpropagated)

@@ -1,15 +1,11 @@
 """Spectral norms of products of layers at initialisation."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 from residual.stable_scaling.jobs.propagate import AtInitialisation
 from residual.stable_scaling.network.setting import Products, layers_kept, torch_seed
 
@@ -26,11 +22,8 @@ class Multiply(AtInitialisation):
         steps: of Lanczos.
     """
 
-    kind: ClassVar[str] = "multiply"
-    files: ClassVar[tuple[str, ...]] = ("products.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "products.npz": "first:i8[networks,pairs] last:i8[networks,pairs] norms[networks,runs,pairs] error[networks]",
-    }
+    kind = "multiply"
+    files = {"products.npz": Products}
 
     steps: int
 
@@ -40,10 +33,6 @@ class Multiply(AtInitialisation):
         pairs = self.kept * (self.kept + 1) / 2
         seconds = SECONDS_PER_PRODUCT * pairs * self.steps * self.runs * self.samples.count * sum(entries)
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 8e-6 * 1.3 * max(entries))
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {"norms": Tolerance(relative=1e-6), "error": Tolerance(absolute=1e-6)}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Measure.
@@ -66,7 +55,3 @@ class Multiply(AtInitialisation):
                 norms[i, run, : len(found)] = found
         error = np.array([relative_error(each.width, k) for each, k in zip(self.networks, steps, strict=True)])
         return {"products.npz": Products(pairs[0], pairs[1], norms, error)}
-
-    def read(self, results: Path) -> Products:
-        """The norms; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "products.npz", Products)

@@ -1,16 +1,13 @@
 """Norms of hidden states of networks at initialisation, and the base of all jobs about such networks."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
 from residual.stable_scaling.network.setting import Network, Propagated, Samples, layers_kept
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -53,10 +50,9 @@ class AtInitialisation(Job):
         return self.runs * self.samples.count * sum(each.width * each.depth for each in self.networks)
 
     @property
-    def known_sizes(self) -> dict[str, int]:
-        """Networks, runs, and the layers kept of the deepest network."""
-        layers = max(len(layers_kept(network.depth, self.kept)) for network in self.networks)
-        return {"networks": len(self.networks), "runs": self.runs, "layers": layers}
+    def layers(self) -> int:
+        """Layers kept of the deepest network."""
+        return max(len(layers_kept(network.depth, self.kept)) for network in self.networks)
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to the entries of all hidden states."""
@@ -87,16 +83,8 @@ class AtInitialisation(Job):
 class Propagate(AtInitialisation):
     """Norms of hidden states."""
 
-    kind: ClassVar[str] = "propagate"
-    files: ClassVar[tuple[str, ...]] = ("propagated.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "propagated.npz": "squared_norms[networks,runs,layers] start[networks,runs] least[networks,runs] "
-        "largest[networks,runs]",
-    }
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        return {name: Tolerance(relative=1e-6) for name in ("squared_norms", "start", "least", "largest")}
+    kind = "propagate"
+    files = {"propagated.npz": Propagated}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Propagate.
@@ -115,7 +103,3 @@ class Propagate(AtInitialisation):
             found.append([np.concatenate(part) for part in zip(*parts, strict=True)])
         layers, *others = zip(*found, strict=True)
         return {"propagated.npz": Propagated(self.padded(list(layers)), *(np.stack(each) for each in others))}
-
-    def read(self, results: Path) -> Propagated:
-        """The norms; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        return read_result(self, results, "propagated.npz", Propagated)

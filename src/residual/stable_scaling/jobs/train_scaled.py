@@ -1,22 +1,18 @@
 """Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from math import exp
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from resaudit.jobs.results import read_result
-from resaudit.jobs.tolerance import Tolerance
+from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.setting import scaling_factor
 
 if TYPE_CHECKING:
-    from residual.stable_scaling.network.losses import Losses
     from residual.stable_scaling.network.model import Weights
     from residual.stable_scaling.network.training import Batches
 
@@ -46,11 +42,8 @@ class TrainScaled(Job):
         seed: of all random draws.
     """
 
-    kind: ClassVar[str] = "train_scaled"
-    files: ClassVar[tuple[str, ...]] = ("losses.npz",)
-    arrays: ClassVar[Mapping[str, str]] = {
-        "losses.npz": "learning_rate[runs] run:i8[runs] loss[steps,runs]",
-    }
+    kind = "train_scaled"
+    files = {"losses.npz": Losses}
 
     data: Fetch
     depth: int
@@ -76,17 +69,16 @@ class TrainScaled(Job):
         return None if self.power is None else scaling_factor(self.depth, self.power)
 
     @property
-    def known_sizes(self) -> dict[str, int]:
-        """Every draw at every rate, step by step."""
-        return {"runs": self.runs * len(self.learning_rates), "steps": self.steps}
+    def trainings(self) -> int:
+        """Every draw at every rate."""
+        return self.runs * len(self.learning_rates)
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU: three products of matrices a layer and step of a run that is not expected to diverge."""
-        runs = self.runs * len(self.learning_rates)
         steps = self.runs * sum(self._steps_expected(rate) for rate in self.learning_rates)
         flops = 6.0 * self.batch * self.width**2 * self.depth * steps
         seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
-        numbers = self.depth * runs * (self.width**2 + self.width * self.batch)
+        numbers = self.depth * self.trainings * (self.width**2 + self.width * self.batch)
         # Three times: when diverged runs leave, and while a checkpoint is written.
         megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * BYTES[self.precision] * numbers
         return Cost(SECONDS_TO_START + seconds, megabytes, wants_gpu=True)
@@ -100,11 +92,6 @@ class TrainScaled(Job):
         growth = 0.0 if self.tau is None else self.tau**2 * self.depth
         stable = self.tau is None or rate * min(1.0, growth) <= 30 * exp(-0.9 * growth)
         return self.steps if stable else min(self.steps, STEPS_TO_DIVERGE)
-
-    def tolerances(self) -> Mapping[str, Tolerance]:
-        """How far another CPU platform may be apart."""
-        # Measured with other instructions: a fifth of the runs at depth 10, those at large rates, differ by up to 4 %.
-        return {"loss": Tolerance(relative=1e-3, differing=0.3, runs=1)}
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; resume from a checkpoint if there is one.
@@ -152,9 +139,3 @@ class TrainScaled(Job):
         dtype = {"float32": torch.float32, "float64": torch.float64}[self.precision]
         weights = Weights(*(part.to(device, dtype) for part in drawn_weights))
         return weights, ShuffledBatches(images, labels, classes, self.batch, self.seed, self.runs, weights.last)
-
-    def read(self, results: Path) -> "Losses":
-        """The losses; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
-        from residual.stable_scaling.network.losses import Losses
-
-        return read_result(self, results, "losses.npz", Losses)

@@ -3,10 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, log
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import numpy as np
 
+from resaudit.jobs.fields import Float, Int, Shape
+from resaudit.jobs.tolerance import Tolerance
+
+PerRun = Annotated[Float, Shape("networks", "runs"), Tolerance(relative=1e-6)]
 UNITS, INPUTS, READOUT, FORWARD, BACKWARD = range(1, 6)
 """The purposes of random streams; each run draws from (seed, purpose, run)."""
 
@@ -65,53 +69,34 @@ class Samples:
 
 @dataclass(frozen=True)
 class Propagated:
-    """Squared norms of hidden states.
+    """Norms of hidden states."""
 
-    Attributes:
-        squared_norms: mean over samples of ||h_l||^2 at the kept layers, shape (networks, runs, layers), NaN beyond
-            a network's depth.
-        start: the same of h_0, shape (networks, runs).
-        least: of ||h_l|| over samples and 1 <= l < L, shape (networks, runs).
-        largest: likewise.
-    """
-
-    squared_norms: np.ndarray
-    start: np.ndarray
-    least: np.ndarray
-    largest: np.ndarray
+    # Mean over samples of ||h_l||^2 at the kept layers; NaN beyond a network's depth.
+    squared_norms: Annotated[PerRun, Shape("networks", "runs", "layers")]
+    start: PerRun  # the same of h_0
+    least: PerRun  # of ||h_l|| over samples and 1 <= l < L
+    largest: PerRun  # likewise
 
 
 @dataclass(frozen=True)
 class Backpropagated:
-    """Gradients of the loss ||B h_L - y||^2 / 2 of single samples, relative to sqrt(loss * m/d) as in Theorem 6.
+    """Gradients of the loss ||B h_L - y||^2 / 2 of single samples, relative to sqrt(loss * m/d) as in Theorem 6."""
 
-    Attributes:
-        middle: Frobenius norm of the gradient of W_l at the kept layers l < L, the largest over samples, shape
-            (networks, runs, layers); over tau, if there is one.
-        largest: the largest over all l < L, shape (networks, runs).
-        last: of W_L, the largest over samples, shape (networks, runs).
-    """
-
-    middle: np.ndarray
-    largest: np.ndarray
-    last: np.ndarray
+    # Frobenius norm of the gradient of W_l at the kept layers l < L, the largest over samples; over tau, if any.
+    middle: Annotated[PerRun, Shape("networks", "runs", "layers")]
+    largest: PerRun  # the largest over all l < L
+    last: PerRun  # of W_L, the largest over samples
 
 
 @dataclass(frozen=True)
 class Products:
-    """Spectral norms of D_b (I + tau W_b) ... D_a (I + tau W_a).
+    """Spectral norms of D_b (I + tau W_b) ... D_a (I + tau W_a)."""
 
-    Attributes:
-        first: a, shape (networks, pairs), 0 where there is no such pair.
-        last: b, likewise.
-        norms: lower bounds by the Lanczos method, shape (networks, runs, pairs).
-        error: relative error of their squares that is exceeded with a probability of at most ``1e-6``; (networks,).
-    """
-
-    first: np.ndarray
-    last: np.ndarray
-    norms: np.ndarray
-    error: np.ndarray
+    first: Annotated[Int, Shape("networks", "pairs")]  # a; 0 where there is no such pair
+    last: Annotated[Int, Shape("networks", "pairs")]  # b, likewise
+    norms: Annotated[PerRun, Shape("networks", "runs", "pairs")]  # lower bounds by the Lanczos method
+    # Relative error of their squares that is exceeded with a probability of at most 1e-6.
+    error: Annotated[Float, Shape("networks"), Tolerance(absolute=1e-6)]
 
 
 def layers_kept(depth: int, count: int) -> tuple[int, ...]:
