@@ -46,7 +46,7 @@ def machine_classes(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
     return found
 
 
-def codes(jobs: Iterable[Job], results: Path) -> dict[str, dict[str, int]]:
+def codes(jobs: Iterable["Job"], results: Path) -> dict[str, dict[str, int]]:
     """By kind of job and hash of the code, how many of these results it made; raises as :func:`read_provenance`."""
     there = [job for job in jobs if job.files and job.record(results).is_file()]
     found = Counter((job.kind, read_provenance(job.folder(results)).code) for job in there)
