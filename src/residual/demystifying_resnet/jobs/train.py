@@ -14,6 +14,7 @@ from residual.demystifying_resnet.training.kernels.library import kernel_of, why
 from residual.demystifying_resnet.training.kernels.steps import unfit
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     from residual.demystifying_resnet.training.ensemble import AfterEpoch, Descent, Objective
@@ -211,7 +212,7 @@ def train(
     objective: "Objective",
     learning_rates: Sequence[float],
     device: "torch.device",
-    start: "Descent | None" = None,
+    start: "Descent[np.ndarray] | None" = None,
     after_epoch: "AfterEpoch | None" = None,
 ) -> "Trajectory":
     """Train every seed of the ensemble at every learning rate, rates outermost.
