@@ -10,7 +10,7 @@ import numpy as np
 from resaudit.base.errors import ResauditError
 from resaudit.data.dataset import Signs
 from resaudit.data.fetch import Fetch
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import CLOSE, Tolerance
 
@@ -34,6 +34,7 @@ class Whiten(Job):
 
     kind: ClassVar[str] = "whiten"
     files: ClassVar[tuple[str, ...]] = ("samples.npz", "moments.npz", "summary.json")
+    typical: ClassVar[Cost] = Cost(7.0, 1200.0)
     arrays: ClassVar[Mapping[str, str]] = {
         "samples.npz": "inputs[components,samples] labels:u1[samples] explained_variance[components]",
         "moments.npz": "xx[components,components] yx[components,components] trace_yy[]",
@@ -55,10 +56,6 @@ class Whiten(Job):
     def known_sizes(self) -> dict[str, int]:
         """Of the whitened samples."""
         return {"components": self.components}
-
-    def cost(self, execution: Execution) -> Cost:
-        """The largest measured, on MNIST."""
-        return Cost(7.0, 1200.0)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """How far another CPU platform may be apart."""

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 
 from resaudit.base.papers import module_of
 from resaudit.figures.formats import SUFFIXES
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.models import Figure, Run
 from resaudit.plan.plan import FigurePlan, plan_figure
 from resaudit.plan.words import assumed, deviations, note
@@ -29,6 +29,7 @@ class Draw(Job):
 
     kind: ClassVar[str] = "draw"
     files: ClassVar[tuple[str, ...]] = ()
+    typical: ClassVar[Cost] = Cost(6.0, 220.0)
 
     figure: Figure
     scale: str
@@ -60,10 +61,6 @@ class Draw(Job):
     def record(self, results: Path) -> Path:
         """The record of the table and its drawings."""
         return self.folder(results) / "figure.json"
-
-    def cost(self, execution: Execution) -> Cost:
-        """The largest measured."""
-        return Cost(6.0, 220.0)
 
     def reads(self, results: Path) -> list[Path]:
         """The results of the figure's jobs."""

@@ -141,6 +141,9 @@ class Job(ABC):
     :attr:`known_sizes` lacks is one size wherever it stands in the file.
     """
 
+    typical: ClassVar[Cost] = Cost(seconds=10.0, megabytes=300.0)
+    """What a job of a short kind costs; clusters grant five minutes more, and three times its seconds."""
+
     @property
     @abstractmethod
     def stem(self) -> str:
@@ -155,9 +158,9 @@ class Job(ABC):
         """The sizes in :attr:`arrays` that the settings determine."""
         return {}
 
-    @abstractmethod
     def cost(self, execution: Execution) -> Cost:
-        """The estimated cost on a CPU."""
+        """The estimated cost on a CPU: :attr:`typical`, unless a kind whose jobs can take minutes reckons it."""
+        return self.typical
 
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
         """What can compute it, as ``kernel`` in its provenance; none: it has no choice, and records nothing.

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Job, Work
 from resaudit.jobs.results import read_result
 
 
@@ -29,10 +29,6 @@ class Simulation(Job):
     def arrays_of(self, file: str) -> str:
         """The fields of the result, of any type and shape, unless the class states ``arrays``."""
         return super().arrays_of(file) or " ".join(f"{field.name}:*" for field in fields(self.result))
-
-    def cost(self, execution: Execution) -> Cost:
-        """Some seconds; a job that takes longer says how long, so that a cluster grants the time."""
-        return Cost(seconds=10.0, megabytes=300.0)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Simulate."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
 from residual.images.measured import Architecture, LayerCounts
@@ -22,6 +22,7 @@ class Count(Job):
 
     kind: ClassVar[str] = "count"
     files: ClassVar[tuple[str, ...]] = ("counts.npz",)
+    typical: ClassVar[Cost] = Cost(4.0, 560.0)
     arrays: ClassVar[Mapping[str, str]] = {
         "counts.npz": "layer:U kernel:i8 inputs:i8 outputs:i8 stride:i8 weights:i8 trainable:i8[]",
     }
@@ -33,10 +34,6 @@ class Count(Job):
     def stem(self) -> str:
         """The network."""
         return self.network
-
-    def cost(self, execution: Execution) -> Cost:
-        """That of a start: the network has no memory."""
-        return Cost(SECONDS_TO_START, MEGABYTES_TO_START)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """How far another CPU platform may be apart."""

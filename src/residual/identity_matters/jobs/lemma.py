@@ -5,13 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import ERROR, LIMIT, Tolerance
 from residual.identity_matters.relu.measured import LemmaChecked, LemmaSizes
-
-SECONDS_PER_ENTRY = 5e-7
-"""An entry of a block's weights, in one draw; measured on the machine of benchmarks/RESULTS.md."""
 
 
 @dataclass(frozen=True)
@@ -25,6 +22,7 @@ class Lemma(Job):
 
     kind: ClassVar[str] = "lemma"
     files: ClassVar[tuple[str, ...]] = ("checked.npz",)
+    typical: ClassVar[Cost] = Cost(5.0, 650.0)
     arrays: ClassVar[Mapping[str, str]] = {
         "checked.npz": "property:U constant width:i8 margin draw:i8 error tolerance",
     }
@@ -36,13 +34,6 @@ class Lemma(Job):
     def stem(self) -> str:
         """Its number."""
         return "lemma-b1"
-
-    def cost(self, execution: Execution) -> Cost:
-        """In proportion to the entries."""
-        sizes = self.sizes
-        blocks = len(sizes.constants) * len(sizes.margins) * sizes.draws * (1 + sizes.others)
-        seconds = SECONDS_PER_ENTRY * blocks * sum(k * k for k in sizes.widths)
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """How far another CPU platform may be apart."""

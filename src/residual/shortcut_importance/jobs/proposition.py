@@ -5,15 +5,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar
 
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import ERROR, LIMIT, Tolerance
 from residual.shortcut_importance.reduced.measured import Checked, Sizes
-
-# Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_STEP = 8e-5
-SECONDS_PER_INPUT = 2.5e-8
-"""A number that is drawn for the Monte Carlo."""
 
 
 @dataclass(frozen=True)
@@ -27,6 +22,7 @@ class Proposition(Job):
 
     kind: ClassVar[str] = "proposition"
     files: ClassVar[tuple[str, ...]] = ("checked.npz",)
+    typical: ClassVar[Cost] = Cost(5.0, 620.0)
     arrays: ClassVar[Mapping[str, str]] = {
         "checked.npz": "property:U patches:i8 filter_size:i8 draw:i8 error tolerance",
     }
@@ -38,14 +34,6 @@ class Proposition(Job):
     def stem(self) -> str:
         """Its number."""
         return "proposition-16"
-
-    def cost(self, execution: Execution) -> Cost:
-        """In proportion to steps and inputs."""
-        sizes = self.sizes
-        steps = len(sizes.patches) * len(sizes.filter_sizes) * sizes.steps
-        inputs = sum(sizes.patches) * sum(sizes.filter_sizes) * sizes.samples
-        seconds = sizes.draws * (SECONDS_PER_STEP * steps + SECONDS_PER_INPUT * inputs)
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """How far another CPU platform may be apart."""

@@ -7,15 +7,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
 from residual.shortcut_importance.reduced.setting import Setting, by_run
 
-# Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_RUN = 2e-6
-SECONDS_PER_STEP = 1e-4
-MEGABYTES_TO_SIMULATE = 350.0
 RUNS_AT_ONCE = 100_000
 
 
@@ -49,6 +45,7 @@ class Simulate(Job):
 
     kind: ClassVar[str] = "simulate"
     files: ClassVar[tuple[str, ...]] = ("simulated.npz",)
+    typical: ClassVar[Cost] = Cost(5.0, 460.0)
     arrays: ClassVar[Mapping[str, str]] = {
         "simulated.npz": "outcomes:i1[settings,runs] states[settings,steps,4,runs]",
     }
@@ -70,13 +67,6 @@ class Simulate(Job):
     def known_sizes(self) -> dict[str, int]:
         """All."""
         return {"settings": len(self.settings_of_runs), "runs": self.runs, "steps": len(self.steps)}
-
-    def cost(self, execution: Execution) -> Cost:
-        """In proportion to runs, and to the steps that are followed."""
-        settings = len(self.settings_of_runs)
-        seconds = settings * (SECONDS_PER_RUN * self.runs + SECONDS_PER_STEP * max(self.steps, default=0))
-        kept = 8e-6 * 4 * settings * self.runs * (1 + len(self.steps))
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_SIMULATE + 2 * kept)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """How far another CPU platform may be apart."""
