@@ -32,7 +32,7 @@ EPOCHS, SNAPSHOTS = 30, (0, 7, 30)
 RATES = torch.tensor([0.01, 1.5, 0.05, 1e-30], dtype=torch.float64)
 
 
-def checkpoint(folder: Path, seconds: float = 0.0, **made_by: object) -> Checkpoint[Descent]:
+def checkpoint(folder: Path, seconds: float = 0.0, **made_by: object) -> Checkpoint[Descent[np.ndarray]]:
     return Checkpoint(folder, Descent, MADE_BY | made_by, seconds)
 
 
@@ -40,8 +40,8 @@ class Stop(Exception):
     """Leaves a descent, as a killed process does."""
 
 
-def until(epoch: int, kept: Checkpoint[Descent]) -> Callable[[Callable[[], Descent]], None]:
-    def after(state: Callable[[], Descent]) -> None:
+def until(epoch: int, kept: Checkpoint[Descent[np.ndarray]]) -> Callable[[Callable[[], Descent[np.ndarray]]], None]:
+    def after(state: Callable[[], Descent[np.ndarray]]) -> None:
         kept.keep(state)
         if int(state().epoch) >= epoch:
             raise Stop
@@ -171,7 +171,7 @@ def test_checkpoints_are_as_far_apart_as_is_said(moments: Moments, tmp_path: Pat
     state, written = checkpoint(tmp_path).read(), 0
     assert state is not None
 
-    def counted() -> Descent:
+    def counted() -> Descent[np.ndarray]:
         nonlocal written
         written += 1
         return state
@@ -222,7 +222,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
         signal.getsignal(number),
     )
 
-    def after(state: Callable[[], Descent]) -> None:
+    def after(state: Callable[[], Descent[np.ndarray]]) -> None:
         if int(state().epoch) == 9:
             os.kill(os.getpid(), number)
         kept.keep(state, signalled())

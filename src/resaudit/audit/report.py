@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Job, Work
 from resaudit.plan.models import Config
 from resaudit.runtime.progress import say
 
@@ -27,10 +27,6 @@ class Report(Job):
     def stem(self) -> str:
         """One audit covers all papers."""
         return "audit"
-
-    def cost(self, execution: Execution) -> Cost:
-        """The largest measured."""
-        return Cost(10.0, 300.0)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``audit.json`` and ``audit.html`` into the folder of figures.

@@ -6,7 +6,7 @@ from typing import Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.figures.draw import draw_job
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Job, Work
 from resaudit.plan.models import CONFIGURED, CONTROLS, Config
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.words import deviations
@@ -38,10 +38,6 @@ class Vary(Job):
     def stem(self) -> str:
         """The paper."""
         return self.paper
-
-    def cost(self, execution: Execution) -> Cost:
-        """The largest measured."""
-        return Cost(10.0, 300.0)
 
     def reads(self, results: Path) -> list[Path]:
         """The tables, each with its record."""

@@ -12,7 +12,7 @@ from resaudit.data.dataset import Signs
 from resaudit.data.fetch import Fetch
 from resaudit.data.moments import Moments, moments_of
 from resaudit.data.whitening import Whitened, whiten
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import CLOSE, Tolerance
 
@@ -32,6 +32,7 @@ class Whiten(Job):
 
     kind = "whiten"
     files = {"samples.npz": Whitened, "moments.npz": Moments, "summary.json": dict}
+    typical = Cost(7.0, 1200.0)
 
     data: Fetch
     components: int
@@ -44,10 +45,6 @@ class Whiten(Job):
         mean = "centered" if self.centered else "uncentered"
         signs = "" if self.signs == "largest_positive" else f"-{self.signs}"
         return f"{self.data.dataset.name}-pca{self.components}-{mean}{signs}"
-
-    def cost(self, execution: Execution) -> Cost:
-        """The largest measured, on MNIST."""
-        return Cost(7.0, 1200.0)
 
     def tolerances(self) -> Mapping[str, Tolerance]:
         """Of the summary's numbers too."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from resaudit.base.papers import module_of
 from resaudit.figures.formats import SUFFIXES
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.models import Figure, Run
 from resaudit.plan.plan import FigurePlan, plan_figure
 from resaudit.plan.words import assumed, deviations, note
@@ -28,6 +28,7 @@ class Draw(Job):
     """
 
     kind = "draw"
+    typical = Cost(6.0, 220.0)
 
     figure: Figure
     scale: str
@@ -59,10 +60,6 @@ class Draw(Job):
     def record(self, results: Path) -> Path:
         """The record of the table and its drawings."""
         return self.folder(results) / "figure.json"
-
-    def cost(self, execution: Execution) -> Cost:
-        """The largest measured."""
-        return Cost(6.0, 220.0)
 
     def reads(self, results: Path) -> list[Path]:
         """The results of the figure's jobs."""

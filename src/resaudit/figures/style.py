@@ -2,17 +2,26 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import matplotlib as mpl
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.lines import Line2D
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 ONE_COLUMN, TWO_COLUMNS = 3.35, 6.9
 """Widths of print in inches: a figure of one panel, of several."""
 SMALLEST_POINTS = 6.5
+# Okabe and Ito's palette. Its lightness is much the same throughout: line styles and markers tell curves apart in grey.
+BLUE, RED, GREEN, PINK, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
+BLACK, GREY = "#000000", "#7F7F7F"
+DASHED, DASH_DOTTED, DOTTED = (0, (4, 1.5)), (0, (4, 1.2, 1, 1.2)), (0, (1, 1))
 
 
 def apply_style() -> None:
@@ -79,25 +88,90 @@ def print_rows(axes: Axes, rows: Sequence[tuple[str, ...]], places: Sequence[flo
         axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6)
 
 
+def print_errors(axes: Axes, names: "pd.Series", shares: "pd.Series", places: Sequence[float]) -> None:
+    """Print each statement, its number of cases, and its largest error relative to the bound on its round-off.
+
+    Args:
+        axes: the panel.
+        names: the statement of each case.
+        shares: each case's error over its bound.
+        places: of the three columns, as for :func:`print_rows`.
+    """
+    rows = [("statement", "cases", "error / bound")]
+    for name, errors in shares.groupby(names, sort=False):
+        share = errors.max()
+        rows.append((str(name), f"{len(errors)}", f"{share:.1g}" if share <= 1 else f"{share:.2g} (!)"))
+    print_rows(axes, rows, places)
+
+
+def plot_band(axes: Axes, middle: "pd.Series", low: Any, high: Any, alpha: float = 0.2, **look: Any) -> None:
+    """Plot a series against its index as a curve, and a band of its colour between two others."""
+    axes.plot(middle.index, middle, **look)
+    axes.fill_between(middle.index, low, high, color=look["color"], alpha=alpha, linewidth=0)
+
+
+def plot_mean(axes: Axes, rows: "pd.DataFrame", x: str, column: str, alpha: float = 0.2, **look: Any) -> float:
+    """Plot a column's mean over runs as a curve, one standard deviation shaded.
+
+    Args:
+        axes: the panel.
+        rows: of one network, one row a run and x.
+        x: column of the horizontal axis.
+        column: to draw.
+        alpha: opacity of the shade.
+        look: of the curve, with its colour.
+
+    Returns:
+        The mean at the last x.
+    """
+    by_x = rows.groupby(x)[column]
+    mean, deviation = by_x.mean(), by_x.std(ddof=1).fillna(0.0)
+    plot_band(axes, mean, mean - deviation, mean + deviation, alpha, **look)
+    return float(mean.iloc[-1])
+
+
+def plot_runs(axes: Axes, x: "pd.Series", y: "pd.Series", look: dict[str, Any], least: float | None = None) -> None:
+    """Plot means over runs as a curve, where every run is finite, and every finite run as a dot.
+
+    Args:
+        axes: the panel.
+        x: of each run.
+        y: of each run.
+        look: of the curve, with its colour.
+        least: dots of smaller values are drawn there.
+    """
+    mean = y.groupby(x.to_numpy()).mean()
+    mean = mean[np.isfinite(mean)]
+    axes.plot(mean.index, mean, **look)
+    dots = {"color": look["color"], "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.5}
+    finite = np.isfinite(y.to_numpy())
+    axes.plot(x[finite], y[finite].clip(lower=least), ".", **dots)
+
+
 def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
     """A paper's published values, as large open marks over the measured ones."""
     axes.plot(x, y, "o", markersize=9, markerfacecolor="none", color=colour, zorder=5, label="published")
 
 
-def depth_axis(axes: Axes, depths: Sequence[int]) -> None:
+def legend_above(figure: Figure, looks: Sequence[dict[str, Any]], **how: Any) -> None:
+    """One legend of all panels, above them: a line for each look; further arguments are those of ``Figure.legend``."""
+    handles = [Line2D([], [], **look) for look in looks]
+    figure.legend(handles=handles, loc="outside upper center", **{"ncols": len(handles)} | how)
+
+
+def depth_axis(axes: Axes, depths: Sequence[int], base: int = 2, label: str = "depth") -> None:
     """Depth on a logarithmic axis, with the depths that were run as its ticks."""
-    axes.set_xscale("log", base=2)
-    axes.set_xticks(list(depths), [str(d) for d in depths], minor=False)
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("depth")
+    axes.set_xscale("log", base=base)
+    plain_ticks(axes.xaxis, depths)
+    axes.set_xlabel(label)
 
 
-def plain_ticks(axes: Axes, ticks: Sequence[float]) -> None:
-    """Ticks as plain numbers on a logarithmic y axis of less than two decades, where they are on it."""
-    low, high = axes.get_ylim()
+def plain_ticks(axis: Axis, ticks: Sequence[float]) -> None:
+    """Ticks as plain numbers on a logarithmic axis of few decades, where they are on it."""
+    low, high = axis.get_view_interval()
     ticks = [tick for tick in ticks if low <= tick <= high]
-    axes.set_yticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
-    axes.set_yticks([], minor=True)
+    axis.set_ticks(ticks, [f"{tick:g}" for tick in ticks], minor=False)
+    axis.set_ticks([], minor=True)
 
 
 def colours_of(values: Sequence[int]) -> list[Any]:

@@ -137,6 +137,9 @@ class Job(ABC):
     """Its result files, besides ``settings.json`` and ``provenance.json``: by name, the dataclass of arrays that an
     ``.npz`` holds (:mod:`resaudit.jobs.fields`), ``dict`` for JSON."""
 
+    typical: ClassVar[Cost] = Cost(seconds=10.0, megabytes=300.0)
+    """What a job of a short kind costs; clusters grant five minutes more, and three times its seconds."""
+
     @property
     def stem(self) -> str:
         """The readable part of its id: its kind, unless a class says more."""
@@ -154,9 +157,9 @@ class Job(ABC):
         given = getattr(self, name, None)
         return len(given) if isinstance(given, tuple) else given if isinstance(given, int) else None
 
-    @abstractmethod
     def cost(self, execution: Execution) -> Cost:
-        """The estimated cost on a CPU."""
+        """The estimated cost on a CPU: :attr:`typical`, unless a kind whose jobs can take minutes reckons it."""
+        return self.typical
 
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
         """What can compute it, as ``kernel`` in its provenance; none: it has no choice, and records nothing.

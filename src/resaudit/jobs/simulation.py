@@ -4,7 +4,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-from resaudit.jobs.job import Cost, Execution, Job, Work
+from resaudit.jobs.job import Job, Work
 
 
 @dataclass(frozen=True)
@@ -23,10 +23,6 @@ class Simulation(Job):
     @abstractmethod
     def simulate(self) -> Any:
         """Compute the result, from the settings alone."""
-
-    def cost(self, execution: Execution) -> Cost:
-        """Some seconds; a job that takes longer says how long, so that a cluster grants the time."""
-        return Cost(seconds=10.0, megabytes=300.0)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Simulate."""

@@ -4,8 +4,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.figures.style import colours_of, label_ends, panels
-from residual.images.curves import error_axis, plot_mean
+from resaudit.figures.style import colours_of, label_ends, panels, plot_mean
+from residual.demystifying_resnet.looks import mark_judged
+from residual.images.curves import error_axis
 
 JUDGED = (0.1, 0.5, 1.0)
 """Shares of the training after which depths are compared."""
@@ -26,11 +27,9 @@ def plot(table: pd.DataFrame) -> Figure:
         ends.append((plot_mean(norms, rows, "epoch", "mean_frobenius_norm", color=colour), f"depth {depth}", colour))
         plot_mean(errors, rows, "epoch", "test_error", color=colour)
     for axes in (norms, errors):
-        axes.set_xlim(0, last)
-        axes.set_xlabel("epoch")
+        axes.set(xlim=(0, last), xlabel="epoch")
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    for share in JUDGED:
-        norms.axvline(round(share * last), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+    mark_judged(norms, JUDGED, last)
     norms.set_ylim(bottom=0)
     norms.set_ylabel("average Frobenius norm")
     error_axis(errors)

@@ -1,17 +1,13 @@
 """Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth; linear and with ReLUs."""
 
-from collections.abc import Mapping
-from typing import Any
-
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import colours_of, label_ends, panels
+from resaudit.figures.style import colours_of, label_ends, panels, plot_mean
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.looks import label
+from residual.demystifying_resnet.looks import label, mark_judged
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.tables import long_table, runs_of_rate
 from residual.demystifying_resnet.training.trajectory import Trajectory
@@ -44,30 +40,20 @@ def _norms(trajectory: Trajectory, rate: float) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """One panel per network, one curve per depth: mean over runs, one standard deviation shaded; from epoch 1 on."""
     table = table[table["shown"] & (table["epoch"] > 0)]
-    networks = table["network"].unique()
+    networks, depths = table["network"].unique(), sorted(table["depth"].unique())
     figure, every_axes = panels("abcdefgh"[: len(networks)], 2.6)
-    depths = sorted(table["depth"].unique())
     colours = dict(zip(depths, colours_of(depths), strict=True))
     for network, axes in zip(networks, every_axes, strict=True):
-        _plot_network(table[table["network"] == network], axes, colours)
+        rows = table[table["network"] == network]
+        ends, last = [], int(rows["epoch"].max())
+        for depth, of_depth in rows.groupby("depth"):
+            how = {"color": colours[depth], "label": f"{depth}"}
+            end = plot_mean(axes, of_depth, "epoch", "mean_frobenius_norm", alpha=0.25, **how)
+            ends.append((end, f"depth {depth}", how["color"]))
+        mark_judged(axes, JUDGED, last)
+        axes.set(xscale="log", xlim=(1, last), xlabel="epoch")
+        axes.set_ylim(bottom=0)
         axes.set_title(label(network) + (", linear" if base_name(network) == network else ""))
+        label_ends(axes, ends)
     every_axes[0].set_ylabel("average Frobenius norm")
     return figure
-
-
-def _plot_network(rows: pd.DataFrame, axes: Axes, colours: Mapping[int, Any]) -> None:
-    ends, last = [], int(rows["epoch"].max())
-    for depth in sorted(rows["depth"].unique()):
-        colour = colours[depth]
-        by_epoch = rows[rows["depth"] == depth].groupby("epoch")["mean_frobenius_norm"]
-        mean, deviation = by_epoch.mean(), by_epoch.std(ddof=1).fillna(0.0)
-        axes.plot(mean.index, mean, color=colour, label=f"{depth}")
-        axes.fill_between(mean.index, mean - deviation, mean + deviation, color=colour, alpha=0.25, linewidth=0)
-        ends.append((float(mean.iloc[-1]), f"depth {depth}", colour))
-    for share in JUDGED:
-        axes.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
-    axes.set_xscale("log")
-    axes.set_xlim(1, last)
-    axes.set_xlabel("epoch")
-    axes.set_ylim(bottom=0)
-    label_ends(axes, ends)

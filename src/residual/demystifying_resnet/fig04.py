@@ -54,11 +54,16 @@ def plot_by_depth(table: pd.DataFrame) -> Figure:
         unknown = known.index[~known]
         axes.plot(unknown, np.full(len(unknown), 5 * limit.max()), linestyle="none", color=style["color"],
                   marker=style["marker"], fillstyle="none")  # fmt: skip
-    axes.set_yscale("log")
+    axes.set(yscale="log", ylabel=r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
     depth_axis(axes, sorted(table["depth"].unique()))
-    axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
     if not table["resolved"].all():
-        _shade_unresolved(axes, limit)
+        shallow, deep = axes.get_xlim()
+        edges, top = limit.iloc[[0, *range(len(limit)), -1]], 30 * limit.max()
+        axes.fill_between([shallow, *limit.index, deep], edges, top, color="0.88", linewidth=0, zorder=0)
+        axes.set_xlim(shallow, deep)
+        axes.set_ylim(top=top)
+        at = (0.03, 5 * limit.max())
+        annotate(axes, "beyond double precision", at, xycoords=axes.get_yaxis_transform(), va="center")
     network_legend(figure, table["network"].unique())
     return figure
 
@@ -74,15 +79,6 @@ def _plot_spread(axes: Axes, centre: pd.DataFrame, style: Mapping[str, Any]) -> 
     axes.errorbar(centre.index, mean, yerr=[mean - mean / factor, mean * factor - mean], capsize=2, **style)
 
 
-def _shade_unresolved(axes: Axes, limit: pd.Series) -> None:
-    depths, edges = axes.get_xlim(), limit.iloc[[0, *range(len(limit)), -1]]
-    top = 30 * limit.max()
-    axes.fill_between([depths[0], *limit.index, depths[1]], edges, top, color="0.88", linewidth=0, zorder=0)
-    axes.set_xlim(depths)
-    axes.set_ylim(top=top)
-    annotate(axes, "beyond double precision", (0.03, 5 * limit.max()), xycoords=axes.get_yaxis_transform(), va="center")
-
-
 def _plot_inset(axes: Axes, rows: pd.DataFrame) -> None:
     if rows["depth"].nunique() < 2:
         return
@@ -90,8 +86,7 @@ def _plot_inset(axes: Axes, rows: pd.DataFrame) -> None:
     style = look("2-shortcut")
     _plot_spread(inset, centre.assign(mean=centre["mean"] / centre["mean"].iloc[0]), style)
     depth_axis(inset, [rows["depth"].min(), rows["depth"].max()])
-    inset.set_ylim(0.98, 1.02)
+    inset.set(ylim=(0.98, 1.02), xlabel="")
     inset.set_yticks([0.98, 1, 1.02], ["−2 %", "0", "+2 %"])
-    inset.set_xlabel("")
     inset.set_title(f"{style['label']}, relative", fontsize=7, pad=2)
     inset.tick_params(labelsize=6.5)

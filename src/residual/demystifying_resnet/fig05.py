@@ -37,19 +37,14 @@ def plot(table: pd.DataFrame) -> Figure:
         loss_axis(axes)
     left.set_ylabel(r"absolute eigenvalue $|\lambda|$")
     right.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
-    _name_ends(left)
+    # The eigenvalues' names are at the last points of the first network's curves.
+    for line, name in zip(left.get_lines(), (r"$|\lambda|_{\max}$", r"$|\lambda|_{(0.1)}$"), strict=False):
+        x, y = _points(line)
+        if len(x):
+            annotate(left, name, (x[-1], y[-1]), (0, 9), fontsize=8)
     _shade_larger(right)
     network_legend(figure, table["network"].unique(), markers=False)
     return figure
-
-
-def _name_ends(axes: Axes) -> None:
-    """Name the eigenvalues at the last points of the first network's curves."""
-    for (x, y), name in zip(
-        map(_points, axes.get_lines()), (r"$|\lambda|_{\max}$", r"$|\lambda|_{(0.1)}$"), strict=False
-    ):
-        if len(x):
-            annotate(axes, name, (x[-1], y[-1]), (0, 9), fontsize=8)
 
 
 def _shade_larger(axes: Axes) -> None:

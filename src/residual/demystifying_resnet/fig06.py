@@ -1,7 +1,6 @@
 """Figure 6: share of negative eigenvalues against loss; and with the gradient along one run."""
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.by_loss import loss_axis, plot_against_loss
@@ -32,23 +31,16 @@ def plot(table: pd.DataFrame) -> Figure:
     inset.tick_params(labelsize=6.5, labelbottom=False)
     left.indicate_inset_zoom(inset, edgecolor="0.5")
     shown = next((n for n in table["network"] if n.endswith("-shortcut")), table["network"].iloc[0])
-    _plot_run(index, gradient, table[(table["network"] == shown) & (table["run"] == 0)], str(shown))
+    run = table[(table["network"] == shown) & (table["run"] == 0) & (table["epoch"] > 0)]
+    peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
+    for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
+        axes.plot(run["epoch"], run[column], color=look(shown)["color"], marker=".")
+        axes.axvline(peak, color="0.45", linestyle=":", linewidth=0.9, zorder=0)
+        axes.set(xscale="log", ylabel=name)
+    index.set_title(f"{label(shown)}, one run")
+    index.tick_params(labelbottom=False)
+    index.sharex(gradient)
+    gradient.set(yscale="log", xlabel="epoch")
     index.set_ylim(inset.get_ylim())
     network_legend(figure, table["network"].unique(), markers=False)
     return figure
-
-
-def _plot_run(index: Axes, gradient: Axes, run: pd.DataFrame, network: str) -> None:
-    """Index and gradient norm of one run, above each other, from epoch 1 on."""
-    run, colour = run[run["epoch"] > 0], look(network)["color"]
-    peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
-    for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
-        axes.plot(run["epoch"], run[column], color=colour, marker=".")
-        axes.axvline(peak, color="0.45", linestyle=":", linewidth=0.9, zorder=0)
-        axes.set_xscale("log")
-        axes.set_ylabel(name)
-    index.set_title(f"{label(network)}, one run")
-    index.tick_params(labelbottom=False)
-    index.sharex(gradient)
-    gradient.set_yscale("log")
-    gradient.set_xlabel("epoch")

@@ -22,5 +22,5 @@ def plot(table: pd.DataFrame) -> Figure:
     axes = figure.axes[0]
     axes.axhline(ZERO_OUTPUT, color="0.3", linestyle=":", linewidth=0.9, zorder=0)
     annotate(axes, "output zero", (0, ZERO_OUTPUT), (3, -3), xycoords=axes.get_yaxis_transform(), va="top")
-    plain_ticks(axes, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
+    plain_ticks(axes.yaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
     return figure

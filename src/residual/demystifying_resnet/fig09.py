@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import depth_axis, panels
+from resaudit.figures.style import depth_axis, panels, plot_runs
 from resaudit.figures.sweeps import at_the_end
 from residual.demystifying_resnet.looks import look
 from residual.images.curves import error_axis
@@ -23,12 +23,9 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (axes,) = panels("a", 2.8)
     networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
     for position, network in enumerate(networks):
-        rows, looks = table[table["network"] == network], look(network)
+        rows = table[table["network"] == network]
         aside = (depths[-1] / depths[0]) ** (0.0125 * (position - (len(networks) - 1) / 2))
-        mean = rows.groupby("depth")["error"].mean()
-        axes.plot(mean.index * aside, mean, **looks)
-        dots = {"color": looks["color"], "markersize": 3.5, "markeredgewidth": 0, "alpha": 0.5}
-        axes.plot(rows["depth"] * aside, rows["error"], ".", **dots)
+        plot_runs(axes, rows["depth"] * aside, rows["error"], look(network))
     depth_axis(axes, depths)
     error_axis(axes)
     axes.legend(ncols=2, loc="lower center", bbox_to_anchor=(0.5, 1.0))

@@ -1,14 +1,16 @@
 """Figure 10: the path of a column on the sphere at a distance of at least rho/2 from the others, computed."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, panels
+from resaudit.figures.style import BLUE, RED, annotate, panels
 from residual.demystifying_resnet.theory.records import SpherePath
 
-COLOURS = {"path": "#0072B2", "direct": "#D55E00", "obstacle": "0.35"}
+COLOURS = {"path": BLUE, "direct": RED, "obstacle": "0.35"}
 
 
 def table(found: SpherePath) -> pd.DataFrame:
@@ -34,8 +36,7 @@ def plot(table: pd.DataFrame) -> Figure:
     right.axhline(rho / 2, color="0.25", linewidth=1.0)
     annotate(right, rf"$\rho/2$,  $\rho$ = {rho:.2f}", (0.0, rho / 2), (0, 3))
     right.set_ylim(bottom=0)
-    right.set_xlabel("share of the path")
-    right.set_ylabel("distance to nearest data point")
+    right.set(xlabel="share of the path", ylabel="distance to nearest data point")
     return figure
 
 
@@ -43,12 +44,13 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
     rho = float(table["rho"].iloc[0])
     points = {kind: rows[["x", "y", "z"]].to_numpy() for kind, rows in table.groupby("kind")}
     view = _view(points["path"])
+    dot: dict[str, Any] = {"color": COLOURS["obstacle"], "marker": "o", "linestyle": "", "markersize": 3.5}
     _plot_globe(axes, view)
     for obstacle in points["obstacle"]:
         x, y, depth = view @ obstacle
         if depth > 0:
             _plot_cap(axes, view, obstacle, rho / 2)
-            axes.plot(x, y, "o", color=COLOURS["obstacle"], markersize=3.5)
+            axes.plot(x, y, **dot)
     for kind, line, name in (("direct", "--", "great circle"), ("path", "-", "path of Lemma 2")):
         x, y, _ = view @ points[kind].T
         axes.plot(x, y, line, color=COLOURS[kind], label=name, zorder=3)
@@ -56,9 +58,7 @@ def _plot_sphere(axes: Axes, table: pd.DataFrame) -> None:
         x, y, _ = view @ points["path"][end]
         axes.plot(x, y, marker, color="black", markersize=8 if marker == "*" else 5, zorder=4)
         annotate(axes, name, (x, y), (5, 5), fontsize=8, zorder=4)
-    axes.plot(
-        [], [], "o", color=COLOURS["obstacle"], markersize=3.5, label=r"other data points; shaded: within $\rho/2$"
-    )
+    axes.plot([], [], **dot, label=r"other data points; shaded: within $\rho/2$")
     axes.set_aspect("equal")
     axes.set_axis_off()
     axes.legend(loc="upper center", bbox_to_anchor=(0.5, 0.02))
@@ -77,15 +77,11 @@ def _plot_globe(axes: Axes, view: np.ndarray) -> None:
     """The sphere's outline and, on its near side, a net of parallels and meridians."""
     turn = np.linspace(0, 2 * np.pi, 361)
     axes.fill(np.cos(turn), np.sin(turn), facecolor="#f4f6f8", edgecolor="0.6", linewidth=0.8, zorder=0)
-    lines = [
-        np.stack([np.cos(h) * np.cos(turn), np.cos(h) * np.sin(turn), np.full_like(turn, np.sin(h))])
-        for h in np.radians(range(-60, 61, 30))
-    ] + [
-        np.stack([np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)])
-        for a in np.radians(range(0, 180, 30))
-    ]
+    parallels, meridians = np.radians(range(-60, 61, 30)), np.radians(range(0, 180, 30))
+    lines = [(np.cos(h) * np.cos(turn), np.cos(h) * np.sin(turn), np.full_like(turn, np.sin(h))) for h in parallels]
+    lines += [(np.cos(a) * np.cos(turn), np.sin(a) * np.cos(turn), np.sin(turn)) for a in meridians]
     for line in lines:
-        x, y, depth = view @ line
+        x, y, depth = view @ np.stack(line)
         axes.plot(np.where(depth > 0, x, np.nan), y, color="0.85", linewidth=0.5, zorder=1)
 
 

@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.rates import BestRate
-from resaudit.figures.style import annotate, depth_axis, panels
+from resaudit.figures.style import annotate, depth_axis, panels, plot_runs
 from resaudit.figures.sweeps import at_shown_rate, best_rates
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
@@ -61,10 +61,7 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
     for position, network in enumerate(networks):
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
         rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
-        mean = rows.groupby("depth")[column].mean()
-        losses.plot(mean.index * aside, mean, **style)
-        losses.plot(rows["depth"] * aside, rows[column].clip(lower=LEAST_DRAWN), ".", color=style["color"],
-                    markersize=3.5, markeredgewidth=0, alpha=0.5)  # fmt: skip
+        plot_runs(losses, rows["depth"] * aside, rows[column], style, LEAST_DRAWN)
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
         choices = {depth * aside: choice for (name, depth), choice in best.items() if name == network}
         _plot_rates(rates, choices, tried, style)

@@ -3,21 +3,20 @@
 from collections.abc import Iterable
 from typing import Any
 
+from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
+from resaudit.figures import style
 from residual.demystifying_resnet.networks.network import base_name
 
-# Okabe and Ito's palette. Its lightness is much the same throughout: line styles and markers tell networks apart in
-# grey.
 _LOOKS: dict[str, tuple[str, str, Any]] = {
-    "2-shortcut": ("#0072B2", "o", "-"),
-    "orthogonal": ("#009E73", "s", (0, (4, 1.5))),
-    "xavier": ("#D55E00", "^", (0, (4, 1.2, 1, 1.2))),
-    "1-shortcut": ("#CC79A7", "D", (0, (1, 1))),
-    "3-shortcut": ("#E69F00", "v", (0, (6, 1, 1, 1, 1, 1))),
+    "2-shortcut": (style.BLUE, "o", "-"),
+    "orthogonal": (style.GREEN, "s", style.DASHED),
+    "xavier": (style.RED, "^", style.DASH_DOTTED),
+    "1-shortcut": (style.PINK, "D", style.DOTTED),
+    "3-shortcut": (style.ORANGE, "v", (0, (6, 1, 1, 1, 1, 1))),
 }
-_SPARE = [("#56B4E9", "P", (0, (2, 1))), ("#000000", "X", (0, (8, 2))), ("#7F7F7F", "*", (0, (1, 2)))]
+_SPARE = [(style.SKY, "P", (0, (2, 1))), (style.BLACK, "X", (0, (8, 2))), (style.GREY, "*", (0, (1, 2)))]
 _LABELS = {"orthogonal": "Orthogonal", "xavier": "Xavier"}
 
 
@@ -42,6 +41,10 @@ def label(network: str) -> str:
 
 def network_legend(figure: Figure, networks: Iterable[str], markers: bool = True) -> None:
     """One legend of all panels, above them."""
-    looks = look if markers else line_look
-    handles = [Line2D([], [], **looks(network)) for network in networks]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.4)
+    style.legend_above(figure, [(look if markers else line_look)(network) for network in networks], columnspacing=1.4)
+
+
+def mark_judged(axes: Axes, shares: Iterable[float], last: int) -> None:
+    """Dotted lines at the epochs after which claims compare, given as shares of the last one."""
+    for share in shares:
+        axes.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)

@@ -9,7 +9,7 @@ from resaudit.figures.style import colours_of, depth_axis, panels
 from resaudit.figures.sweeps import at_shown_rate, best_rates
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
-from residual.demystifying_resnet.looks import label, look, network_legend
+from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend
 from residual.demystifying_resnet.tables import long_table
 from residual.demystifying_resnet.training.rates import choice_of
 from residual.demystifying_resnet.training.trajectory import Trajectory
@@ -81,12 +81,9 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.axhspan(1 / zone, zone, color="0.92", zorder=0)
         axes.axhline(1, color="0.3", linewidth=0.7, zorder=1)
         axes.set_yscale("log")
-    for share in JUDGED:
-        along.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
-    along.set_xscale("log")
-    along.set_xlabel("epoch")
+    mark_judged(along, JUDGED, last)
+    along.set(xscale="log", xlabel="epoch", ylabel="ratio of losses above optimum")
     along.set_title(f"{label(OURS)} / {label(BESIDE)}")
-    along.set_ylabel("ratio of losses above optimum")
     along.legend(title="depth", ncols=3, loc="upper center")
     for axes in (ends, rates):
         depth_axis(axes, depths)

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, panels
+from resaudit.figures.style import BLUE, RED, annotate, panels, plot_band
 from residual.demystifying_resnet.theorems import measurements_table, statements_panel
 from residual.demystifying_resnet.theory.records import Measurements
 
@@ -31,10 +31,7 @@ def plot(table: pd.DataFrame) -> Figure:
         for samples, marker in zip(sorted(rows["samples"].unique()), "os^Dv", strict=False):
             _plot_norms(axes, rows[rows["samples"] == samples], marker, samples)
         _guide(axes, rows[rows["property"] == NORMS])
-        axes.set_xscale("log")
-        axes.set_yscale("log")
-        axes.set_xlabel("residual units R")
-        axes.set_title(f"d = {width}")
+        axes.set(xscale="log", yscale="log", xlabel="residual units R", title=f"d = {width}")
         axes.legend(loc="upper right")
     facets[0].set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
     return figure
@@ -43,9 +40,8 @@ def plot(table: pd.DataFrame) -> Figure:
 def _plot_norms(axes: Axes, rows: pd.DataFrame, marker: str, samples: int) -> None:
     by_units = rows[rows["property"] == NORMS].groupby("units")["value"]
     bound = rows[rows["property"] == BOUND].groupby("units")["expected"].mean()
-    colour = {"o": "#0072B2"}.get(marker, "#D55E00")
-    axes.plot(by_units.mean(), f"{marker}-", color=colour, label=f"{samples} samples")
-    axes.fill_between(by_units.min().index, by_units.min(), by_units.max(), color=colour, alpha=0.25, linewidth=0)
+    colour, low, high = BLUE if marker == "o" else RED, by_units.min(), by_units.max()
+    plot_band(axes, by_units.mean(), low, high, 0.25, color=colour, marker=marker, label=f"{samples} samples")
     axes.plot(bound, f"{marker}:", color=colour, markersize=2, linewidth=0.9)
 
 

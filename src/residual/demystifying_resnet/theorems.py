@@ -1,12 +1,11 @@
 """Shared by the figures of the theorems: a tidy table of measurements, and a panel that prints their errors."""
 
 import dataclasses
-import re
 
 import pandas as pd
 from matplotlib.axes import Axes
 
-from resaudit.figures.style import print_rows
+from resaudit.figures.style import print_errors
 from residual.demystifying_resnet.theory.records import Measurements
 
 
@@ -29,18 +28,7 @@ def with_depth(table: pd.DataFrame) -> pd.DataFrame:
 def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
     """Print each statement, its number of cases, and its largest error relative to the bound on its round-off."""
     stated = table[table["expected"].notna()]
-    names = stated["property"].map(_in_print)
-    shares = (stated["error"] / stated["tolerance"]).groupby(names, sort=False)
-    rows = [("statement", "cases", "error / bound")]
-    rows += [(str(name), f"{len(errors)}", _share(errors.max())) for name, errors in shares]
-    print_rows(axes, rows, (0.0, 0.82, 1.0))
-
-
-def _in_print(name: str) -> str:
-    return (
-        re.sub(r"order \d", "order k", name).replace("sqrt(8d)/rho", "√(8d)/ρ").replace("rho", "ρ").replace(">=", "≥")
-    )
-
-
-def _share(share: float) -> str:
-    return "0" if share == 0 else f"{share:.1g}" if share <= 1 else f"{share:.2g} (!)"
+    names = stated["property"].str.replace(r"order \d", "order k", regex=True)
+    for written, printed in (("sqrt(8d)/rho", "√(8d)/ρ"), ("rho", "ρ"), (">=", "≥")):
+        names = names.str.replace(written, printed)
+    print_errors(axes, names, stated["error"] / stated["tolerance"], (0.0, 0.82, 1.0))

@@ -5,15 +5,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from resaudit.figures.style import panels
-from residual.images.curves import error_axis, loss_axis, plot_mean
+from resaudit.figures.style import BLUE, DASH_DOTTED, DASHED, GREEN, RED, legend_above, panels, plot_mean
+from residual.images.curves import error_axis, loss_axis
 
 LOOKS: dict[str, dict[str, Any]] = {
-    "published": {"color": "#0072B2", "label": "as published"},
-    "usual-init": {"color": "#D55E00", "linestyle": (0, (4, 1.2, 1, 1.2)), "label": "usual initial weights"},
-    "trained-projection": {"color": "#009E73", "linestyle": (0, (4, 1.5)), "label": "trained last layer"},
+    "published": {"color": BLUE, "label": "as published"},
+    "usual-init": {"color": RED, "linestyle": DASH_DOTTED, "label": "usual initial weights"},
+    "trained-projection": {"color": GREEN, "linestyle": DASHED, "label": "trained last layer"},
 }
 
 
@@ -35,10 +34,8 @@ def plot(table: pd.DataFrame) -> Figure:
         for axes, column in ((losses, "train_loss"), (errors, "error")) if len(rows) else ():
             plot_mean(axes, rows, "step", column, **LOOKS[network])
     for axes in (losses, errors):
-        axes.set_xlabel("step")
-        axes.set_xlim(0, int(table["step"].max()))
+        axes.set(xlabel="step", xlim=(0, int(table["step"].max())))
     loss_axis(losses, "training loss")
     error_axis(errors)
-    handles = [Line2D([], [], **LOOKS[network]) for network in networks]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    legend_above(figure, [LOOKS[network] for network in networks])
     return figure

@@ -2,15 +2,14 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from resaudit.figures.style import annotate, panels
+from resaudit.figures.style import BLUE, DASHED, RED, annotate, legend_above, panels, plot_mean
 from residual.identity_matters.table2 import OURS, PUBLISHED
-from residual.images.curves import error_axis, loss_axis, plot_mean
+from residual.images.curves import error_axis, loss_axis
 
 TEST, TRAIN = (
-    {"color": "#0072B2", "label": "test"},
-    {"color": "#D55E00", "linestyle": (0, (4, 1.5)), "label": "training"},
+    {"color": BLUE, "label": "test"},
+    {"color": RED, "linestyle": DASHED, "label": "training"},
 )
 
 
@@ -41,12 +40,10 @@ def plot_training(table: pd.DataFrame, published: float) -> Figure:
     for axes, what in ((errors, "error"), (losses, "loss")):
         for part, look in (("train", TRAIN), ("test", TEST)):
             plot_mean(axes, table, "step", f"{part}_{what}", **look)
-        axes.set_xlabel("step")
-        axes.set_xlim(0, int(table["step"].max()))
+        axes.set(xlabel="step", xlim=(0, int(table["step"].max())))
     errors.axhline(published, color="0.3", linestyle="--", linewidth=0.8)
     annotate(errors, f"paper {published:g} %", (0.0, published), (3, 2), xycoords=("axes fraction", "data"))
     error_axis(errors, "error, %")
     loss_axis(losses, "loss")
-    handles = [Line2D([], [], **look) for look in (TEST, TRAIN)]
-    figure.legend(handles=handles, loc="outside upper center", ncols=2)
+    legend_above(figure, [TEST, TRAIN])
     return figure

@@ -69,26 +69,21 @@ def printed(table: pd.DataFrame) -> list[list[tuple[str, ...]]]:
     blocks = []
     for network, own in table.groupby("network", sort=False):
         heading = (NAMES.get(str(network), str(network)), "convolutions", "parameters")
-        blocks.append([heading, *_printed(own.assign(property=own["property"].str.removeprefix(f"{network}: ")))])
+        rows: list[tuple[str, ...]] = [heading]
+        for part, chosen in own.groupby("part", sort=False):
+            here = chosen.set_index("property")["value"]
+            if part == "all":
+                totals = (here[f"{network}: convolutions"], here[f"{network}: weights"])
+                rows.append(("all", f"{totals[0]:.0f}", f"{totals[1]:,.0f}"))
+                for what in ("with biases", "with biases and 1x1 shortcuts"):
+                    rows.append((f"  {what}", "", f"{here[f'{network}: million parameters {what}']:.3f} M"))
+            elif f"{network}: published, millions" in here:
+                rows.append((f"paper, {part}", "", f"{here[f'{network}: published, millions']:g} M"))
+            else:
+                counts = (here[f"{network}: convolutions of a part"], here[f"{network}: weights of a part"])
+                rows.append((f"{part} channels", f"{counts[0]:.0f}", f"{counts[1]:,.0f}"))
+        blocks.append(rows)
     return blocks
-
-
-def _printed(own: pd.DataFrame) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
-    for part, chosen in own.groupby("part", sort=False):
-        here = chosen.set_index("property")["value"]
-        if "weights of a part" in here:
-            count, weights = here["convolutions of a part"], here["weights of a part"]
-            rows.append((f"{part} channels", f"{count:.0f}", f"{weights:,.0f}"))
-        elif part == "all":
-            rows.append(("all", f"{here['convolutions']:.0f}", f"{here['weights']:,.0f}"))
-            rows += [
-                (f"  {what}", "", f"{here[f'million parameters {what}']:.3f} M")
-                for what in ("with biases", "with biases and 1x1 shortcuts")
-            ]
-        else:
-            rows.append((f"paper, {part}", "", f"{here['published, millions']:g} M"))
-    return rows
 
 
 def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels, print_rows
+from resaudit.figures.style import BLUE, GREEN, RED, panels, print_rows
 from resaudit.plan.experiment import Coordinates
 from residual.identity_matters.linear.measured import Factored
 
@@ -20,12 +20,20 @@ BUILT = "smallest norm built over (4 pi + 3 gamma)/l"
 WHOLE = "proof's norm over max(pi/q, 3 gamma/p)"
 AS_PRINTED = "proof's norm over (4 pi + 3 gamma)/l"
 POSITIVE = "positive: proof's norm over 3 gamma/l"
+PRINTED = {
+    PRODUCT: "product = R",
+    BUILT: "smallest norm built ≤ (4π + 3γ)/ℓ",
+    WHOLE: "proof's norm ≤ max(π/q, 3γ/p)",
+    AS_PRINTED: "proof's norm ≤ (4π + 3γ)/ℓ",
+    POSITIVE: "positive: proof's norm ≤ 3γ/ℓ",
+}
+"""Properties in print."""
 DEEP = 64
 """Layers from which the exponent is fitted: with fewer, whole p and q are coarse."""
 LOOKS: dict[str, dict[str, Any]] = {
-    "proof": {"color": "#D55E00", "marker": "^", "markersize": 5, "label": "proof's factors"},
-    "polar": {"color": "#0072B2", "marker": "o", "label": "polar path (ours)"},
-    "search": {"color": "#009E73", "marker": "D", "markersize": 3, "label": "search"},
+    "proof": {"color": RED, "marker": "^", "markersize": 5, "label": "proof's factors"},
+    "polar": {"color": BLUE, "marker": "o", "label": "polar path (ours)"},
+    "search": {"color": GREEN, "marker": "D", "markersize": 3, "label": "search"},
 }
 
 
@@ -41,54 +49,36 @@ def table(found: Mapping[Coordinates, Factored]) -> pd.DataFrame:
     proof, root = (every[(every["method"] == "proof") & chosen] for chosen in (~positive, positive))
     built = every[(every["method"] != "search") & ~positive].sort_values("norm")
     best = built.drop_duplicates(["target", "width", "draw", "depth"]).assign(method="any").sort_index()
-    norms = _rows(every, NORM, every["norm"]).assign(paper=every["paper"], least=every["least"])
     rows = [
         _rows(every, PRODUCT, every["error"]),
-        norms,
+        _rows(every, NORM, every["norm"]).assign(paper=every["paper"], least=every["least"]),
         *(_rows(part[part["depth"] >= DEEP], PROOF_NORM, part["norm"]) for part in (proof, root)),
         _rows(best, BUILT, best["norm"] / best["paper"]),
-        *(
-            _rows(part, name, part["norm"] / part[bound])
-            for name, part, bound in (
-                (WHOLE, proof, "whole"),
-                (AS_PRINTED, proof, "paper"),
-                (POSITIVE, root, "paper"),
-            )
-        ),
+        _rows(proof, WHOLE, proof["norm"] / proof["whole"]),
+        _rows(proof, AS_PRINTED, proof["norm"] / proof["paper"]),
+        _rows(root, POSITIVE, root["norm"] / root["paper"]),
     ]
     return pd.concat(rows, ignore_index=True)
 
 
 def _rows(part: pd.DataFrame, name: str, values: "pd.Series[float]") -> pd.DataFrame:
-    kept = part[["target", "method", "width", "draw", "depth", "gamma", "error", "tolerance"]]
-    return kept.assign(property=name, value=values).loc[
-        :, ["property", "target", "method", "width", "draw", "depth", "gamma", "value", "error", "tolerance"]
-    ]
+    columns = ["property", "target", "method", "width", "draw", "depth", "gamma", "value", "error", "tolerance"]
+    return part.assign(property=name, value=values)[columns]
 
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: statements. b: norms of one Gaussian map by depth. c: norms over the bound, one map of each kind."""
     figure, (statements, curves, kinds) = panels("aaa;bbc", 4.2, height_ratios=[1, 1.9])
-    _print_statements(statements, table)
+    rows = [("statement", "cases", "worst / bound")]
+    for name, words in PRINTED.items():
+        part = table[table["property"] == name]
+        worst = (part["error"] / part["tolerance"] if name == PRODUCT else part["value"]).max()
+        rows.append((words, f"{len(part)}", f"{worst:.3g}"))
+    print_rows(statements, rows, (0.0, 0.82, 1.0))
     norms = table[table["property"] == NORM]
     _plot_depths(curves, norms)
     _plot_kinds(kinds, norms)
     return figure
-
-
-def _print_statements(axes: Axes, table: pd.DataFrame) -> None:
-    rows = [("statement", "cases", "worst / bound")]
-    for name in (PRODUCT, BUILT, WHOLE, AS_PRINTED, POSITIVE):
-        part = table[table["property"] == name]
-        worst = (part["error"] / part["tolerance"] if name == PRODUCT else part["value"]).max()
-        rows.append((_in_print(name), f"{len(part)}", f"{worst:.3g}"))
-    print_rows(axes, rows, (0.0, 0.82, 1.0))
-
-
-def _in_print(name: str) -> str:
-    for word, sign in ((" over ", " ≤ "), ("4 pi", "4π"), ("pi", "π"), ("3 gamma", "3γ"), ("/l", "/ℓ")):
-        name = name.replace(word, sign)
-    return name
 
 
 def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
@@ -100,13 +90,10 @@ def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
         part = first[first["method"] == method]
         if len(part):
             axes.plot(part["depth"], part["value"], "-" if method != "search" else "", **look)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log", xlabel=r"factors $\ell$", ylabel=r"$\max_i\,\Vert A_i\Vert$")
     low = float(bounds["least"].min()) / 2
     axes.fill_between(bounds["depth"], low, bounds["least"], color="0.88", linewidth=0, label="impossible")
     axes.set_ylim(low, None)
-    axes.set_xlabel(r"factors $\ell$")
-    axes.set_ylabel(r"$\max_i\,\Vert A_i\Vert$")
     axes.legend(loc="lower left")
 
 
@@ -122,9 +109,7 @@ def _plot_kinds(axes: Axes, norms: pd.DataFrame) -> None:
     for method, look in LOOKS.items():
         part = rows["method"] == method
         axes.plot(rows.loc[part, "value"] / rows.loc[part, "paper"], places[part], linestyle="", **look)
-    axes.set_title(f"ℓ = {chosen['depth'].iloc[0]:g}")
     axes.axvline(1, color="0.2", linestyle=":", linewidth=1.0)
     axes.set_yticks(np.arange(len(kinds)), kinds)
-    axes.set_xlim(0, 1.2)
-    axes.set_ylim(-0.6, len(kinds) - 0.4)
-    axes.set_xlabel("largest norm / paper's bound")
+    axes.set(xlim=(0, 1.2), ylim=(-0.6, len(kinds) - 0.4), xlabel="largest norm / paper's bound")
+    axes.set_title(f"ℓ = {chosen['depth'].iloc[0]:g}")

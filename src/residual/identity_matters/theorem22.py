@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels, print_rows
+from resaudit.figures import style
 from resaudit.plan.experiment import Coordinates
 from residual.identity_matters.linear.measured import KNOWN, Descended, Dominated
 
@@ -27,12 +27,12 @@ ARRIVED = 1e-6
 FLOOR = 1e-10
 """Share of the excess at the start below which the pace is not measured: rounding comes near."""
 LOOKS = {
-    "mnist": ("#000000", "-", "MNIST's map"),
-    "positive definite": ("#0072B2", (0, (4, 1.5)), "positive definite"),
-    "positive determinant": ("#009E73", (0, (4, 1.2, 1, 1.2)), r"$\det R>0$"),
-    "negative determinant": ("#D55E00", (0, (1, 1)), r"$\det R<0$"),
+    "mnist": (style.BLACK, "-", "MNIST's map"),
+    "positive definite": (style.BLUE, style.DASHED, "positive definite"),
+    "positive determinant": (style.GREEN, style.DASH_DOTTED, r"$\det R>0$"),
+    "negative determinant": (style.RED, style.DOTTED, r"$\det R<0$"),
 }
-ENDS = {"reached": "#0072B2", "still falling": "#E69F00", "left the domain": "#999999"}
+ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": "#999999"}
 
 
 def table(found: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
@@ -115,41 +115,34 @@ def least_pace(run: pd.DataFrame) -> float:
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: statements. b: least ratio by depth. c: excess along gradient descent from zero. d: where runs end."""
-    figure, (statements, ratios, descents, ends) = panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
-    _print_statements(statements, table)
+    figure, (statements, ratios, descents, ends) = style.panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
+    rows = [("statement", "cases", "worst case", "rounding allows")]
+    for name in (RANDOM, SEARCH, ALONG, HALF):
+        worst = (part := table[table["property"] == name]).iloc[part["value"].argmin()]
+        words = "eq. 2.3 with exponent ℓ − 1, where a search ends" if name == HALF else name
+        allowed = "" if name == HALF else f"{worst['tolerance']:.1g}"
+        rows.append((words, f"{len(part)}", f"ratio {np.exp(worst['value']):.4g}", allowed))
+    worst = (part := table[table["property"] == AUTOGRAD]).iloc[part["value"].argmax()]
+    rows.append((AUTOGRAD, f"{len(part)}", f"difference {worst['value']:.1g}", f"{worst['tolerance']:.1g}"))
+    style.print_rows(statements, rows, (0.0, 0.6, 0.8, 1.0))
     _plot_ratios(ratios, table)
     _plot_descents(descents, table[table["property"] == STEP])
     _plot_ends(ends, table)
     return figure
 
 
-def _print_statements(axes: Axes, table: pd.DataFrame) -> None:
-    rows = [("statement", "cases", "worst case", "rounding allows")]
-    for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
-        part = table[table["property"] == name]
-        differs = name == AUTOGRAD
-        worst = part.sort_values("value", ascending=not differs).iloc[0]
-        seen = f"difference {worst['value']:.1g}" if differs else f"ratio {np.exp(worst['value']):.4g}"
-        rounding = "" if name == HALF else f"{worst['tolerance']:.1g}"
-        rows.append((name.replace("l - 1", "ℓ − 1"), f"{len(part)}", seen, rounding))
-    print_rows(axes, rows, (0.0, 0.6, 0.8, 1.0))
-
-
 def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
     radii = sorted(table.loc[table["property"] == RANDOM, "radius"].unique())
-    for radius, colour, marker in zip(radii, ("#0072B2", "#009E73", "#D55E00"), "osD", strict=False):
-        looks: dict[str, dict[str, Any]] = {
-            RANDOM: {"markerfacecolor": "none", "linestyle": ""},
-            SEARCH: {"linestyle": "-", "label": f"τ = {radius:g}"},
-        }
-        for name, how in looks.items():
-            part = table[(table["property"] == name) & (table["radius"] == radius)]
-            least = part.groupby("depth")["value"].min() / np.log(10)
-            axes.plot(least, color=colour, marker=marker, **how)
+    for radius, colour, marker in zip(radii, (style.BLUE, style.GREEN, style.RED), "osD", strict=False):
+        own = table[table["radius"] == radius]
+        least = own.groupby(["property", "depth"])["value"].min() / np.log(10)
+        hollow: dict[str, Any] = {"markerfacecolor": "none", "linestyle": ""}
+        for name, how in ((RANDOM, hollow), (SEARCH, {"label": f"τ = {radius:g}"})):
+            if name in least:
+                axes.plot(least[name], color=colour, marker=marker, **how)
     axes.axhline(0, color="0.2", linestyle=":", linewidth=1.0)
     axes.set_xscale("log", base=2)
-    axes.set_xlabel(r"layers $\ell$")
-    axes.set_ylabel(r"$\log_{10}$ of least ratio in eq. 2.3")
+    axes.set(xlabel=r"layers $\ell$", ylabel=r"$\log_{10}$ of least ratio in eq. 2.3")
     axes.legend(loc="upper left")
 
 
@@ -162,14 +155,11 @@ def _plot_descents(axes: Axes, steps: pd.DataFrame) -> None:
             share = (run["excess"] / run["excess"].iloc[0]).clip(lower=FLOOR)
             name = label if draw == 0 else None
             axes.plot(1 + run["epoch"], share, color=colour, linestyle=line, linewidth=0.9, label=name)
-    axes.set_xscale("log")
-    axes.set_yscale("log")
+    axes.set(xscale="log", yscale="log", xlabel="1 + steps", ylabel="excess / at the start")
     # Room for the legend under the curves.
     axes.set_ylim(FLOOR * 1e-7, 5)
     axes.set_yticks([1, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10])
     axes.set_yticks([], minor=True)
-    axes.set_xlabel("1 + steps")
-    axes.set_ylabel("excess / at the start")
     axes.set_title(f"from zero, ℓ = {depth:g}")
     axes.legend(loc="lower left")
 
@@ -192,7 +182,5 @@ def _plot_ends(axes: Axes, table: pd.DataFrame) -> None:
         axes.barh(places, shares[name], left=left, color=colour, label=name, height=0.6)
         left += shares[name].to_numpy()
     axes.set_yticks(places, [LOOKS[name][2] for name in shares.index])
-    axes.set_xlabel("share of runs")
-    axes.set_xlim(0, 1)
-    axes.set_ylim(-0.6, len(shares) + 0.6)
+    axes.set(xlabel="share of runs", xlim=(0, 1), ylim=(-0.6, len(shares) + 0.6))
     axes.legend(loc="upper center", ncols=2, columnspacing=0.6, handlelength=0.7, handletextpad=0.4)

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels, print_rows
+from resaudit.figures.style import BLACK, BLUE, GREEN, RED, panels, print_rows
 from residual.identity_matters.jobs.express import Express
 from residual.identity_matters.relu.measured import Expressed
 
@@ -19,7 +19,6 @@ NO_CASE = {
     "points": "none", "samples": -1, "width": -1, "projection": "none", "normalized": -1, "share": -1.0,
     "precision": "none", "labels": "none", "layer": -1, "draw": -1, "constant": -1.0, "tolerance": -1.0, "error": -1.0,
 }  # fmt: skip
-BLUE, RED, GREEN, BLACK = "#0072B2", "#D55E00", "#009E73", "#000000"
 BOUNDS = {"double": ":", "single": "--"}
 
 

@@ -1,6 +1,4 @@
-"""Shared by figures of trainings on images: curves with bands, error axes, numbers in print."""
-
-from typing import Any
+"""Shared by figures of trainings on images: axes of errors and losses, numbers in print."""
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -11,28 +9,6 @@ ERROR_TICKS = (2, 3, 4, 5, 6, 8, 10, 15, 20, 30, 50, 70, 100)
 LEAST_SPAN = 1.6
 """Of values on a logarithmic axis, the largest over the least."""
 LOSS_TICKS = (0.001, 0.003, 0.01, 0.02, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10, 100)
-
-
-def plot_mean(axes: Axes, rows: pd.DataFrame, x: str, column: str, **look: Any) -> float:
-    """The mean over runs of a column as a line, one standard deviation shaded.
-
-    Args:
-        axes: the panel.
-        rows: of one network, one row a run and x.
-        x: column of the horizontal axis.
-        column: to draw.
-        look: of the line, with its colour.
-
-    Returns:
-        The mean at the last x.
-    """
-    by_x = rows.groupby(x)[column]
-    mean, deviation = by_x.mean(), by_x.std(ddof=1).fillna(0.0)
-    axes.plot(mean.index, mean, **look)
-    axes.fill_between(
-        mean.index, mean - deviation, mean + deviation, color=look["color"], alpha=0.2, linewidth=0, zorder=1
-    )
-    return float(mean.iloc[-1])
 
 
 def error_axis(axes: Axes, label: str = "test error, %") -> None:
@@ -46,14 +22,14 @@ def error_axis(axes: Axes, label: str = "test error, %") -> None:
     for tick in ERROR_TICKS:
         if low <= tick <= high and (not ticks or tick >= apart * ticks[-1]):
             ticks.append(tick)
-    plain_ticks(axes, ticks)
+    plain_ticks(axes.yaxis, ticks)
 
 
 def loss_axis(axes: Axes, label: str) -> None:
     """Losses on a y axis with plain ticks, logarithmic if they span a range; after everything is drawn."""
     axes.set_ylabel(label)
     if _made_logarithmic(axes):
-        plain_ticks(axes, LOSS_TICKS)
+        plain_ticks(axes.yaxis, LOSS_TICKS)
 
 
 def _made_logarithmic(axes: Axes) -> bool:

@@ -46,8 +46,7 @@ def plot(table: pd.DataFrame) -> Figure:
     for axes, network in zip(every_axes, networks, strict=True):
         _plot_basins(axes, table[table["kind"] == BASIN])
         _plot_runs(axes, runs[runs["network"] == network], str(network))
-        axes.set_title(LOOKS[str(network)]["label"])
-        axes.set_xlabel("angle of $v$ to $v^*$")
+        axes.set(title=LOOKS[str(network)]["label"], xlabel="angle of $v$ to $v^*$")
         axes.set_xticks([0, np.pi / 2, np.pi], ["0", r"$\pi/2$", r"$\pi$"])
         axes.grid(False)
     every_axes[0].set_ylabel(r"$a\cdot a^*\,/\,\|a^*\|^2$")

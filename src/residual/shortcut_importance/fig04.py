@@ -2,9 +2,8 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from resaudit.figures.style import panels
+from resaudit.figures.style import legend_above, panels
 from residual.shortcut_importance.rates import LOOKS, rates_table
 
 
@@ -23,11 +22,8 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.plot(rows["patches"], rows["published"], linestyle="none", marker=look["marker"], markersize=8,
                   markerfacecolor="none", color=look["color"])  # fmt: skip
     axes.set_xticks(sorted(table["patches"].unique()))
-    axes.set_xlabel("number of patches $k$")
-    axes.set_ylabel("share of runs at the global optimum")
-    axes.set_ylim(0.45, 1.03)
-    handles = [Line2D([], [], **LOOKS[str(name)]) for name in table["network"].unique()]
-    open_mark = Line2D([], [], marker="o", markersize=8, markerfacecolor="none", color="0.4", linestyle="none")
-    open_mark.set_label("published")
-    figure.legend(handles=[*handles, open_mark], loc="outside upper center", ncols=2)
+    axes.set(xlabel="number of patches $k$", ylabel="share of runs at the global optimum", ylim=(0.45, 1.03))
+    open_mark = {"marker": "o", "markersize": 8, "markerfacecolor": "none", "color": "0.4", "linestyle": "none"}
+    looks = [LOOKS[str(name)] for name in table["network"].unique()]
+    legend_above(figure, [*looks, open_mark | {"label": "published"}], ncols=2)
     return figure

@@ -5,10 +5,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from resaudit.figures.style import BLUE, DASH_DOTTED, DASHED, GREEN, RED
+
 LOOKS: dict[str, dict[str, Any]] = {
-    "resnet-warm-up": {"color": "#0072B2", "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},
-    "resnet": {"color": "#D55E00", "marker": "^", "linestyle": (0, (4, 1.2, 1, 1.2)), "label": "ResNet, no warm-up"},
-    "cnn": {"color": "#009E73", "marker": "s", "linestyle": (0, (4, 1.5)), "label": "CNN"},
+    "resnet-warm-up": {"color": BLUE, "marker": "o", "linestyle": "-", "label": "ResNet, warm-up"},
+    "resnet": {"color": RED, "marker": "^", "linestyle": DASH_DOTTED, "label": "ResNet, no warm-up"},
+    "cnn": {"color": GREEN, "marker": "s", "linestyle": DASHED, "label": "CNN"},
 }
 
 

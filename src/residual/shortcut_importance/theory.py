@@ -6,10 +6,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels, print_rows
+from resaudit.figures.style import RED, panels, print_errors
 from resaudit.plan.experiment import Coordinates
 from residual.shortcut_importance.jobs.proposition import Proposition
 from residual.shortcut_importance.rates import LOOKS
@@ -31,30 +30,21 @@ def table(found: Mapping[Coordinates, Any]) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """a: the largest error of each statement. b: angle and projection in stage I. c: errors in stage II."""
     figure, (statements, first, second) = panels("abc", 2.6, width_ratios=[1.5, 1, 1])
-    _print_statements(statements, table[table["property"] != FOLLOWED])
-    runs = table[table["property"] == FOLLOWED]
+    checks, runs = (table[chosen] for chosen in (table["property"] != FOLLOWED, table["property"] == FOLLOWED))
+    print_errors(statements, checks["property"], checks["error"] / checks["tolerance"], (0.0, 0.74, 1.0))
     colour = LOOKS["resnet-warm-up"]["color"]
     start = runs.loc[runs["stage"] == 2, "time"].min()
     for _, run in runs.groupby("draw"):
         first.plot(run["time"], run["angle"] / np.pi, color=colour, linewidth=0.7)
-        first.plot(run["time"], run["projection"], color="#D55E00", linewidth=0.7, linestyle="--")
+        first.plot(run["time"], run["projection"], color=RED, linewidth=0.7, linestyle="--")
         second.plot(run["time"], run["distance"], color=colour, linewidth=0.7)
     first.axhline(0, color="0.4", linewidth=0.6)
-    first.set_xlim(0, 1.1 * start)
-    first.set_ylim(-0.1, 0.6)
+    first.set(xlim=(0, 1.1 * start), ylim=(-0.1, 0.6))
     first.plot([], [], color=colour, label=r"angle of $v$ to $v^*$, $/\pi$")
-    first.plot([], [], color="#D55E00", linestyle="--", label=r"$a\cdot a^*/\|a^*\|^2$")
+    first.plot([], [], color=RED, linestyle="--", label=r"$a\cdot a^*/\|a^*\|^2$")
     first.legend(loc="upper left", bbox_to_anchor=(0, 0.83))
-    second.set_yscale("log")
-    second.set_ylabel(r"$\|a-a^*\|\,/\,\|a^*\|$")
+    second.set(yscale="log", ylabel=r"$\|a-a^*\|\,/\,\|a^*\|$")
     for axes in (first, second):
         axes.axvline(start, color="0.4", linewidth=0.8, linestyle=":")
         axes.set_xlabel(r"time (steps $\times\,\eta_a$)")
     return figure
-
-
-def _print_statements(axes: Axes, checks: pd.DataFrame) -> None:
-    shares = (checks["error"] / checks["tolerance"]).groupby(checks["property"], sort=False).agg(["count", "max"])
-    rows = [("statement", "cases", "error / bound")]
-    rows += [(str(name), f"{row['count']:.0f}", f"{row['max']:.1g}") for name, row in shares.iterrows()]
-    print_rows(axes, rows, (0.0, 0.74, 1.0))

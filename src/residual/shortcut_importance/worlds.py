@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, panels
+from resaudit.figures.style import annotate, panels, plain_ticks
 from residual.shortcut_importance.reduced.setting import WARM_UP
 
 LABELS = {
@@ -44,12 +44,8 @@ def _plot_plane(axes: Axes, rows: pd.DataFrame, plane: str) -> None:
         axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=["#F0E442"])
     lines = axes.contour(rates.columns, rates.index, rates, LEVELS[plane], colors="0.35", linewidths=0.8)
     axes.clabel(lines, fontsize=6.5, fmt="%g")
-    axes.set_xscale("log")
-    ticks = TICKS[plane]
-    axes.set_xticks(ticks, [f"{tick:g}" for tick in ticks])
-    axes.set_xticks([], minor=True)
-    axes.set_xlim(rows["value"].min(), rows["value"].max())
-    axes.set_xlabel(LABELS[plane])
+    axes.set(xscale="log", xlim=(rows["value"].min(), rows["value"].max()), xlabel=LABELS[plane])
+    plain_ticks(axes.xaxis, TICKS[plane])
     axes.axhline(60, color="0.5", linewidth=0.8, linestyle=":")
     annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
     axes.set_title("warm-up" if rows["network"].iloc[0] == WARM_UP else "no warm-up")

@@ -4,11 +4,9 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from resaudit.figures.style import panels
+from resaudit.figures.style import legend_above, panels, plot_band
 from residual.stable_scaling.looks import depths_axis, network_look, power_name
 from residual.stable_scaling.network.setting import layers_kept
 
@@ -46,30 +44,20 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: of W_L by depth. b: the largest of W_l over tau. c: along the layers."""
     figure, (last, largest, along) = panels("abc", 2.7)
     rows = table[(table["width"] == table["width"].max()) & (table["inputs"] == table["inputs"].iloc[0])]
-    by_depth = rows[rows["part"] == "depth"]
-    _plot_means(last, by_depth, LAST)
-    _plot_means(largest, by_depth, LARGEST)
-    last.set_ylabel(r"gradient of $W_L$, relative")
-    largest.set_ylabel(r"largest gradient of $W_l$ over $\tau$, relative")
-    layers = rows[rows["part"] == LAYERS]
+    by_depth, layers = rows[rows["part"] == "depth"], rows[rows["part"] == LAYERS]
+    looks = {str(network): network_look(str(network)) for network in by_depth["network"].unique()}
+    for axes, column in ((last, LAST), (largest, LARGEST)):
+        for network, part in by_depth.groupby("network", sort=False):
+            logs = np.log(part[column]).groupby(part["depth"])
+            mean, error = logs.mean(), logs.sem().fillna(0)
+            ends = np.exp(mean - 2 * error), np.exp(mean + 2 * error)
+            plot_band(axes, np.exp(mean), *ends, alpha=0.15, **looks[str(network)])
+        depths_axis(axes, sorted(by_depth["depth"].unique()))
     for network, part in layers.groupby("network", sort=False):
-        along.plot(part["layer"], part["gradient"], **network_look(str(network)) | {"markersize": 2.5})
+        along.plot(part["layer"], part["gradient"], **looks[str(network)] | {"markersize": 2.5})
+    last.set(yscale="log", ylabel=r"gradient of $W_L$, relative")
+    largest.set(yscale="log", ylabel=r"largest gradient of $W_l$ over $\tau$, relative")
+    along.set(xscale="log", yscale="log", ylabel=r"gradient of $W_l$ over $\tau$, relative")
     along.set_xlabel(f"layer $l$ of $L={layers['depth'].iloc[0]}$")
-    along.set_ylabel(r"gradient of $W_l$ over $\tau$, relative")
-    along.set_xscale("log")
-    for axes in (last, largest, along):
-        axes.set_yscale("log")
-    handles = [Line2D([], [], **network_look(str(name))) for name in by_depth["network"].unique()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    legend_above(figure, list(looks.values()))
     return figure
-
-
-def _plot_means(axes: Axes, rows: pd.DataFrame, column: str) -> None:
-    for network, part in rows.groupby("network", sort=False):
-        logs = np.log(part[column]).groupby(part["depth"])
-        mean, error = logs.mean(), logs.sem().fillna(0)
-        look = network_look(str(network))
-        axes.plot(mean.index, np.exp(mean), **look)
-        axes.fill_between(mean.index, np.exp(mean - 2 * error), np.exp(mean + 2 * error), color=look["color"],
-                          alpha=0.15, linewidth=0)  # fmt: skip
-    depths_axis(axes, sorted(rows["depth"].unique()))

@@ -2,11 +2,10 @@
 
 import pandas as pd
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from resaudit.figures.style import panels
-from residual.images.curves import error_axis, plot_mean
+from resaudit.figures.style import legend_above, panels, plot_mean
+from residual.images.curves import error_axis
 from residual.stable_scaling.looks import network_look
 
 
@@ -24,12 +23,9 @@ def plot(table: pd.DataFrame) -> Figure:
         for network in networks:
             rows = table[(table["depth"] == depth) & (table["network"] == network)]
             plot_mean(axes, rows, "epoch", "error", **looks[network])
-        axes.set_title(f"ResNet{depth}")
-        axes.set_xlabel("epoch")
+        axes.set(title=f"ResNet{depth}", xlabel="epoch", xlim=(0, int(table["epoch"].max())))
         axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-        axes.set_xlim(0, int(table["epoch"].max()))
     for axes in reversed(every_axes):
         error_axis(axes, "test error, %" if axes is every_axes[0] else "")
-    handles = [Line2D([], [], **looks[network]) for network in networks]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    legend_above(figure, list(looks.values()))
     return figure

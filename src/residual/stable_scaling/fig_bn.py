@@ -50,9 +50,7 @@ def plot(table: pd.DataFrame) -> Figure:
         _plot_bars(axes, table[table["network"] == network], places, width, top)
         axes.plot(places, published(network, depths), **MARKS)
     axes.set_xticks(range(len(depths)), [str(depth) for depth in depths])
-    axes.set_xlabel("depth")
-    axes.set_ylabel("test error, %")
-    axes.set_ylim(0, top)
+    axes.set(xlabel="depth", ylabel="test error, %", ylim=(0, top))
     axes.grid(visible=False, axis="x")
     looks = [network_look(network) for network in networks]
     handles: list[Any] = [Patch(color=look["color"], label=look["label"]) for look in looks]

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.fits import slope
-from resaudit.figures.style import panels
+from resaudit.figures.style import BLUE, DASHED, RED, panels
 from residual.stable_scaling.jobs.propagate import AtInitialisation
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look
 from residual.stable_scaling.network.setting import Network, Propagated, layers_kept, promised
@@ -101,12 +101,10 @@ def plot(table: pd.DataFrame) -> Figure:
 
 def _plot_layers(axes: Axes, rows: pd.DataFrame) -> None:
     rows = rows[(rows["inputs"] == rows["inputs"].iloc[0]) & rows["power"].isin(SHOWN)]
-    axes.set_xscale("log")
-    axes.set_yscale("log")
     for power, curve in rows.groupby("power"):
         axes.plot(curve["layer"], curve["squared_norm"], markersize=3, **power_look(float(str(power))))
+    axes.set(xscale="log", yscale="log", ylabel=r"$\|h_l\|^2$")
     axes.set_xlabel(f"layer $l$ of $L={rows['depth'].iloc[0]}$, $m={rows['width'].iloc[0]}$")
-    axes.set_ylabel(r"$\|h_l\|^2$")
     axes.legend(loc="upper left")
 
 
@@ -124,9 +122,8 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
             powers + 0.006 * (k - (len(groups) - 1) / 2), found, 2 * errors, fmt=marker, markersize=3, elinewidth=0.7,
             color=shades[width], markerfacecolor="none" if inputs == "sphere" else None, label=f"{name}, $m={width}$",
         )  # fmt: skip
-    axes.set_xlabel(r"$a$ of $\tau=L^{-a}$")
+    axes.set(xlabel=r"$a$ of $\tau=L^{-a}$", ylim=(-1.4, 1.0))
     axes.set_ylabel(r"exponent of $\log(\|h_{L-1}\|^2/\|h_0\|^2)$ in $L$")
-    axes.set_ylim(-1.4, 1.0)
     axes.legend(loc="lower left")
 
 
@@ -150,7 +147,7 @@ def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
     widest = rows["network"].str.split(" = ").str[1].max()
     for k, (name, part) in enumerate(rows.groupby("network", sort=False)):
         law, c = str(name).split(", c = ")
-        colour, line, markers = ("#D55E00", ":", "os") if c == widest else ("#0072B2", (0, (4, 1.5)), "D^")
+        colour, line, markers = (RED, ":", "os") if c == widest else (BLUE, DASHED, "D^")
         middle = (part["least"] + part["largest"]) / 2
         axes.errorbar(
             part["depth"] * 1.1 ** (k - 1.5), middle, (part["largest"] - part["least"]) / 2, linestyle="none",
@@ -167,17 +164,13 @@ def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _plot_normalised(axes: Axes, rows: pd.DataFrame) -> None:
-    ends = []
-    axes.set_xscale("log")
-    axes.set_yscale("log")
-    for colour, (inputs, part) in zip(("#0072B2", "#D55E00"), rows.groupby("inputs", sort=False), strict=False):
+    for colour, (inputs, part) in zip((BLUE, RED), rows.groupby("inputs", sort=False), strict=False):
         marker, words = LAWS[str(inputs)]
         mean = part.groupby("layer")["squared_norm"].mean()
         axes.plot(mean.index, mean, marker=marker, markersize=3, color=colour, linestyle="-" if marker == "o" else "--",
                   markerfacecolor="none" if inputs == "sphere" else None, label=words)  # fmt: skip
-        ends.append(mean)
-    layers = ends[0].index.to_numpy(dtype=float)
+    layers = np.array(sorted(rows["layer"].unique()), dtype=float)
     axes.plot(layers, layers / 2, color="0.4", linewidth=0.8, linestyle=":", label="$l/2$")
+    axes.set(xscale="log", yscale="log", ylabel=r"mean of $\|h_l\|^2$")
     axes.set_xlabel(r"layer $l$, normalised branch, $\tau=1$")
-    axes.set_ylabel(r"mean of $\|h_l\|^2$")
     axes.legend(loc="upper left")

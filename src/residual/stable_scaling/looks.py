@@ -1,28 +1,23 @@
 """Looks of the networks, the same in every figure."""
 
-from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
-from matplotlib.axes import Axes
+from resaudit.figures import style
 
-COLOURS = ["#D55E00", "#E69F00", "#CC79A7", "#0072B2", "#56B4E9", "#009E73"]
-_LINES: list[Any] = [(0, (4, 1.2, 1, 1.2)), (0, (6, 1, 1, 1, 1, 1)), (0, (1, 1)), "-", (0, (2, 1)), (0, (4, 1.5))]
+COLOURS = [style.RED, style.ORANGE, style.PINK, style.BLUE, style.SKY, style.GREEN]
+_LINES: list[Any] = [style.DASH_DOTTED, (0, (6, 1, 1, 1, 1, 1)), style.DOTTED, "-", (0, (2, 1)), style.DASHED]
 _MARKERS = "^vDoPs"
 # Powers above and below one half differ in colour family; one half itself is the solid blue line.
 _PLACES = {0.25: 0, 0.3: 1, 0.4: 2, 0.5: 3, 0.6: 4, 0.75: 5, 1.0: 5}
-PLAIN = {"color": "#000000", "marker": "X", "linestyle": (0, (8, 2)), "label": "plain"}
-_NAMED: dict[str, dict[str, Any]] = {
-    "plain": PLAIN,
-    "batch-norm": {"color": "#7F7F7F", "marker": "X", "linestyle": (0, (8, 2)), "label": "batch norm"},
-    "batch-norm-tau": {
-        "color": "#009E73",
-        "marker": "s",
-        "linestyle": (0, (4, 1.5)),
-        "label": r"batch norm and $\tau$",
-    },
+_NAMED: dict[str, tuple[str, str, Any, str]] = {
+    "plain": (style.BLACK, "X", (0, (8, 2)), "plain"),
+    "batch-norm": (style.GREY, "X", (0, (8, 2)), "batch norm"),
+    "batch-norm-tau": (style.GREEN, "s", style.DASHED, r"batch norm and $\tau$"),
 }
 LAWS = {"mnist": ("o", "MNIST"), "sphere": ("s", "random")}
 """Marker and name of each kind of inputs."""
+depths_axis = partial(style.depth_axis, base=10, label="depth $L$")
 
 
 def power_name(power: float) -> str:
@@ -44,12 +39,6 @@ def power_look(power: float) -> dict[str, Any]:
 
 def network_look(network: str) -> dict[str, Any]:
     """The look of a network by its name in tables."""
-    return _NAMED.get(network) or power_look(float(network.removeprefix("L^-")))
-
-
-def depths_axis(axes: Axes, depths: Sequence[int]) -> None:
-    """Depth on a logarithmic axis, the depths that were run as its ticks."""
-    axes.set_xscale("log")
-    axes.set_xticks(list(depths), [str(depth) for depth in depths])
-    axes.set_xticks([], minor=True)
-    axes.set_xlabel("depth $L$")
+    if network in _NAMED:
+        return dict(zip(("color", "marker", "linestyle", "label"), _NAMED[network], strict=True))
+    return power_look(float(network.removeprefix("L^-")))

@@ -5,7 +5,7 @@ import pandas as pd
 from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels
+from resaudit.figures.style import RED, panels
 from resaudit.figures.sweeps import at_the_end, best_rates, sweep
 from residual.stable_scaling.experiments.training import power_of
 
@@ -41,11 +41,10 @@ def plot(table: pd.DataFrame) -> Figure:
             axes.text(column + 0.5, row + 0.5, text, ha="center", va="center", fontsize=7, color=colour)
     stable = [column for column, power in enumerate(powers) if power >= SHARP]
     if stable:
-        axes.axvline(stable[0], color="#D55E00", linestyle="--", linewidth=1.6)
+        axes.axvline(stable[0], color=RED, linestyle="--", linewidth=1.6)
     axes.set_xticks(np.arange(len(powers)) + 0.5, [f"{power:g}" for power in powers])
     axes.set_yticks(np.arange(len(depths)) + 0.5, [str(depth) for depth in depths])
-    axes.set_xlabel(r"power $a$ of $\tau=L^{-a}$")
-    axes.set_ylabel("depth $L$")
+    axes.set(xlabel=r"power $a$ of $\tau=L^{-a}$", ylabel="depth $L$")
     axes.grid(False)
     bar = figure.colorbar(image, ax=axes, label="final loss at the best rate")
     bar.set_ticks(TICKS, labels=[f"{tick:g}" for tick in TICKS], minor=False)

@@ -4,16 +4,10 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from resaudit.figures.style import annotate, panels
-from residual.stable_scaling.looks import COLOURS, LAWS, depths_axis, power_look, power_name
-
-BOUNDED = "norm over 1 + c, c = "
-FREE = "largest norm, tau = "
-PAIR = "norm of a pair, tau = "
+from resaudit.figures.style import BLACK, ORANGE, annotate, legend_above, panels
+from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
 
 
 def table(found: Any) -> pd.DataFrame:
@@ -26,7 +20,8 @@ def table(found: Any) -> pd.DataFrame:
     rows: list[dict[str, Any]] = []
     deepest = max(network.depth for job, _ in results.values() for network in job.networks)
     for where, (job, products) in results.items():
-        names = [(f"{BOUNDED}{c:g}", 1 + c) for c in bounds] + [(f"{FREE}{power_name(a)}", 0.0) for a in powers]
+        names = [(f"norm over 1 + c, c = {c:g}", 1 + c) for c in bounds]
+        names += [(f"largest norm, tau = {power_name(a)}", 0.0) for a in powers]
         for i, network in enumerate(job.networks):
             name, bound = names[i % len(names)]
             lacking = (1 - products.error[i]) ** -0.5
@@ -36,7 +31,7 @@ def table(found: Any) -> pd.DataFrame:
                 value = norm * lacking / (bound or 1.0)
                 rows.append(shared | {"property": name, "run": run, "norm": norm, "value": value})
             if network.depth == deepest and not bound:
-                pair = name.replace(FREE, PAIR)
+                pair = f"norm of a pair, tau = {power_name(powers[i % len(names) - len(bounds)])}"
                 for a, b, norm in zip(products.first[i], products.last[i], products.norms[i].max(axis=0), strict=True):
                     if a > 0:
                         rows.append(shared | {"property": pair, "first": a, "last": b, "norm": norm, "value": norm})
@@ -47,49 +42,40 @@ def table(found: Any) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """a: the largest norm by depth, for a >= 1/2. b: of pairs by the number of layers, at the greatest depth."""
     figure, (by_depth, by_length) = panels("ab", 2.7)
-    _plot_largest(by_depth, table[table["run"] >= 0])
-    for name, part in table[table["run"] < 0].groupby("property", sort=False):
-        look = power_look(float(str(name).removeprefix(f"{PAIR}L^-")))
+    largest, pairs = table[table["run"] >= 0], table[table["run"] < 0]
+    looks = {name: _look(part.iloc[0]) for name, part in largest.groupby("property", sort=False)}
+    for name, part in largest.groupby("property", sort=False):
+        look, bound = looks[name], part["bound"].iloc[0]
+        if not bound and _power(part.iloc[0]) < 0.5:  # far beyond the others
+            continue
+        for inputs, of_law in part.groupby("inputs", sort=False):
+            norms, marker = of_law.groupby("depth")["norm"].max(), LAWS[str(inputs)][0]
+            own = {"marker": marker, "markersize": 3, "markerfacecolor": "none" if inputs == "sphere" else None}
+            by_depth.plot(norms.index, norms, **look | own)
+        if bound:
+            by_depth.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
+            at = (largest["depth"].max(), bound)
+            annotate(by_depth, f"$1+c={bound:g}$", at, (0, 2), color=look["color"], ha="right")
+    depths_axis(by_depth, sorted(largest["depth"].unique()))
+    by_depth.set_ylim(bottom=0.9)
+    by_depth.set_ylabel(r"largest norm over $a\leq b$")
+    for _, part in pairs.groupby("property", sort=False):
         length = (part["last"] - part["first"] + 1).to_numpy()
-        by_length.plot(length, part["norm"], **look | {"linestyle": "none"})
-    by_length.set_xscale("log")
-    by_length.set_yscale("log")
+        by_length.plot(length, part["norm"], **_look(part.iloc[0]) | {"linestyle": "none"})
+    by_length.set(xscale="log", yscale="log", ylabel="norm of the product")
     by_length.set_xlabel(f"layers in the product, $b-a+1$, of $L={table['depth'].max()}$")
-    by_length.set_ylabel("norm of the product")
-    handles = [Line2D([], [], **_look(str(name))) for name in table.loc[table["run"] >= 0, "property"].unique()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles), columnspacing=1.2)
+    legend_above(figure, list(looks.values()), columnspacing=1.2)
     return figure
 
 
-def _plot_largest(axes: Axes, rows: pd.DataFrame) -> None:
-    """The largest norm by depth and kind of inputs, and the bounds that are promised."""
-    for name, part in rows.groupby("property", sort=False):
-        if _power(str(name)) < 0.5:  # far beyond the others
-            continue
-        look = _look(str(name))
-        for inputs, of_law in part.groupby("inputs", sort=False):
-            largest = of_law.groupby("depth")["norm"].max()
-            marker, _ = LAWS[str(inputs)]
-            own = {"marker": marker, "markersize": 3, "markerfacecolor": "none" if inputs == "sphere" else None}
-            axes.plot(largest.index, largest, **look | own)
-        bound = part["bound"].iloc[0]
-        if bound:
-            axes.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
-            annotate(axes, f"$1+c={bound:g}$", (rows["depth"].max(), bound), (0, 2), color=look["color"], ha="right")
-    depths_axis(axes, sorted(rows["depth"].unique()))
-    axes.set_ylim(bottom=0.9)
-    axes.set_ylabel(r"largest norm over $a\leq b$")
+def _power(row: "pd.Series[float]") -> float:
+    """The a of tau = L^-a."""
+    return float(round(-np.log(row["tau"]) / np.log(row["depth"]), 6))
 
 
-def _power(name: str) -> float:
-    """The a of tau = L^-a; infinite where tau is of a bound."""
-    return float(name.removeprefix(f"{FREE}L^-")) if name.startswith(FREE) else np.inf
-
-
-def _look(name: str) -> dict[str, Any]:
-    if name.startswith(FREE):
-        return power_look(_power(name))
-    c = name.removeprefix(BOUNDED)
-    small = float(c) < 0.5
+def _look(row: "pd.Series[float]") -> dict[str, Any]:
+    if not row["bound"]:
+        return power_look(_power(row))
+    small = row["bound"] < 1.5
     line = (0, (3, 1)) if small else (0, (5, 1, 1, 1))
-    return {"color": "#000000" if small else COLOURS[1], "linestyle": line, "label": f"Theorem 1, $c={c}$"}
+    return {"color": BLACK if small else ORANGE, "linestyle": line, "label": f"Theorem 1, $c={row['bound'] - 1:g}$"}

@@ -2,13 +2,11 @@
 
 from typing import Any, Literal
 
-import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
-from resaudit.figures.style import annotate, colours_of, panels, plain_ticks
+from resaudit.figures.style import BLACK, DOTTED, annotate, colours_of, legend_above, panels, plain_ticks, plot_runs
 from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates
 from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.experiments.training import power_of
@@ -20,7 +18,7 @@ CONSTANT = 0.45
 """Loss of the best constant answer to ten classes of equal size: each output 1/10."""
 LARGEST_DRAWN = 10.0
 """Of final losses; larger ones are drawn there."""
-PLAIN = {"color": "#000000", "marker": "D", "linestyle": (0, (1, 1)), "label": "no shortcuts"}
+PLAIN = {"color": BLACK, "marker": "D", "linestyle": DOTTED, "label": "no shortcuts"}
 
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
@@ -38,14 +36,15 @@ def plot(table: pd.DataFrame) -> Figure:
     _plot_curves(curves, table[(table["network"] == SHOWN) & table["learning_rate"].isin(one_rate[:1])])
     for position, network in enumerate(networks):
         look, aside = _look(network), 1.06 ** (position - (len(networks) - 1) / 2)
-        losses = shown[shown["network"] == network].set_index("depth")["loss"].clip(upper=LARGEST_DRAWN)
-        _plot_runs(finals, losses, look, aside)
+        final = shown[shown["network"] == network]
+        plot_runs(finals, final["depth"] * aside, final["loss"].clip(upper=LARGEST_DRAWN), look)
         of_network = table[table["network"] == network]
         chosen = {
             depth: one_rate[0] if network == SHOWN and one_rate else best[network, depth].shown
             for depth in of_network["depth"].unique()
         }
-        _plot_runs(steps, _steps(of_network, chosen), look, aside)
+        needed = _steps(of_network, chosen)
+        plot_runs(steps, needed.index * aside, needed, look)
         for depth in chosen:
             _plot_rates(rates, depth * aside, best[network, depth], look)
         points = [(depth * aside, best[network, depth].shown) for depth in chosen if best[network, depth].shown]
@@ -55,13 +54,12 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.set_yscale("log")
     # Possibly no run reaches the loss.
     steps.set_ylim(table["step"].min(), 1.2 * table["step"].max())
-    plain_ticks(steps, (10, 20, 50, 100, 200, 500, 1000))
+    plain_ticks(steps.yaxis, (10, 20, 50, 100, 200, 500, 1000))
     _loss_axis(finals, "left")
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
     rates.set_ylabel("best learning rate $/\\,(d/m)$")
-    handles = [Line2D([], [], **_look(network)) for network in networks]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    legend_above(figure, [_look(network) for network in networks])
     return figure
 
 
@@ -72,8 +70,7 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
         axes.plot(mean.index, mean, color=colour, label=f"$L={depth}$")
     axes.set_yscale("log")
     _loss_axis(axes, "right")
-    axes.set_xlabel("step")
-    axes.set_ylabel(r"loss, $\tau=L^{-1/2}$")
+    axes.set(xlabel="step", ylabel=r"loss, $\tau=L^{-1/2}$")
     if len(rows):
         axes.set_title(f"one rate, {rows['learning_rate'].iloc[0]:g} $d/m$")
     axes.legend(ncols=2)
@@ -83,18 +80,7 @@ def _loss_axis(axes: Axes, side: Literal["left", "right"]) -> None:
     axes.axhline(CONSTANT, color="0.4", linewidth=0.8, linestyle=":", zorder=1)
     how = {"xycoords": ("axes fraction", "data"), "ha": side}
     annotate(axes, "constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
-    plain_ticks(axes, (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
-
-
-def _plot_runs(axes: Axes, values: pd.Series, look: dict[str, Any], aside: float) -> None:
-    """Means by depth, at depths where every run is finite, and every finite run as a point."""
-    if values.empty:
-        return
-    mean = values.groupby(level=0).mean()
-    mean = mean[np.isfinite(mean)]
-    axes.plot(mean.index * aside, mean, **look)
-    values = values[np.isfinite(values)]
-    axes.plot(values.index * aside, values, ".", color=look["color"], markersize=3.5, markeredgewidth=0, alpha=0.5)
+    plain_ticks(axes.yaxis, (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
 
 
 def _steps(rows: pd.DataFrame, rates: dict[int, float | None]) -> pd.Series:

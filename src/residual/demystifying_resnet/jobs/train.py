@@ -15,6 +15,7 @@ from residual.demystifying_resnet.training.kernels.steps import unfit
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 if TYPE_CHECKING:
+    import numpy as np
     import torch
 
     from residual.demystifying_resnet.training.ensemble import AfterEpoch, Descent, Objective
@@ -200,7 +201,7 @@ def train(
     objective: "Objective",
     learning_rates: Sequence[float],
     device: "torch.device",
-    start: "Descent | None" = None,
+    start: "Descent[np.ndarray] | None" = None,
     after_epoch: "AfterEpoch | None" = None,
 ) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost.

@@ -1,14 +1,15 @@
 """Full-batch gradient descent on an ensemble: runs that differ only in learning rate and seed, all at once."""
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
-from functools import partial
-from typing import Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 import torch
 
 from residual.demystifying_resnet.training.trajectory import Trajectory
+
+Array = TypeVar("Array", np.ndarray, torch.Tensor)
 
 
 class Objective(Protocol):
@@ -26,9 +27,12 @@ EpochLoop = Callable[[range], Iterable[int]]
 """Wraps the epochs, to show progress."""
 
 
-@dataclass(frozen=True)
-class Descent:
+@dataclass
+class Descent(Generic[Array]):
     """The state of a descent between two epochs: with the arguments of :func:`descend`, all that the rest depends on.
+
+    It holds tensors while it runs, and arrays in checkpoints. The record is infinite where there is none yet, and where
+    a run has diverged.
 
     Attributes:
         epoch: the next epoch, shape ().
@@ -38,20 +42,20 @@ class Descent:
         snapshots: shape (snapshots, depth, r, width, width).
     """
 
-    epoch: np.ndarray
-    runs: np.ndarray
-    weights: np.ndarray
-    loss: np.ndarray
-    gradient_norm: np.ndarray
-    weight_norm: np.ndarray
-    snapshots: np.ndarray
+    epoch: Array
+    runs: Array
+    weights: Array
+    loss: Array
+    gradient_norm: Array
+    weight_norm: Array
+    snapshots: Array
 
 
-AfterEpoch = Callable[[Callable[[], Descent]], None]
+AfterEpoch = Callable[[Callable[[], Descent[np.ndarray]]], None]
 """Called after each epoch with a function that returns the state; may raise to stop the descent."""
 
 
-def go_on(_state: Callable[[], Descent]) -> None:
+def go_on(_state: Callable[[], Descent[np.ndarray]]) -> None:
     """Keep nothing between epochs."""
 
 
@@ -62,7 +66,7 @@ def descend(
     epochs: int,
     snapshot_epochs: Sequence[int] = (),
     loop: EpochLoop = iter,
-    start: Descent | None = None,
+    start: Descent[np.ndarray] | None = None,
     after_epoch: AfterEpoch = go_on,
 ) -> Trajectory:
     """Train every run for ``epochs`` steps of gradient descent.
@@ -80,120 +84,71 @@ def descend(
     A run whose loss is not finite leaves the batch and costs nothing from then on; so does a run whose step changes no
     bit of its weights, since it will never move again.
     """
-    record = _Record(weights, epochs, snapshot_epochs)
-    active = _Active(torch.arange(weights.shape[1], device=weights.device), weights.clone(), learning_rates.to(weights))
-    if start is not None:
-        record.restore(start)
-        active = active.restored(start)
-    for epoch in loop(range(0 if start is None else int(start.epoch), epochs + 1)):
-        active = _step(objective, record, active, epoch)
-        if not len(active.runs):
+    if start is None:
+        runs = torch.arange(weights.shape[1], device=weights.device)
+        record = weights.new_full((epochs + 1, len(runs)), torch.inf)
+        snapshots = weights.new_full((len(snapshot_epochs), *weights.shape), torch.inf)
+        state = Descent(torch.tensor(0), runs, weights.clone(), record, record.clone(), record.clone(), snapshots)
+    else:
+        # Copies, since they are updated in place.
+        state = Descent(*(torch.tensor(getattr(start, f.name), device=weights.device) for f in fields(Descent)))
+
+    def arrays() -> Descent[np.ndarray]:
+        return Descent(*(getattr(state, f.name).cpu().numpy() for f in fields(Descent)))
+
+    slots = {epoch: slot for slot, epoch in enumerate(snapshot_epochs)}
+    for epoch in loop(range(int(state.epoch), epochs + 1)):
+        _step(objective, state, learning_rates.to(weights), epoch, slots)
+        if not len(state.runs):
             break
-        after_epoch(partial(_state, epoch + 1, record, active))
+        after_epoch(arrays)
+    found = arrays()
     return Trajectory(
         learning_rate=learning_rates.cpu().numpy(),
         baseline_loss=np.asarray(objective.baseline_loss),
-        excess_loss=record.loss.cpu().numpy(),
-        gradient_norm=record.gradient_norm.cpu().numpy(),
-        mean_frobenius_norm=record.weight_norm.cpu().numpy(),
+        excess_loss=found.loss,
+        gradient_norm=found.gradient_norm,
+        mean_frobenius_norm=found.weight_norm,
         snapshot_epochs=np.asarray(snapshot_epochs, dtype=np.int64),
-        snapshots=record.snapshots.cpu().numpy(),
+        snapshots=found.snapshots,
     )
 
 
-def _step(objective: Objective, record: "_Record", active: "_Active", epoch: int) -> "_Active":
-    """Record an epoch and take a step; return the runs that continue."""
-    loss, gradient = objective(active.weights)
+def _step(
+    objective: Objective,
+    state: Descent[torch.Tensor],
+    learning_rates: torch.Tensor,
+    epoch: int,
+    slots: Mapping[int, int],
+) -> None:
+    """Record an epoch and take a step; runs that end leave the state."""
+    loss, gradient = objective(state.weights)
     finite = torch.isfinite(loss)
     if not bool(finite.all()):
-        active, loss, gradient = active.only(finite), loss[finite], gradient[:, finite]
-        if not len(active.runs):
-            return active
-    record.add(epoch, active, loss, gradient)
-    step = gradient.mul_(active.learning_rates[:, None, None])
-    moving = ~_unmoved(active.weights, step, *record.norms(epoch, active))
-    if not bool(moving.all()):
-        record.stays(epoch, active.only(~moving))
-        active, step = active.only(moving), step[:, moving]
-    active.weights.sub_(step)
-    return active
-
-
-def _state(epoch: int, record: "_Record", active: "_Active") -> Descent:
-    return Descent(
-        epoch=np.asarray(epoch),
-        runs=active.runs.cpu().numpy(),
-        weights=active.weights.cpu().numpy(),
-        loss=record.loss.cpu().numpy(),
-        gradient_norm=record.gradient_norm.cpu().numpy(),
-        weight_norm=record.weight_norm.cpu().numpy(),
-        snapshots=record.snapshots.cpu().numpy(),
-    )
-
-
-@dataclass(frozen=True)
-class _Active:
-    """The active runs: their numbers, weights and learning rates."""
-
-    runs: torch.Tensor
-    weights: torch.Tensor
-    learning_rates: torch.Tensor
-
-    def only(self, chosen: torch.Tensor) -> "_Active":
-        return _Active(self.runs[chosen], self.weights[:, chosen], self.learning_rates[chosen])
-
-    def restored(self, state: Descent) -> "_Active":
-        runs = torch.from_numpy(state.runs).to(self.runs)
-        # A copy, since the weights are updated in place.
-        return _Active(runs, torch.tensor(state.weights).to(self.weights), self.learning_rates[runs])
-
-
-def _unmoved(
-    weights: torch.Tensor, step: torch.Tensor, step_norm: torch.Tensor, largest_norm: torch.Tensor
-) -> torch.Tensor:
-    """The runs whose weights a step does not change in any bit; norms select the candidates cheaply."""
-    unmoved = step_norm <= torch.finfo(weights.dtype).eps * largest_norm
+        state.runs, state.weights = state.runs[finite], state.weights[:, finite]
+        loss, gradient = loss[finite], gradient[:, finite]
+        if not len(state.runs):
+            return
+    weights, runs, rates = state.weights, state.runs, learning_rates[state.runs]
+    state.loss[epoch, runs] = loss
+    state.gradient_norm[epoch, runs] = torch.linalg.vector_norm(gradient, dim=(0, 2, 3))
+    state.weight_norm[epoch, runs] = torch.linalg.vector_norm(weights, dim=(2, 3)).mean(dim=0)
+    if epoch in slots:
+        state.snapshots[slots[epoch]][:, runs] = weights
+    step = gradient.mul_(rates[:, None, None])
+    # Norms select cheaply the runs whose weights the step may not change in any bit.
+    largest = len(weights) * state.weight_norm[epoch, runs]
+    unmoved = rates * state.gradient_norm[epoch, runs] <= torch.finfo(weights.dtype).eps * largest
     if bool(unmoved.any()):
-        weights, step = weights[:, unmoved], step[:, unmoved]
-        unmoved[unmoved.clone()] = (weights - step == weights).all(dim=3).all(dim=2).all(dim=0)
-    return unmoved
-
-
-class _Record:
-    """Arrays of infinities, filled while a run stays finite."""
-
-    def __init__(self, weights: torch.Tensor, epochs: int, snapshot_epochs: Sequence[int]) -> None:
-        depth, runs, width, _ = weights.shape
-        self._slot = {epoch: slot for slot, epoch in enumerate(snapshot_epochs)}
-
-        def infinite(*shape: int) -> torch.Tensor:
-            return torch.full(shape, torch.inf, dtype=weights.dtype, device=weights.device)
-
-        self.loss = infinite(epochs + 1, runs)
-        self.gradient_norm = infinite(epochs + 1, runs)
-        self.weight_norm = infinite(epochs + 1, runs)
-        self.snapshots = infinite(len(snapshot_epochs), depth, runs, width, width)
-
-    def restore(self, state: Descent) -> None:
-        for name in ("loss", "gradient_norm", "weight_norm", "snapshots"):
-            getattr(self, name).copy_(torch.from_numpy(getattr(state, name)))
-
-    def add(self, epoch: int, active: _Active, loss: torch.Tensor, gradient: torch.Tensor) -> None:
-        self.loss[epoch, active.runs] = loss
-        self.gradient_norm[epoch, active.runs] = torch.linalg.vector_norm(gradient, dim=(0, 2, 3))
-        self.weight_norm[epoch, active.runs] = torch.linalg.vector_norm(active.weights, dim=(2, 3)).mean(dim=0)
-        if epoch in self._slot:
-            self.snapshots[self._slot[epoch]][:, active.runs] = active.weights
-
-    def norms(self, epoch: int, active: _Active) -> tuple[torch.Tensor, torch.Tensor]:
-        """Each run's norm of the step, and an upper bound of the norm of all its weights."""
-        step = active.learning_rates * self.gradient_norm[epoch, active.runs]
-        return step, len(active.weights) * self.weight_norm[epoch, active.runs]
-
-    def stays(self, epoch: int, ended: _Active) -> None:
-        """Repeat the record of an epoch for all later ones."""
-        for record in (self.loss, self.gradient_norm, self.weight_norm):
-            record[epoch:, ended.runs] = record[epoch, ended.runs]
-        for later, slot in self._slot.items():
+        same = weights[:, unmoved] - step[:, unmoved] == weights[:, unmoved]
+        unmoved[unmoved.clone()] = same.all(dim=3).all(dim=2).all(dim=0)
+    if bool(unmoved.any()):
+        ended = runs[unmoved]
+        for record in (state.loss, state.gradient_norm, state.weight_norm):
+            record[epoch:, ended] = record[epoch, ended]
+        for later, slot in slots.items():
             if later > epoch:
-                self.snapshots[slot][:, ended.runs] = ended.weights
+                state.snapshots[slot][:, ended] = weights[:, unmoved]
+        state.runs, state.weights, step = runs[~unmoved], weights[:, ~unmoved], step[:, ~unmoved]
+    state.weights.sub_(step)
+    state.epoch = torch.tensor(epoch + 1)

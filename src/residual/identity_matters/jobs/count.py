@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from residual.images.measured import Architecture, LayerCounts
 
 
@@ -18,6 +18,7 @@ class Count(Job):
 
     kind = "count"
     files = {"counts.npz": LayerCounts}
+    typical = Cost(4.0, 560.0)
 
     network: str
     architecture: Architecture
@@ -26,10 +27,6 @@ class Count(Job):
     def stem(self) -> str:
         """The network."""
         return self.network
-
-    def cost(self, execution: Execution) -> Cost:
-        """That of a start: the network has no memory."""
-        return Cost(SECONDS_TO_START, MEGABYTES_TO_START)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Build and count."""

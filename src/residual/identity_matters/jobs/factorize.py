@@ -5,15 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.data.whiten import Whiten
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from residual.identity_matters.linear.measured import Factored, Factorizations
-
-# Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_FACTOR = 2e-5
-SECONDS_PER_STEP_AND_FACTOR = 1.2e-4
-"""Of a search, whose steps are those at all sharpnesses."""
-SEARCHES = 18
-"""Starts times sharpnesses."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +22,7 @@ class Factorize(Job):
 
     kind = "factorize"
     files = {"factored.npz": Factored}
+    typical = Cost(5.0, 650.0)
 
     data: Whiten
     family: str
@@ -39,14 +33,6 @@ class Factorize(Job):
     def stem(self) -> str:
         """The kind of maps."""
         return self.family
-
-    def cost(self, execution: Execution) -> Cost:
-        """In proportion to factors, and to the steps of the searches."""
-        sizes = self.sizes
-        factors = 2 * sizes.draws * len(sizes.widths) * sum(sizes.depths)
-        searched = SEARCHES * sizes.iterations * len(sizes.searched_widths) * sum(sizes.searched_depths)
-        seconds = SECONDS_PER_FACTOR * factors + SECONDS_PER_STEP_AND_FACTOR * searched
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START)
 
     def reads(self, results: Path) -> list[Path]:
         """The moments."""

@@ -6,14 +6,10 @@ from typing import Annotated, Any
 import numpy as np
 
 from resaudit.jobs.fields import Float, Shape, Type
-from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
+from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.tolerance import Tolerance
 from residual.shortcut_importance.reduced.setting import Setting, by_run
 
-# Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_RUN = 2e-6
-SECONDS_PER_STEP = 1e-4
-MEGABYTES_TO_SIMULATE = 350.0
 RUNS_AT_ONCE = 100_000
 
 
@@ -37,6 +33,7 @@ class Simulate(Job):
 
     kind = "simulate"
     files = {"simulated.npz": Simulated}
+    typical = Cost(5.0, 460.0)
 
     network: str  # resnet-warm-up, resnet or cnn
     settings_of_runs: tuple[Setting, ...]  # each gets the same number of runs
@@ -50,13 +47,6 @@ class Simulate(Job):
         """Network and number of patches."""
         patches = sorted({setting.patches for setting in self.settings_of_runs})
         return f"{self.network}-k{patches[0]}" + (f"to{patches[-1]}" if len(patches) > 1 else "")
-
-    def cost(self, execution: Execution) -> Cost:
-        """In proportion to runs, and to the steps that are followed."""
-        settings = len(self.settings_of_runs)
-        seconds = settings * (SECONDS_PER_RUN * self.runs + SECONDS_PER_STEP * max(self.steps, default=0))
-        kept = 8e-6 * 4 * settings * self.runs * (1 + len(self.steps))
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_SIMULATE + 2 * kept)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Simulate."""

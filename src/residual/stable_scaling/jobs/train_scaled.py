@@ -1,7 +1,6 @@
 """Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
 
 from dataclasses import dataclass
-from math import exp
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 # Measured on one core; see benchmarks/RESULTS.md.
 FLOPS_A_SECOND = 45e9
 SECONDS_PER_LAYER_STEP = 3e-5
-STEPS_TO_DIVERGE = 3
 MEGABYTES_OF_IMAGES = 250.0
 BYTES = {"float32": 4, "float64": 8}
 
@@ -74,24 +72,14 @@ class TrainScaled(Job):
         return self.runs * len(self.learning_rates)
 
     def cost(self, execution: Execution) -> Cost:
-        """The cost on a CPU: three products of matrices a layer and step of a run that is not expected to diverge."""
-        steps = self.runs * sum(self._steps_expected(rate) for rate in self.learning_rates)
-        flops = 6.0 * self.batch * self.width**2 * self.depth * steps
+        """The cost on a CPU if no run diverges: three products of matrices a layer, step and run."""
+        runs = self.runs * len(self.learning_rates)
+        flops = 6.0 * self.batch * self.width**2 * self.depth * runs * self.steps
         seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
         numbers = self.depth * self.trainings * (self.width**2 + self.width * self.batch)
         # Three times: when diverged runs leave, and while a checkpoint is written.
         megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * BYTES[self.precision] * numbers
         return Cost(SECONDS_TO_START + seconds, megabytes, wants_gpu=True)
-
-    def _steps_expected(self, rate: float) -> int:
-        """All, or the few before a run diverges.
-
-        ||h_L||^2 grows about as exp(tau^2 L), and the largest stable rate falls in proportion. The constants were
-        fitted at powers from 1/4 to 1 and depths from 3 to 1000, where they err by at most two rates of the grid.
-        """
-        growth = 0.0 if self.tau is None else self.tau**2 * self.depth
-        stable = self.tau is None or rate * min(1.0, growth) <= 30 * exp(-0.9 * growth)
-        return self.steps if stable else min(self.steps, STEPS_TO_DIVERGE)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; resume from a checkpoint if there is one.
