@@ -102,7 +102,6 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,
         "provenance": made_by,
-        "checked": {"compare": None},
         "overrides": list(OVERRIDES),
         "papers": [paper],
     }

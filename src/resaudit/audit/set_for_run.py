@@ -4,17 +4,17 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from resaudit.audit.words import in_words
+from resaudit.audit.claim_models import SetForRun
+from resaudit.base.text import in_words
 from resaudit.claims.words import threshold_in_words
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim
 
 THRESHOLD = ("at_least", "at_most", "within_factor")
 NONE = "none"
-Entry = dict[str, str]
 
 
-def of_check(claim: Claim, name: str, written: Claim | None) -> list[Entry]:
+def of_check(claim: Claim, name: str, written: Claim | None) -> list[SetForRun]:
     """The threshold, parameters and limit of a check that are not the repository's, as ``SetForRun`` has them.
 
     Args:
@@ -26,8 +26,8 @@ def of_check(claim: Claim, name: str, written: Claim | None) -> list[Entry]:
         return []
     here, there = claim.checks[name], written.checks.get(name)
     if there is None:
-        return [_entry("check", here.name, NONE)]
-    found = [] if here.name == there.name else [_entry("check", here.name, there.name)]
+        return [SetForRun(what="check", here=here.name, repository=NONE)]
+    found = [] if here.name == there.name else [SetForRun(what="check", here=here.name, repository=there.name)]
     given, other = here.model_dump(mode="json"), there.model_dump(mode="json")
     if any(given[key] != other[key] for key in THRESHOLD):
         found.append(_threshold(here, there))
@@ -37,11 +37,11 @@ def of_check(claim: Claim, name: str, written: Claim | None) -> list[Entry]:
     return found + list(_different(*({"limit": limit.model_dump(mode="json") if limit else None} for limit in limits)))
 
 
-def of_claim(claim: Claim, written: Claim | None) -> list[Entry]:
+def of_claim(claim: Claim, written: Claim | None) -> list[SetForRun]:
     """The least evidence, texts and other settings of a claim that are not the repository's, and checks taken out."""
     if written is None:
         return []
-    found: list[Entry] = []
+    found: list[SetForRun] = []
     given, other = (each.model_dump(mode="json", exclude={"checks", "limits"}) for each in (claim, written))
     for key, value in given.items():
         if key == "needs":
@@ -49,24 +49,24 @@ def of_claim(claim: Claim, written: Claim | None) -> list[Entry]:
         else:
             found += _different({key: value}, {key: other[key]})
     gone = [name for name in written.checks if name not in claim.checks]
-    return found + [_entry(f"check {name}", NONE, written.checks[name].name) for name in gone]
+    return found + [SetForRun(what=f"check {name}", here=NONE, repository=written.checks[name].name) for name in gone]
 
 
-def _threshold(here: Check, there: Check) -> Entry:
+def _threshold(here: Check, there: Check) -> SetForRun:
     words = [threshold_in_words(each) for each in (here, there)]
     if words[0] == words[1]:  # they differ in a digit that words do not have
         bounds = ({key: getattr(each, key) for key in THRESHOLD} for each in (here, there))
         words = [_exactly({key: bound for key, bound in of.items() if bound is not None}) for of in bounds]
-    return _entry("threshold", *words)
+    return SetForRun(what="threshold", here=words[0], repository=words[1])
 
 
-def _different(here: dict[str, Any], there: dict[str, Any]) -> Iterator[Entry]:
+def _different(here: dict[str, Any], there: dict[str, Any]) -> Iterator[SetForRun]:
     for key, value in here.items():
         if value != there[key]:
             words = [_said(each) for each in (value, there[key])]
             if words[0] == words[1]:
                 words = [_exactly(each) for each in (value, there[key])]
-            yield _entry(key.replace("_", " "), *words)
+            yield SetForRun(what=key.replace("_", " "), here=words[0], repository=words[1])
 
 
 def _said(value: Any) -> str:
@@ -75,7 +75,3 @@ def _said(value: Any) -> str:
 
 def _exactly(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False)
-
-
-def _entry(what: str, here: str, repository: str) -> Entry:
-    return {"what": what, "here": here, "repository": repository}
