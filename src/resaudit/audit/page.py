@@ -220,7 +220,7 @@ def _environment() -> Environment:
         lstrip_blocks=True,
     )
     for function in (
-        text.in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
+        text.value_in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
         figure_label, change_counts, changes_of, variants_of,
     ):  # fmt: skip
         environment.filters[function.__name__] = function

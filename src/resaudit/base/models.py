@@ -15,12 +15,11 @@ from pydantic_core import ErrorDetails
 
 from resaudit.base.errors import ResauditError, in_one_line, suggestion
 from resaudit.base.files import read_json
+from resaudit.base.text import in_words
 
 LONGEST_TEXT = 10_000
 LONGEST_LINE = 200
 """Characters of a text that somebody else wrote."""
-LONGEST_LIST = 8
-"""Longer lists are abbreviated."""
 _LONGEST_SHOWN = 40
 # Line breaks, other control characters, and lone surrogates, which UTF-8 cannot encode.
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
@@ -176,23 +175,6 @@ def shown(value: Any) -> str:
 def one_line(text: str) -> str:
     """What somebody else wrote, or may have, as a part of a line of ours: printable and shortened."""
     return in_one_line(text[:LONGEST_LINE]) + "…" * (len(text) > LONGEST_LINE)
-
-
-def in_words(value: Any) -> str:
-    """A setting in a few words, for people.
-
-    >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None)
-    ('1, 2.5, yes', '0 … 8 (9 values)', 'all')
-    """
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        if len(value) > LONGEST_LIST:
-            return f"{in_words(value[0])} … {in_words(value[-1])} ({len(value)} values)"
-        return ", ".join(map(in_words, value)) or "none"
-    if value is None:
-        return "all"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
 
 
 def different(values: list[T]) -> list[T]:

@@ -4,11 +4,15 @@ import math
 from datetime import UTC, datetime
 from typing import Any
 
+from pydantic import BaseModel
+
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
 _MONTHS = (
     "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
     "December",
 )  # fmt: skip
+LONGEST_LIST = 8
+"""Longer lists are abbreviated."""
 NEAR_ONE = 0.1
 """Ratios this close to 1 are printed in per cent."""
 
@@ -83,15 +87,36 @@ def counted(number: int, what: str) -> str:
 
 
 def in_words(value: Any) -> str:
+    """A setting in a few words, for people.
+
+    >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None), in_words({"a": [1, 2], "b": 3})
+    ('1, 2.5, yes', '0 … 8 (9 values)', 'all', 'a: 1, 2; b: 3')
+    """
+    if isinstance(value, BaseModel):
+        return ", ".join(f"{key.replace('_', ' ')} {in_words(part)}" for key, part in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {in_words(part)}" for key, part in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if len(value) > LONGEST_LIST:
+            return f"{in_words(value[0])} … {in_words(value[-1])} ({len(value)} values)"
+        return ", ".join(map(in_words, value)) or "none"
+    if value is None:
+        return "all"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def value_in_words(value: Any) -> str:
     """A check's parameter, any JSON value, in words.
 
-    >>> in_words([4, 96]), in_words(0.00002), in_words({"n": None}), in_words(True)
+    >>> value_in_words([4, 96]), value_in_words(0.00002), value_in_words({"n": None}), value_in_words(True)
     ('4, 96', '2 × 10⁻⁵', 'n none', 'yes')
     """
     if isinstance(value, dict):
-        return ", ".join(f"{key} {in_words(part)}" for key, part in value.items())
+        return ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
     if isinstance(value, list):
-        return ", ".join(map(in_words, value))
+        return ", ".join(map(value_in_words, value))
     if value is None or isinstance(value, bool):
         return {None: "none", True: "yes", False: "no"}[value]
     return number(value) if isinstance(value, int | float) else str(value)
