@@ -16,7 +16,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.claims.robustness import read_robustness
 from resaudit.data.whiten import Whiten
 from resaudit.figures.comparison import compare_with_references, reference_file
-from resaudit.figures.drawing import Setting, about
+from resaudit.figures.drawing import DrawnAt, about
 from resaudit.figures.tables import drawn
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import read_job, write_job
@@ -71,7 +71,7 @@ def plan(tmp_path_factory: pytest.TempPathFactory) -> Plan:
     csv = layout.figure(NAME, "csv")
     csv.parent.mkdir(parents=True)
     shutil.copy(reference_file(NAME), csv)
-    said = about(plan.figures[NAME], Setting("laptop", (), ())) | provenance()
+    said = about(plan.figures[NAME], DrawnAt("laptop", (), ())) | provenance()
     said |= {"sha256": hashlib.sha256(csv.read_bytes()).hexdigest()}
     layout.figure(NAME, "json").write_text(json.dumps(said), encoding="utf-8")
     return plan
