@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from scipy import stats
 
-from resaudit.audit.build import _result
+from resaudit.audit.build import finding
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -246,7 +246,7 @@ def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     fall = judge(claim(EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
     assert fall.checks[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
     assert f", each interval covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in why(fall)
-    assert _result(fall.checks[0])["coverage"] == fall.checks[0].coverage
+    assert finding(fall.checks[0], []).coverage == fall.checks[0].coverage
     ratio = judge(claim(GrowthExponent(networks=["a"], column=C, at_least=0.5)),
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
     assert ratio.checks[0].coverage is None

@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.audit.terminal import in_full
+from resaudit.audit.terminal import under_variants
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import write_json
 from resaudit.claims import robustness
-from resaudit.claims.robustness import CONFIGURED, Robustness, _verdicts, keep_matrix, read_robustness
+from resaudit.claims.robustness import CONFIGURED, Matrix, _verdicts, keep_matrix, read_robustness
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths
@@ -32,7 +32,7 @@ ROWS = pd.DataFrame(
 
 def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout:
     layout = Layout(Paths(data="data", results="results", figures=str(figures)))
-    made = Robustness(
+    made = Matrix(
         paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger="a", tables={"made_up/fig01": "b"}, variants=[],
         verdicts={"a-claim": _verdicts(ROWS)},
     )  # fmt: skip
@@ -46,10 +46,10 @@ def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -
     found = read_robustness(recorded(tmp_path), "made_up")
     assert found is not None
     nothing = {"verdict": None, "why": None, "effect": None, "low": None, "high": None}
-    assert found.of_claim("a-claim") == [
-        {"id": "control", "verdict": "contradicted", "why": "one check fails", "effect": 3.0, "low": 2.0, "high": None},
-        {"id": "not-centred"} | nothing,
-    ]
+    assert found.model_dump()["verdicts"]["a-claim"] == {
+        "control": {"verdict": "contradicted", "why": "one check fails", "effect": 3.0, "low": 2.0, "high": None},
+        "not-centred": nothing,
+    }
     assert found.stale("a", {"made_up/fig01": "b"}) is None
     assert found.stale("a", {"made_up/fig01": "c"}) == "made_up/fig01 has been drawn anew since"
 
@@ -73,15 +73,17 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     assert reference.stale("b", {}) == "the claims have changed since"
 
 
-def test_verdicts_of_the_reference_run_are_said_to_be() -> None:
-    claim = example.claim("a", "supported", "fig04", checks=[], variants=example.VARIANTS)
-    assert "under not-centred: supported: As before." in list(in_full(claim, of_reference=False))
-    assert "under not-centred (reference run): supported: As before." in list(in_full(claim, of_reference=True))
+def test_verdicts_of_the_reference_run_are_said_to_be(tmp_path: Path) -> None:
+    claim = example.judged(example.claim("a", "supported", "fig04", checks=[], variants=example.VARIANTS))
+    example.draw(tmp_path)
+    reference = example.matrix(tmp_path, reference=True, stale=None)
+    assert "under not-centred: supported: As before." in list(under_variants(claim, None))
+    assert "under not-centred (reference run): supported: As before." in list(under_variants(claim, reference))
 
 
 def test_a_damaged_record_is_named_in_one_line(tmp_path: Path) -> None:
     layout = recorded(tmp_path, verdicts={"a-claim": {"control": {"verdict": "proven"}}})
     with pytest.raises(
-        ResauditError, match=r"cannot be read \(\$\.verdicts\.a-claim\.control\.verdict is 'proven'; allow"
+        ResauditError, match=r"cannot be read \(it\.verdicts\.a-claim\.control\.verdict is 'proven'; allow"
     ):
         read_robustness(layout, "made_up")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.base.files import sha256_of, write_json
-from resaudit.figures.drawing import Setting, about, figure_module, read_csv
+from resaudit.figures.drawing import DrawnAt, about, figure_module, read_csv
 from resaudit.figures.formats import FORMATS
 from resaudit.figures.style import apply_style
 from resaudit.jobs.job import Execution, Job
@@ -23,7 +23,7 @@ OVERRIDES = ("scale=smoke", "figures=[demystifying_resnet/fig04,fig07]")
 STARTED = "2026-01-02T03:03:03+00:00"
 FINISHED = "2026-01-02T03:04:05+00:00"
 GENERATED = "2026-01-02T03:05:00+00:00"
-SETTING = Setting("smoke", (), ())
+SETTING = DrawnAt("smoke", (), ())
 
 
 def plan_in(folder: Path, *overrides: str) -> Plan:
@@ -102,7 +102,6 @@ def _audit(plan: Plan, made_by: dict[str, Any]) -> dict[str, Any]:
         "scale": plan.config.scale.name,
         "scale_summary": plan.config.scale.summary,
         "provenance": made_by,
-        "checked": {"compare": None},
         "overrides": list(OVERRIDES),
         "papers": [paper],
     }

@@ -21,14 +21,25 @@ from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.claim import Claim, Limit, Needs, Response
 from resaudit.plan.composition import load
 from resaudit.plan.experiment import experiments_of
-from resaudit.plan.models import Assumption, Config, Figure, Paper, Paths, Run, Scale, Tolerance, Variant, Whitening
+from resaudit.plan.models import (
+    Assumption,
+    ColumnTolerance,
+    Config,
+    Figure,
+    Paper,
+    Paths,
+    Run,
+    Scale,
+    Variant,
+    Whitening,
+)
 from tests.conftest import CHECKOUT, run_command
 
 for package in ("sphinx", "myst_parser", "furo", "sphinx_click"):
     pytest.importorskip(package, reason="the extra docs is not installed")
 
 SECTIONS: list[type[Model]] = [
-    Run, Paths, Scale, Figure, Whitening, Paper, Assumption, Variant, Tolerance, IdxDataset, CifarDataset,
+    Run, Paths, Scale, Figure, Whitening, Paper, Assumption, Variant, ColumnTolerance, IdxDataset, CifarDataset,
     ImageFolderDataset, DataFile, Claim, Needs, Limit, Response,
 ]  # fmt: skip
 

@@ -26,7 +26,7 @@ from resaudit.plan.claim import Claim, Needs
 from resaudit.plan.composition import NOT_FIGURES, config_folder, load
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.layout import Layout
-from resaudit.plan.models import Assumption, Config, Figure, Tolerance, Variant
+from resaudit.plan.models import Assumption, ColumnTolerance, Config, Figure, Variant
 from resaudit.plan.overrides import OF_FIGURES
 from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import claims_sha256
@@ -130,7 +130,7 @@ TEXTS = st.one_of(
 SCALARS = st.one_of(NUMBERS, TEXTS)
 MODELS = [
     Activations, Assumption, CifarDataset, Claim, Figure, IdxDataset, ImageFolderDataset, Needs, PerNetwork, RunsAt,
-    Tolerance, Variant,
+    ColumnTolerance, Variant,
     *experiments_of(PAPER).values(), *Check.__subclasses__(),
 ]  # fmt: skip
 FIELDS = sorted({name for model in MODELS for name in model.model_fields} | {"check", "foo", "laptop", "0"})

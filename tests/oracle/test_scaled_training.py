@@ -19,7 +19,7 @@ from resaudit.jobs.job import Execution, Work
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.model import Weights, output
-from residual.stable_scaling.network.training import Progress, train
+from residual.stable_scaling.network.training import DescentState, train
 
 WIDTH, DEPTH, RUNS, BATCH, STEPS = 12, 6, 3, 5, 20
 RATES = (0.3, 1.0, 3.0)
@@ -54,7 +54,7 @@ def autograd(weights: Weights, tau: float | None, rate: float, batches: Shuffled
 @pytest.mark.parametrize("tau", [DEPTH**-0.25, DEPTH**-0.5, 1 / DEPTH, None])
 def test_the_ensemble_is_automatic_differentiation_run_by_run(tau: float | None) -> None:
     weights, batches = start(tau)
-    kept: list[Progress] = []
+    kept: list[DescentState] = []
     found = train(weights, tau, RATES, batches, STEPS, after_step=lambda state: kept.append(state()))
     # Each of STEPS steps sums WIDTH products in each of 2 DEPTH layers, forward and back.
     bound = STEPS * 2 * DEPTH * WIDTH * np.finfo(float).eps

@@ -10,6 +10,7 @@ import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from resaudit.audit.page import write_page
+from resaudit.audit.schema import check_audit
 from tests.report import example
 from tests.report.browsing import CHROMIUM, Opened
 
@@ -25,7 +26,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("audit") / "figures"
     example.draw(folder)
     (folder / "audit.json").write_text(json.dumps(example.audit(folder)), encoding="utf-8")
-    write_page(folder / "audit.json", folder / "audit.html")
+    write_page(check_audit(example.audit(folder)), folder / "audit.html")
     return folder
 
 

@@ -8,6 +8,10 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.audit import page
+from resaudit.audit.claim_models import JudgedClaim
+from resaudit.audit.models import Robustness
+from resaudit.audit.schema import check_audit
 from resaudit.figures.drawing import read_csv
 from resaudit.figures.style import apply_style, panels
 
@@ -42,6 +46,21 @@ def _save(figure: Figure, file: Path) -> None:
     figure.savefig(file, format="svg", metadata={"Date": None})
 
 
+def render(audit: Audit, folder: Path) -> str:
+    """The page of an audit as JSON has it."""
+    return page.render(check_audit(audit), folder)
+
+
+def judged(claim: Audit) -> JudgedClaim:
+    """A claim as JSON has it."""
+    return JudgedClaim.model_validate(claim)
+
+
+def matrix(folder: Path, **changes: Any) -> Robustness:
+    """The matrix of the first paper."""
+    return Robustness.model_validate(audit(folder)["papers"][0]["robustness"] | changes)
+
+
 def audit(folder: Path) -> Audit:
     """The audit of what :func:`draw` drew into a folder."""
     return {
@@ -50,9 +69,6 @@ def audit(folder: Path) -> Audit:
         "scale": "laptop",
         "scale_summary": "all data, epochs and learning rates; reduced as listed beside each figure",
         "provenance": _provenance(),
-        "checked": {
-            "compare": {"agree": [f"{PAPER}/fig04"], "disagree": [f"{PAPER}/fig07"], **_ran()},
-        },
         "overrides": ["scale=laptop"],
         "spot_checks": [
             {

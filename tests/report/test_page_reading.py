@@ -24,13 +24,11 @@ def test_first_screen_says_how_many_claims_of_each_paper_held(read: Page) -> Non
 
 
 @in_browser
-def test_the_head_says_what_verdicts_mean_and_what_was_checked(read: Page) -> None:
+def test_the_head_says_what_verdicts_mean(read: Page) -> None:
     top = read.locator("header.top")
     assert [text.strip() for text in top.locator(".legend dt").all_inner_texts()] == [
         "supported", "contradicted", "inconclusive", "not run", "Intervals",
     ]  # fmt: skip
-    said = top.inner_text()
-    assert "1 of 2 tables agree with the references, not demystifying_resnet/fig07" in said
 
 
 @in_browser

@@ -9,6 +9,7 @@ from xml.etree import ElementTree
 
 import pytest
 
+from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
 from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
 from resaudit.base.errors import ResauditError
@@ -74,27 +75,30 @@ def test_places_are_shares_of_the_axis_between_its_margins() -> None:
 
 
 def test_an_axis_holds_points_intervals_and_the_region() -> None:
-    axis = axis_of(two_sided())
+    axis = axis_of(CheckFinding(**two_sided()))
     assert axis is not None
     assert axis.logarithmic
     assert (10**axis.start, 10**axis.end) == (pytest.approx(1.01), pytest.approx(2.3e9))
-    assert axis_of(unknown()) is None
+    assert axis_of(CheckFinding(**unknown())) is None
     # A threshold of zero has no place on a logarithmic axis, and stretches it to no length.
-    zero = axis_of(result("supported", 2) | {"low": 0.0})
+    zero = axis_of(CheckFinding(**result("supported", 2) | {"low": 0.0}))
     assert zero is not None
     assert 10**zero.start == pytest.approx(0.95)
 
 
 def test_an_interval_without_an_end_reaches_the_edge_with_an_arrow() -> None:
     axis = Axis(False, 0, 10)
-    both, none, right = (mark(point("", 5, *ends, "supported"), axis) for ends in ((0, 10), (None, None), (5, None)))
+    both, none, right = (
+        mark(Comparison(**point("", 5.0, *ends, "supported")), axis)
+        for ends in ((0.0, 10.0), (None, None), (5.0, None))
+    )
     assert both.line == (MARGIN, 100 - MARGIN)
     assert (both.open_left, both.open_right) == (False, False)
     assert none.line is None
     assert right.line == (50, 100)
     assert (right.open_left, right.open_right) == (False, True)
-    assert mark(point("", None, None, 5, "supported"), axis).effect is None
-    assert region({"low": None, "high": 5}, axis) == (0, 50)
+    assert mark(Comparison(**point("", None, None, 5.0, "supported")), axis).effect is None
+    assert region(CheckFinding(**result("supported", 1) | {"low": None, "high": 5.0}), axis) == (0, 50)
 
 
 @pytest.mark.parametrize(

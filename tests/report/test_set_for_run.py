@@ -9,13 +9,12 @@ from typing import Any
 import pytest
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.page import render
 from resaudit.audit.schema import check_audit
-from resaudit.audit.words import set_for_run
 from resaudit.plan.composition import claims_as_written, claims_file, load
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, in_process
 from tests.report import example
+from tests.report.example import render
 
 PAPER, CLAIM = "demystifying_resnet", "depth-invariant-condition"
 WHERE = f"claims.{PAPER}.{CLAIM}"
@@ -34,14 +33,11 @@ SETTINGS = {
 
 def audited(*overrides: str) -> dict[str, Any]:
     given = (*PLACE, *overrides)
-    audit = make_audit(make_plan(load(given)), given, only={f"{PAPER}/fig04"})
-    check_audit(audit)
-    return audit
+    return make_audit(make_plan(load(given)), given, only={f"{PAPER}/fig04"}).as_json()
 
 
 def marked(audit: dict[str, Any]) -> dict[str, list[str]]:
-    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
-    return {claim["id"]: set_for_run(claim) for claim in claims if set_for_run(claim)}
+    return {claim.id: claim.settings_of_run for claim in check_audit(audit).claims if claim.settings_of_run}
 
 
 def test_without_settings_of_claims_nothing_is_marked() -> None:

@@ -119,7 +119,7 @@ def test_a_forged_archive_never_agrees_on_the_same_class_of_machine(
     assert as_statement(check)["predicate"]["result"] == result
     assert not check.covered
     (in_audit,) = spot_checks(results)
-    assert (in_audit["checked"], in_audit["equal"], in_audit["covered"]) == (2, 1, [])
+    assert (in_audit.checked, in_audit.equal, in_audit.covered) == (2, 1, [])
     kept = job.folder(folder_of(results, job)) / job.files[0]
     assert kept.is_file()
     assert any(str(folder_of(results, job)) in line for line in said)

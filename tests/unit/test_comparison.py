@@ -29,10 +29,12 @@ from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
-from resaudit.plan.models import Figure, Tolerance
+from resaudit.plan.models import ColumnTolerance, Figure
 from resaudit.plan.plan import Plan, make_plan
 
-FIGURE = Figure.model_construct(keys=["network", "run"], tolerances={"loss": Tolerance(relative=0.01, share=0.75)})
+FIGURE = Figure.model_construct(
+    keys=["network", "run"], tolerances={"loss": ColumnTolerance(relative=0.01, share=0.75)}
+)
 FIG04 = "demystifying_resnet/fig04"
 REFERENCE = pd.DataFrame({"network": list("aabb"), "run": [0, 1, 0, 1], "loss": [1.0, 2.0, np.inf, 4.0]})
 
@@ -70,7 +72,7 @@ def test_more_rows_than_the_reference_are_no_failure() -> None:
 
 FOLLOWED = Figure.model_construct(
     keys=["network", "learning_rate", "run", "epoch"],
-    tolerances={"loss": Tolerance(relative=0.01), "index": Tolerance(eigenvalues=2)},
+    tolerances={"loss": ColumnTolerance(relative=0.01), "index": ColumnTolerance(eigenvalues=2)},
 )
 
 
@@ -166,7 +168,7 @@ def test_every_reference_has_its_figures_keys_without_repetition() -> None:
 
 
 def test_a_value_agrees_within_absolute_plus_relative_of_the_reference() -> None:
-    figure = Figure.model_construct(keys=["run"], tolerances={"x": Tolerance(relative=0.1, absolute=0.01)})
+    figure = Figure.model_construct(keys=["run"], tolerances={"x": ColumnTolerance(relative=0.1, absolute=0.01)})
     reference = pd.DataFrame({"run": [0, 1, 2], "x": [1.0, 0.0, np.nan]})
     assert not list(disagreements(reference.assign(x=[1.1, 0.009, np.nan]), reference, figure))
     assert list(disagreements(reference.assign(x=[1.115, 0.0, np.nan]), reference, figure))

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.audit.terminal import explain_claim
 from resaudit.base.errors import ResauditError, one_named
 from resaudit.cli import explain
 from resaudit.plan.composition import load
@@ -62,8 +63,10 @@ def test_a_gpu_that_is_not_there_is_said(monkeypatch: pytest.MonkeyPatch) -> Non
     assert not any(said in line for line in explained("fig08", "device=cuda"))
 
 
-def test_a_claim_is_explained_by_keys_that_can_be_set() -> None:
-    lines = list(explain.explain_claim(load(), PAPER, "depth-invariant-condition"))
+def test_a_claim_is_explained_by_keys_that_can_be_set(tmp_path: Path) -> None:
+    overrides = (f"paths.figures={tmp_path}",)
+    lines = list(explain_claim(make_plan(load(overrides)), overrides, f"{PAPER}/depth-invariant-condition"))
+    assert lines[0] == f"{PAPER}/depth-invariant-condition: not run"
     keys = [word for line in lines if "claims." in line for word in shlex.split(line)]
     assert f"claims.{PAPER}.depth-invariant-condition.checks.constant.within_factor=1.1" in keys
     assert load(keys).claims == load().claims
@@ -74,7 +77,7 @@ def test_every_check_is_listed_with_parameters_and_claims() -> None:
     lines = "\n".join(explain.explain_checks(load()))
     flowing = " ".join(lines.split())
     assert "ratio_across_depths: Ratio of a quantity at each depth" in lines
-    assert "  reference: first or previous = first; the depth in the denominator." in lines
+    assert "  reference: Literal['first', 'previous'] = first; the depth in the denominator." in lines
     assert f"used by: {PAPER}/depth-invariant-condition, {PAPER}/weights-shrink-with-depth-mlp" in flowing
 
 

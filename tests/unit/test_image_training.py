@@ -201,10 +201,10 @@ def test_beside_its_command_nothing_says_that_a_figure_needs_a_gpu(
     """The command draws it without one: what counts is how long that takes."""
     config = load([f"device={device}", f"scale={scale}", f"paths.figures={tmp_path}"])
     reasons = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")[1]
-    (entry,) = (e for e in _not_drawn(config, "stable_scaling", {}, reasons, ()) if e["id"].endswith("/table3"))
-    assert said in entry["why"]
-    assert entry["why"].endswith(draws.format(processors()))
-    assert "need" not in entry["why"]
+    (entry,) = (e for e in _not_drawn(config, "stable_scaling", {}, reasons, ()) if e.id.endswith("/table3"))
+    assert said in entry.why
+    assert entry.why.endswith(draws.format(processors()))
+    assert "need" not in entry.why
 
 
 def test_what_a_chosen_name_leaves_out_is_said_too() -> None:

@@ -15,7 +15,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.papers import add_papers, take_papers_path
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
-from resaudit.figures.drawing import Setting, draw
+from resaudit.figures.drawing import DrawnAt, draw
 from resaudit.figures.tables import errors_naming
 from resaudit.jobs import code
 from resaudit.jobs.code import closure
@@ -216,7 +216,7 @@ def test_a_module_that_gives_something_else_is_named_when_it_draws(
     part = make_plan(composed(papers, bare)).figures["coins/fig01"]
     for job in part.jobs.values():
         run_planned(job, results)
-    assert_refused(lambda: draw(part, Setting("laptop", (), ()), results, tmp_path, ""), message=said)
+    assert_refused(lambda: draw(part, DrawnAt("laptop", (), ()), results, tmp_path, ""), message=said)
     assert not (tmp_path / "figure.json").exists()
 
 

@@ -6,10 +6,9 @@ from types import SimpleNamespace
 import pandas as pd
 import pytest
 
-from resaudit.audit.evidence_models import Printed
 from resaudit.base.models import validated
 from resaudit.figures.drawing import figure_module, read_csv
-from resaudit.figures.printed import over_runs
+from resaudit.figures.printed import Printed, over_runs
 from residual.identity_matters.table2 import beside_the_paper as beside_table2
 from residual.stable_scaling.fig_bn import beside_the_paper as beside_bars
 from tests.conftest import smoke_figure

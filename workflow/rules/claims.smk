@@ -33,7 +33,6 @@ rule report:
         matrices=matrices,
         others=other_tables(),
         kept=matrices_kept(),
-        checked=as_they_are([FILES.figures / "checked" / "compare.json"]),
         spot_checks=as_they_are(sorted((FILES.results / "spot-checks").glob("[!.]*.json"))),
     output:
         audit=FILES.figures / "audit.json",

@@ -34,10 +34,7 @@ def _claim(paper: str, key: str, claim: Claim) -> Iterator[str]:
     yield f"- **Where:** {plain(claim.where)} ({claim.kind})"
     yield f"- **Our interpretation:** {plain(claim.interpretation)}"
     yield f"- **Reason:** {plain(claim.reason)}"
-    needs = claim.needs
-    depths = f", depths {', '.join(map(str, needs.depths))}" if needs.depths else ""
-    scales = " or ".join(needs.scales)
-    yield f"- **Minimum sample:** {needs.runs} run{'s' if needs.runs > 1 else ''}{depths}, scale {scales}"
+    yield f"- **Minimum sample:** {claim.needs}"
     yield f"- **Evidence:** {_evidence(paper, claim)}"
     if claim.fitted:
         yield f"- **No evidence:** {plain(claim.fitted)}"

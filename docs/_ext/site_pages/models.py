@@ -3,7 +3,6 @@
 Types, bounds and defaults are those of their JSON Schema, meanings those of their docstrings.
 """
 
-import inspect
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
@@ -12,6 +11,7 @@ from typing import Any, get_args
 import yaml
 from pydantic import BaseModel
 
+from resaudit.base.models import meanings, summary
 from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.claim import Claim
@@ -110,15 +110,15 @@ def _sections(kinds: Iterable[Kind]) -> Iterator[str]:
 
 def _section(kind: Kind, title: str, remark: str = "", keys: list[str] | None = None) -> Iterator[str]:
     """A model: heading with a link's target, its summary, its keys."""
-    schema, defaults, meanings = _schema(kind), _defaults().get(kind, {}), _meanings(kind)
-    yield from ("", f"(keys-{kind.__name__.lower()})=", f"### {title}", "", _markdown(_summary(kind)), "", remark, "")
+    schema, defaults, known = _schema(kind), _defaults().get(kind, {}), meanings(kind)
+    yield from ("", f"(keys-{kind.__name__.lower()})=", f"### {title}", "", _markdown(summary(kind)), "", remark, "")
     chosen = [key for key in schema.get("properties", {}) if keys is None or key in keys]
     yield from _HEAD if chosen else ()
     for key in chosen:
         part = schema["properties"][key]
         default = defaults.get(key, part.get("default", "–" if key in schema.get("required", []) else ""))
         default = default if default == "–" else f"`{_in_yaml(default)}`"
-        yield f"| `{key}` | {_in_words(part)} | {default} | {_markdown(meanings.get(key, ''))} |".replace("\n", " ")
+        yield f"| `{key}` | {_in_words(part)} | {default} | {_markdown(known.get(key, ''))} |".replace("\n", " ")
     yield ""
 
 
@@ -170,21 +170,6 @@ def _kind_in_words(schema: Schema) -> str:
 
 def _in_yaml(value: Any) -> str:
     return yaml.safe_dump(value, default_flow_style=True, width=1000).removesuffix("...\n").strip()
-
-
-def _summary(kind: Kind) -> str:
-    """The docstring without its sections."""
-    return re.split(r"\n\n?(?:Attributes|Raises):\n", inspect.getdoc(kind) or "")[0]
-
-
-def _meanings(kind: Kind) -> dict[str, str]:
-    """What the docstrings of a model and its bases say of each key."""
-    found: dict[str, str] = {}
-    for base in reversed(kind.__mro__):
-        section = re.search(r"^Attributes:\n((?: .*\n?|\n)+)", inspect.cleandoc(base.__doc__ or ""), re.MULTILINE)
-        entries = re.findall(r"^ {4}([\w, ]+): ((?:.*\n? {5,})*.*)$", section[1] if section else "", re.MULTILINE)
-        found |= {key.strip(): meaning for keys, meaning in entries for key in keys.split(",")}
-    return found
 
 
 def _markdown(text: str) -> str:

@@ -1,18 +1,41 @@
-"""The audit: every claim with its verdict and evidence, as one JSON-able dictionary (docs/audit.md)."""
+"""The audit: every claim with its verdict and evidence (docs/audit.md)."""
 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from resaudit.audit import set_for_run
-from resaudit.audit.checked import checked
+from resaudit.audit.claim_models import (
+    CheckFinding,
+    CheckUsed,
+    ClaimUnderVariant,
+    Comparison,
+    JudgedClaim,
+    LimitOnEffect,
+    SetForRun,
+    standings_of,
+)
+from resaudit.audit.models import (
+    Assumed,
+    Audit,
+    AuditedPaper,
+    DrawnFigure,
+    FigureFiles,
+    FigureProvenance,
+    Ledger,
+    MatrixFiles,
+    NotDrawn,
+    Provenance,
+    Robustness,
+    VerdictCounts,
+)
 from resaudit.audit.spot_check_words import spot_checks
-from resaudit.audit.words import counted
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
-from resaudit.claims.robustness import Robustness, read_robustness
+from resaudit.base.models import refusals
+from resaudit.claims.records import NamedVariant
+from resaudit.claims.robustness import Matrix, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
 from resaudit.figures.formats import FORMATS
@@ -20,17 +43,15 @@ from resaudit.figures.printed import printed_values
 from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance
-from resaudit.plan.claim import Claim
+from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config, Paper
-from resaudit.plan.plan import FigurePlan, Plan, make_plan, with_inputs
+from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
 
-VERSION = 1
 LEFT_OUT = "left out: "
-Json = dict[str, Any]
 
 
 def drawn_figures(
@@ -90,7 +111,13 @@ def _judge_by(name: str, claim: Claim, evidence: Drawn | None, config: Config, f
         return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 
-def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = None, refuse_others: bool = True) -> Json:
+def make_audit(
+    plan: Plan,
+    overrides: Sequence[str],
+    only: set[str] | None = None,
+    refuse_others: bool = True,
+    refuse_nothing: bool = True,
+) -> Audit:
     """The audit of the drawn figures.
 
     Args:
@@ -98,74 +125,64 @@ def make_audit(plan: Plan, overrides: Sequence[str], only: set[str] | None = Non
         overrides: as they were given.
         only: the figures to read; default all.
         refuse_others: whether to refuse a chosen figure of other settings; its claims are not run otherwise.
+        refuse_nothing: whether to refuse a folder without any drawn figure.
 
     Raises:
         ResauditError: a table is damaged or, if these are refused, of other settings, or nothing has been drawn.
     """
-    layout, every = Layout(plan.config.paths), make_plan(plan.config.with_every_figure())
-    refuse_undrawn(every)
+    every = make_plan(plan.config.with_every_figure())
+    if refuse_nothing:
+        refuse_undrawn(every)
     if only is not None:
         every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
-    papers = [_paper(plan, every, paper, overrides, refuse_others) for paper in plan.config.claims]
     ran = provenance()
-    return {
-        "version": VERSION,
-        "generated": ran["finished"],
-        "scale": plan.config.scale.name,
-        "scale_summary": plan.config.scale.summary,
-        "provenance": ran,
-        "checked": checked(layout, {figure["id"]: figure["sha256"] for paper in papers for figure in paper["figures"]}),
-        "overrides": list(overrides),
-        "spot_checks": spot_checks(layout.results),
-        "papers": papers,
-    }
+    with refusals("audit.json breaks its schema: $"):
+        return Audit(
+            version=1,
+            generated=ran["finished"],
+            scale=plan.config.scale.name,
+            scale_summary=plan.config.scale.summary,
+            provenance=Provenance(**ran),
+            overrides=list(overrides),
+            spot_checks=spot_checks(Layout(plan.config.paths).results),
+            papers=[_paper(plan, every, paper, overrides, refuse_others) for paper in plan.config.claims],
+        )
 
 
-def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> Json:
+def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> AuditedPaper:
+    config = plan.config
     figures, reasons = drawn_figures(plan, every, paper, refuse_others)
-    judgements = judgements_of(plan.config, paper, figures, reasons)
-    about = _about_paper(plan.config, paper)
-    robustness = read_robustness(Layout(plan.config.paths), paper)
-    if robustness and robustness.reference and plan.config.scale.name == "smoke":
-        robustness = None  # a test run's verdicts are no evidence that a variant could change
-    claims, file = plan.config.claims_of(paper), claims_file(paper)
+    judgements = judgements_of(config, paper, figures, reasons)
+    about = _about_paper(config, paper)
+    matrix = read_robustness(Layout(config.paths), paper)
+    if matrix and matrix.reference and config.scale.name == "smoke":
+        matrix = None  # a test run's verdicts are no evidence that a variant could change
+    file = claims_file(paper)
     written = claims_as_written(file) if file else {}
     judged = [
-        _claim(
-            f"{paper}/{name}",
-            claims[name],
-            written.get(name),
-            judgement,
-            data_of(plan.config, f"{paper}/{claims[name].evidence}"),
-            robustness,
-            overrides,
-        )
+        _claim(config, paper, name, written.get(name), judgement, matrix, overrides)
         for name, judgement in judgements.items()
     ]
-    return {
-        "id": paper,
-        "title": about.title,
-        "short": about.short,
-        "link": about.link,
-        "cited": about.cited,
-        "thresholds": about.thresholds,
-        "ledger": _ledger(plan.config, paper, file, overrides),
-        "counts": counted(judged),
-        "claims": judged,
-        "figures": [_figure(every, figure, overrides) for figure in figures.values()],
-        "not_drawn": _not_drawn(plan.config, paper, figures, reasons, overrides),
-        "printed": printed_values(plan.config, paper, figures),
-        "robustness": _robustness(robustness, plan.config, figures) if robustness else None,
-    }
-
-
-def _ledger(config: Config, paper: str, file: Path | None, overrides: Sequence[str]) -> Json:
-    return {
-        "file": f"config/paper/{paper}/claims.yaml",
-        "sha256": claims_sha256(config, paper),
-        "command": claims_command(paper, overrides),
-        "file_sha256": sha256_of(file) if file else None,
-    }
+    return AuditedPaper(
+        id=paper,
+        title=about.title,
+        short=about.short,
+        link=about.link,
+        cited=about.cited,
+        thresholds=about.thresholds,
+        ledger=Ledger(
+            file=f"config/paper/{paper}/claims.yaml",
+            sha256=claims_sha256(config, paper),
+            command=claims_command(paper, overrides),
+            file_sha256=sha256_of(file) if file else None,
+        ),
+        counts=VerdictCounts.model_validate(standings_of(judged)),
+        claims=judged,
+        figures=[_figure(every, figure, overrides) for figure in figures.values()],
+        not_drawn=_not_drawn(config, paper, figures, reasons, overrides),
+        printed=printed_values(config, paper, figures),
+        robustness=_robustness(matrix, config, figures) if matrix else None,
+    )
 
 
 def _about_paper(config: Config, paper: str) -> Paper:
@@ -184,15 +201,15 @@ def data_of(config: Config, figure: str) -> str | None:
 
 def _not_drawn(
     config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str], overrides: Sequence[str]
-) -> list[Json]:
+) -> list[NotDrawn]:
     return [
-        {
-            "id": name,
-            "title": figure.title,
-            "data": data_of(config, name),
-            "why": _why_not(config, name, reasons.get(name)),
-            "command": command_for([name], overrides),
-        }
+        NotDrawn(
+            id=name,
+            title=figure.title,
+            data=data_of(config, name),
+            why=_why_not(config, name, reasons.get(name)),
+            command=command_for([name], overrides),
+        )
         for name, figure in config.figure.items()
         if name.startswith(f"{paper}/") and name not in figures
     ]
@@ -207,158 +224,128 @@ def _why_not(config: Config, name: str, reason: str | None) -> str:
 
 
 def _claim(
-    claim_id: str,
-    claim: Claim,
+    config: Config,
+    paper: str,
+    name: str,
     written: Claim | None,
     judgement: Judgement,
-    data: str | None,
-    robustness: Robustness | None,
+    matrix: Matrix | None,
     overrides: Sequence[str],
-) -> Json:
-    paper, name = claim_id.split("/")
-    return {
-        "id": claim_id,
-        "statement": claim.statement,
-        "where": claim.where,
-        "kind": claim.kind,
-        "interpretation": claim.interpretation,
-        "reason": claim.reason,
-        "needs": claim.needs.model_dump(mode="json"),
-        "fitted": claim.fitted,
-        "finding": claim.finding,
-        "response": claim.response.model_dump(mode="json") if claim.response else None,
-        "verdict": judgement.verdict.value,
-        "why": why(judgement),
-        "checks": [
-            _result(result) | {"set_for_run": set_for_run.of_check(claim, result.name, written)}
-            for result in judgement.checks
-        ],
-        "evidence": f"{paper}/{claim.evidence}",
-        "data": data,
-        "variants": robustness.of_claim(name) if robustness else [],
-        "configured": robustness.configured.get(name) if robustness else None,
-        "set_for_run": set_for_run.of_claim(claim, written),
-        "command": None if claim.not_yet else command_for([f"{paper}/{claim.evidence}"], overrides),
-    }
+) -> JudgedClaim:
+    claim = config.claims_of(paper)[name]
+    evidence, verdicts = f"{paper}/{claim.evidence}", matrix.verdicts.get(name, {}) if matrix else {}
+    return JudgedClaim(
+        **{key: getattr(claim, key) for key in Statement.model_fields},
+        id=f"{paper}/{name}",
+        verdict=judgement.verdict.value,
+        why=why(judgement),
+        checks=[finding(result, set_for_run.of_check(claim, result.name, written)) for result in judgement.checks],
+        evidence=evidence,
+        data=data_of(config, evidence),
+        variants=[ClaimUnderVariant(id=variant, **dict(verdict)) for variant, verdict in verdicts.items()],
+        configured=matrix.configured.get(name) if matrix else None,
+        set_for_run=set_for_run.of_claim(claim, written),
+        command=None if claim.not_yet else command_for([evidence], overrides),
+    )
 
 
-def _result(result: CheckResult) -> Json:
-    low, high = result.check.region
-    given = result.check.model_dump(mode="json")
-    parameters = {key: value for key, value in given.items() if value not in (None, [], {}) and key != "check"}
-    return {
-        "name": result.name,
-        "check": {
-            "name": result.check.name,
-            "parameters": parameters,
-            "threshold": threshold_in_words(result.check),
-        },
-        "verdict": result.verdict.value,
-        "sentence": sentence(result),
-        "limit": _limit(result),
-        "ratio": is_ratio(result),
-        "meaning": result.measured.meaning,
-        "unit": result.measured.unit,
-        "scale": "log" if result.measured.logarithmic else "linear",
-        "exact": result.exact,
-        "level": result.level,
-        "coverage": result.coverage,
-        "tied": any(point.tied for point in result.points),
-        "spread": result.measured.spread,
-        "low": low,
-        "high": high,
-        "worst": _point(result.worst) if result.worst else None,
-        "points": [_point(point) for point in result.points],
-        "left_out": result.measured.without_effect,
-    }
+def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
+    """What a check of a claim found, as audit.json has it.
+
+    Args:
+        result: of the check.
+        set_here: its settings that are not the repository's.
+    """
+    check, limit, measured = result.check, result.limit, result.measured
+    given = {key: value for key, value in check.model_dump(mode="json").items() if value not in (None, [], {})}
+    return CheckFinding(
+        name=result.name,
+        check=CheckUsed(name=given.pop("check"), parameters=given, threshold=threshold_in_words(check)),
+        verdict=result.verdict.value,
+        sentence=sentence(result),
+        limit=LimitOnEffect(**dict(limit), excludes_threshold=limit.excludes(check)) if limit else None,
+        ratio=is_ratio(result),
+        meaning=measured.meaning,
+        unit=measured.unit,
+        scale="log" if measured.logarithmic else "linear",
+        exact=result.exact,
+        level=result.level,
+        coverage=result.coverage,
+        tied=any(point.tied for point in result.points),
+        spread=measured.spread,
+        low=check.region[0],
+        high=check.region[1],
+        worst=_comparison(result.worst) if result.worst else None,
+        points=[_comparison(point) for point in result.points],
+        left_out=measured.without_effect,
+        set_for_run=set_here,
+    )
 
 
-def _limit(result: CheckResult) -> Json | None:
-    if result.limit is None:
-        return None
-    return result.limit.model_dump(mode="json") | {"excludes_threshold": result.limit.excludes(result.check)}
+def _comparison(point: Judged) -> Comparison:
+    effect, low, high = map(finite, (point.effect, *point.ends))
+    return Comparison(where=point.where, effect=effect, low=low, high=high, n=point.runs, verdict=point.verdict.value)
 
 
-def _point(point: Judged) -> Json:
-    low, high = point.ends
-    return {
-        "where": point.where,
-        "effect": finite(point.effect),
-        "low": finite(low),
-        "high": finite(high),
-        "n": point.runs,
-        "verdict": point.verdict.value,
-    }
-
-
-def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> Json:
-    layout, part = Layout(plan.config.paths), plan.figures[figure.name]
+def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
+    layout, part, about = Layout(plan.config.paths), plan.figures[figure.name], figure.about
     keys = sorted(key for key, job in with_inputs(part.jobs.values()).items() if job.files)
-    return {
-        "id": figure.name,
-        "title": part.figure.title,
-        "caption": part.figure.full_caption,
-        "remark": part.figure.remark,
-        "experiment": part.figure.experiment,
-        "files": {suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)},
-        "sha256": figure.sha256,
-        "drawings": figure.about.get("drawings", {}),
-        "rows": len(figure.table),
-        "scale": figure.about["scale"],
-        "settings": figure.about["settings"],
-        "deviations": figure.about["differs from the protocol in"],
-        "at_edge": [
-            key.replace(" ", " at depth ")
-            for key, best in figure.about.get("best rates", {}).items()
-            if best["at_edge"]
+    return DrawnFigure(
+        id=figure.name,
+        title=part.figure.title,
+        caption=part.figure.full_caption,
+        remark=part.figure.remark,
+        experiment=part.figure.experiment,
+        files=FigureFiles(**{suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)}),
+        sha256=figure.sha256,
+        drawings=about.get("drawings", {}),
+        rows=len(figure.table),
+        scale=about["scale"],
+        settings=about["settings"],
+        deviations=about["differs from the protocol in"],
+        at_edge=[
+            key.replace(" ", " at depth ") for key, best in about.get("best rates", {}).items() if best["at_edge"]
         ],
-        "assumptions": _assumptions(part),
-        "provenance": _provenance(figure, [layout.results / key for key in keys]),
-        "jobs": keys,
-        "imported": figure.about.get("imported", []),
-        "codes": figure.about.get("codes", {}),
-        "command": command_for([figure.name], overrides),
-    }
+        assumptions=[
+            Assumed(
+                name=name,
+                value=value_of(assumption, part.figure),
+                reason=assumption.reason,
+                variants=[NamedVariant(id=key, **dict(variant)) for key, variant in assumption.variants.items()],
+            )
+            for name, assumption in part.figure.assumptions.items()
+        ],
+        provenance=_provenance(figure, [layout.results / key for key in keys]),
+        jobs=keys,
+        imported=about.get("imported", []),
+        codes=about.get("codes", {}),
+        command=command_for([figure.name], overrides),
+    )
 
 
-def _assumptions(part: FigurePlan) -> list[Json]:
-    return [
-        {
-            "name": name,
-            "value": value_of(assumption, part.figure),
-            "reason": assumption.reason,
-            "variants": [
-                {"id": key, "summary": variant.summary, "overrides": variant.overrides}
-                for key, variant in assumption.variants.items()
-            ],
-        }
-        for name, assumption in part.figure.assumptions.items()
-    ]
-
-
-def _provenance(figure: Drawn, folders: Sequence[Path]) -> Json:
+def _provenance(figure: Drawn, folders: Sequence[Path]) -> FigureProvenance:
     """The provenance of the drawing, with the devices and seconds of its jobs whose results are still there."""
     jobs = [read_provenance(folder) for folder in folders if (folder / "provenance.json").is_file()]
     keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")
-    drawing = {key: figure.about[key] for key in keys}
-    return drawing | {
-        "devices": sorted({" by ".join(filter(None, (job.device, job.kernel))) for job in jobs}),
-        "seconds": round(math.fsum(job.seconds for job in jobs), 1),
-    }
+    return FigureProvenance(
+        **{key: figure.about[key] for key in keys},
+        devices=sorted({" by ".join(filter(None, (job.device, job.kernel))) for job in jobs}),
+        seconds=round(math.fsum(job.seconds for job in jobs), 1),
+    )
 
 
-def _robustness(robustness: Robustness, config: Config, figures: Mapping[str, Drawn]) -> Json:
-    files = {suffix: f"{robustness.paper}/robustness.{suffix}" for suffix in ("csv", *FORMATS)}
-    ledger = judgement_sha256(config, robustness.paper, robustness.verdicts)
-    return {
-        "reference": robustness.reference,
-        "files": None if robustness.reference else files,
-        "drawings": {} if robustness.reference else robustness.drawings,
-        "stale": robustness.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
-        "commit": robustness.commit.model_dump() if robustness.commit else None,
-        "finished": robustness.finished,
-        "variants": [variant.model_dump() for variant in robustness.variants],
-    }
+def _robustness(matrix: Matrix, config: Config, figures: Mapping[str, Drawn]) -> Robustness:
+    ledger = judgement_sha256(config, matrix.paper, matrix.verdicts)
+    files = {kind: f"{matrix.paper}/robustness.{kind}" for kind in ("csv", *FORMATS)}
+    return Robustness(
+        reference=matrix.reference,
+        files=None if matrix.reference else MatrixFiles(**files),
+        drawings={} if matrix.reference else matrix.drawings,
+        stale=matrix.stale(ledger, {name: figure.sha256 for name, figure in figures.items()}),
+        commit=matrix.commit,
+        finished=matrix.finished,
+        variants=matrix.variants,
+    )
 
 
 def finite(number: float) -> float | None:

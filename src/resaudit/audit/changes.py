@@ -2,7 +2,9 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+
+from resaudit.audit.claim_models import JudgedClaim
+from resaudit.claims.records import VariantRun
 
 CONTROL, OTHER_SEED = "control", "other-seed"
 """Ids in audit.json: the configured reading as far reduced as the variants, and the same with another seed."""
@@ -66,13 +68,13 @@ touches its evidence')
         return said + (untouched if self.untouched else "")
 
 
-def changes_of(claim: dict[str, Any]) -> dict[str, Change]:
+def changes_of(claim: JudgedClaim) -> dict[str, Change]:
     """A claim's verdict under every variant that was run for it, by id.
 
     ``configured`` is the claim's verdict in the run of the matrix; without it, that of the audit stands for it.
     """
-    own = {each["id"]: each["verdict"] for each in claim["variants"]}
-    configured = claim.get("configured") or claim["verdict"]
+    own = {each.id: each.verdict for each in claim.variants}
+    configured = claim.configured or claim.verdict
     control = own.get(CONTROL) or configured
     seed = (own.get(OTHER_SEED) or control) if OTHER_SEED in own else None
     found = {}
@@ -83,23 +85,23 @@ def changes_of(claim: dict[str, Any]) -> dict[str, Change]:
     return found
 
 
-def change_counts(claim: dict[str, Any]) -> Counted:
+def change_counts(claim: JudgedClaim) -> Counted:
     """How many of the variants change a claim's verdict."""
     changes = {key: change for key, change in changes_of(claim).items() if key not in CONTROLS}
     return Counted(
         of=len(changes),
         changed=sum(change.changes for change in changes.values()),
         as_seed=sum(change.as_seed for change in changes.values()),
-        untouched=sum(each["verdict"] is None and each["id"] in changes for each in claim["variants"]),
+        untouched=sum(each.verdict is None and each.id in changes for each in claim.variants),
     )
 
 
-def variants_of(runs: Sequence[dict[str, Any]], controls: bool = False) -> list[dict[str, Any]]:
+def variants_of(runs: Sequence[VariantRun], controls: bool = False) -> list[VariantRun]:
     """The variants of a matrix without its controls, or only these."""
-    return [run for run in runs if (run["id"] in CONTROLS) is controls]
+    return [run for run in runs if (run.id in CONTROLS) is controls]
 
 
-def changed_by(claims: Iterable[dict[str, Any]], variant: str) -> list[tuple[dict[str, Any], Change]]:
+def changed_by(claims: Iterable[JudgedClaim], variant: str) -> list[tuple[JudgedClaim, Change]]:
     """The claims whose verdict a variant changes."""
     found = [(claim, changes_of(claim).get(variant)) for claim in claims]
     return [(claim, change) for claim, change in found if change and change.changes]

@@ -1,22 +1,21 @@
-"""Pydantic models of the claims in audit.json, and the types that all of its models share."""
+"""Pydantic models of the claims in audit.json, with the words that the page and the terminal have for them."""
 
+from collections import Counter
+from collections.abc import Iterable
 from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from resaudit.base.models import Part
-from resaudit.claims.records import ID, Id, Verdict, VerdictUnderVariant
+from resaudit.base.models import Count, Id, PairId, Part
+from resaudit.base.text import effect_and_interval
+from resaudit.claims.records import Verdict, VerdictUnderVariant
+from resaudit.plan.claim import Limit, Statement
 
-_PART = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
-
-PairId = Annotated[str, Field(pattern=f"^{ID}/{ID}$")]
-"""paper/claim or paper/figure."""
-File = Annotated[str, Field(pattern=f"^{_PART}(/{_PART})*$")]
-"""Relative to the folder of audit.json, with forward slashes; never leads out of it."""
-Count = Annotated[int, Field(ge=0)]
+FITTED = "fitted"
+STANDINGS = ("supported", "contradicted", "inconclusive", "not run", FITTED)
 
 
-class Point(Part):
+class Comparison(Part):
     """The effect at one place: a depth, a pair of networks, a loss."""
 
     where: str
@@ -33,7 +32,7 @@ class Point(Part):
     """The verdict at this place."""
 
 
-class Check(Part):
+class CheckUsed(Part):
     """A check with its parameters."""
 
     name: str
@@ -44,15 +43,9 @@ class Check(Part):
     """The claim's side of our threshold, in words."""
 
 
-class Limit(Part):
+class LimitOnEffect(Limit):
     """A bound that theory sets to an effect at the size of the experiment."""
 
-    at_least: float | None
-    """Least possible effect; null: unbounded."""
-    at_most: float | None
-    """Greatest possible effect; null: unbounded."""
-    reason: str
-    """Why."""
     excludes_threshold: bool
     """Whether no possible effect meets the threshold."""
 
@@ -67,19 +60,22 @@ class SetForRun(Part):
     repository: str
     """Its value in the repository, in words."""
 
+    def __str__(self) -> str:
+        return f"{self.what} set for this run: {self.here}; the repository's: {self.repository}"
 
-class CheckResult(Part):
+
+class CheckFinding(Part):
     """What one check of a claim found."""
 
     name: str
     """What the check is called within the claim."""
-    check: Check
+    check: CheckUsed
     """The check."""
     verdict: Verdict
     """The verdict of this check alone; the claim is supported if all checks are, contradicted if one is."""
     sentence: str
     """The result in one sentence; empty where nothing has run."""
-    limit: Limit | None
+    limit: LimitOnEffect | None
     """What theory says of the effect."""
     meaning: str
     """What the effect is, in words."""
@@ -104,14 +100,37 @@ class CheckResult(Part):
     """Lower end of the region in which the claim holds; null: unbounded."""
     high: float | None
     """Upper end of that region; null: unbounded."""
-    worst: Point | None
+    worst: Comparison | None
     """The point that decides; null where there is none."""
-    points: list[Point]
+    points: list[Comparison]
     """All points."""
     left_out: list[str]
     """What was not counted, and why."""
     set_for_run: list[SetForRun] = []
     """Threshold and parameters that are not the repository's."""
+
+    @property
+    def met(self) -> int:
+        """How many comparisons meet the threshold."""
+        return sum(point.verdict == "supported" for point in self.points)
+
+    @property
+    def met_in_words(self) -> str:
+        """How many comparisons meet the threshold, as "5 of 6"; a dash without any."""
+        return f"{self.met} of {len(self.points)}" if self.worst else "–"
+
+    @property
+    def worst_in_words(self) -> tuple[str, str]:
+        """The least favourable effect and its interval; dashes without any."""
+        if self.worst is None:
+            return "–", "–"
+        return effect_and_interval(self.worst.effect, self.worst.low, self.worst.high, self.ratio, digits=3)
+
+    @property
+    def meets(self) -> str:
+        """How many comparisons meet the threshold, and the least favourable effect against it."""
+        against = f"{self.worst_in_words[0]} vs {self.check.threshold}"
+        return against if len(self.points) == 1 else f"{self.met_in_words}; worst {against}"
 
 
 class ClaimUnderVariant(VerdictUnderVariant):
@@ -121,61 +140,17 @@ class ClaimUnderVariant(VerdictUnderVariant):
     """Of the variant."""
 
 
-class Needs(Part):
-    """The minimum sample that a verdict needs."""
-
-    runs: Count | None
-    """Number of runs; null: any."""
-    depths: list[int]
-    """Required depths."""
-    scales: list[str]
-    """Scales that count as evidence."""
-    datasets: list[str] = []
-    """Data sets that count as evidence, by name; empty: any."""
-
-
-class Response(Part):
-    """An author's reply."""
-
-    author: str
-    """Who replied."""
-    date: str
-    """When."""
-    text: str
-    """The reply."""
-    url: str | None
-    """Where it was published."""
-
-
-class Claim(Part):
+class JudgedClaim(Statement):
     """A claim of a paper with its verdict."""
 
     id: PairId
     """paper/claim."""
-    statement: str
-    """A paraphrase of the paper alone."""
-    where: str
-    """Its place in the paper: section, paragraph, figure, equation."""
-    kind: Literal["empirical", "theorem", "count"]
-    """empirical: of runs; theorem: checked by construction; count: of things that can be counted."""
-    interpretation: str
-    """How the claim's vague words are made exact."""
-    reason: str
-    """The reason for the interpretation."""
-    needs: Needs
-    """The minimum sample that a verdict needs."""
-    fitted: str | None = None
-    """Why its agreement is no evidence, so that it is not counted as supported; null: it is evidence."""
-    finding: str | None
-    """Why the claim failed or stayed open, as far as tested; null where it holds or has not run."""
-    response: Response | None
-    """Of an author of the paper; null if there is none."""
     verdict: Verdict
     """supported: every interval lies on the claim's side of the threshold; contradicted: one lies on the other side;
     inconclusive: neither, or not enough evidence; not run: the evidence does not exist."""
     why: str
     """The verdict in one sentence: effect, interval and n, or what is missing."""
-    checks: list[CheckResult]
+    checks: list[CheckFinding]
     """What each check of the claim found, in order; empty where nothing could be measured."""
     evidence: PairId
     """The figure whose table is the evidence, even if it has not been drawn."""
@@ -190,3 +165,60 @@ class Claim(Part):
     """Other settings of the claim that are not the repository's, and checks that only the repository has."""
     command: str | None
     """The command that recreates the evidence; null if it cannot be made yet."""
+
+    @property
+    def paper(self) -> str:
+        """Id of its paper."""
+        return self.id.split("/")[0]
+
+    @property
+    def name(self) -> str:
+        """Its id within its paper."""
+        return self.id.split("/")[1]
+
+    @property
+    def standing(self) -> str:
+        """What it counts as: its verdict, but fitted where it meets our thresholds and that is no evidence."""
+        return standing_of(self.verdict, self.fitted)
+
+    @property
+    def settings_of_run(self) -> list[str]:
+        """All of its settings that are not the repository's, a check's with its name where there are several."""
+        lead = len(self.checks) > 1
+        return [*map(str, self.set_for_run)] + [
+            f"{check.name.replace('-', ' ')}: {entry}" if lead else str(entry)
+            for check in self.checks
+            for entry in check.set_for_run
+        ]
+
+    @property
+    def share_met(self) -> float:
+        """The share of its comparisons that meet the threshold; 2, and so last, without any."""
+        count = sum(len(check.points) for check in self.checks)
+        return round(sum(check.met for check in self.checks) / count, 4) if count else 2.0
+
+
+def standing_of(verdict: str, fitted: str | None) -> str:
+    """What a claim counts as.
+
+    >>> [standing_of(verdict, "to it") for verdict in ("supported", "inconclusive")]
+    ['fitted', 'inconclusive']
+    """
+    return FITTED if fitted and verdict == "supported" else verdict
+
+
+def standings_of(claims: Iterable[JudgedClaim]) -> dict[str, int]:
+    """How many claims count as what, in the order of :data:`STANDINGS`."""
+    found = Counter(claim.standing for claim in claims)
+    return {each: found[each] for each in STANDINGS}
+
+
+def counts_in_words(*counts: dict[str, int]) -> str:
+    """The sum of some counts of claims in words; fitted ones are named where there are any.
+
+    >>> counts_in_words({"supported": 1, "not run": 2}, {"supported": 3, "not run": 0, "fitted": 0})
+    '4 supported, 2 not run'
+    """
+    known = [each for each in STANDINGS if any(each in count for count in counts)]
+    total = {each: sum(count.get(each, 0) for count in counts) for each in known}
+    return ", ".join(f"{number} {each}" for each, number in total.items() if number or each != FITTED)

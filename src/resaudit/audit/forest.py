@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
+from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.base.text import number
 
 MARGIN = 8.0
@@ -53,14 +53,14 @@ def _round_values(low: float, high: float) -> list[float]:
     return [float(f"{i * step:.10g}") for i in range(first, last + 1)]
 
 
-def axis_of(result: dict[str, Any]) -> Axis | None:
+def axis_of(result: CheckFinding) -> Axis | None:
     """The axis that contains a result's points and its region's ends; None without points.
 
     On a logarithmic axis values that are not positive are placed at the left edge.
     """
-    logarithmic = result["scale"] == "log"
-    values = [v for p in result["points"] for v in (p["effect"], p["low"], p["high"]) if v is not None]
-    ends = [v for v in (result["low"], result["high"]) if v is not None]
+    logarithmic = result.scale == "log"
+    values = [v for p in result.points for v in (p.effect, p.low, p.high) if v is not None]
+    ends = [v for v in (result.low, result.high) if v is not None]
     placed = [v for v in values + ends if v > 0 or not logarithmic]
     if not values or not placed:
         return None
@@ -81,17 +81,19 @@ class Mark:
     open_right: bool
 
 
-def mark(point: dict[str, Any], axis: Axis) -> Mark:
+def mark(point: Comparison, axis: Axis) -> Mark:
     """The positions of a point's effect and interval."""
-    effect, low, high = (None if point[key] is None else axis.place(point[key]) for key in ("effect", "low", "high"))
+    effect, low, high = (
+        None if value is None else axis.place(value) for value in (point.effect, point.low, point.high)
+    )
     if low is None and high is None:
         return Mark(effect, None, False, False)
     return Mark(effect, (0.0 if low is None else low, 100.0 if high is None else high), low is None, high is None)
 
 
-def region(result: dict[str, Any], axis: Axis) -> tuple[float, float]:
+def region(result: CheckFinding, axis: Axis) -> tuple[float, float]:
     """The start and end of the claim's region."""
-    low, high = result["low"], result["high"]
+    low, high = result.low, result.high
     return (0.0 if low is None else axis.place(low)), (100.0 if high is None else axis.place(high))
 
 

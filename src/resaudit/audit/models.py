@@ -4,13 +4,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from resaudit.audit.claim_models import Claim, Count, File, PairId
-from resaudit.audit.evidence_models import NotDrawn, Printed, SpotCheck
-from resaudit.base.models import Part, Sha256, Time
-from resaudit.claims.records import Commit, Id, Variant, VariantRun
+from resaudit.audit.claim_models import JudgedClaim
+from resaudit.base.models import Count, Id, PairId, Part, Sha256, Time
+from resaudit.claims.records import Commit, Drawings, NamedVariant, VariantRun
+from resaudit.figures.printed import Printed
 
+_PART = "[A-Za-z0-9_-][A-Za-z0-9._-]*"
+File = Annotated[str, Field(pattern=f"^{_PART}(/{_PART})*$")]
+"""Relative to the folder of audit.json, with forward slashes; never leads out of it."""
 JobKey = Annotated[str, Field(pattern="^[a-z_]+/[a-z0-9_-]+$")]
-Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 
 class Provenance(Part):
@@ -41,7 +43,7 @@ class FigureProvenance(Provenance):
     """Seconds of all jobs that the figure is drawn from, together; null where not known."""
 
 
-class Assumption(Part):
+class Assumed(Part):
     """A value that the paper does not state."""
 
     name: str
@@ -50,7 +52,7 @@ class Assumption(Part):
     """The value taken."""
     reason: str
     """Why this value."""
-    variants: list[Variant]
+    variants: list[NamedVariant]
     """Plausible other values."""
 
 
@@ -74,7 +76,7 @@ class FigureFiles(MatrixFiles):
     """What the table is of."""
 
 
-class Imported(Part):
+class ImportedResults(Part):
     """Results that somebody else computed, by one archive."""
 
     archive: Sha256
@@ -85,7 +87,7 @@ class Imported(Part):
     """The jobs, as kind/id."""
 
 
-class Figure(Part):
+class DrawnFigure(Part):
     """A drawn figure."""
 
     id: PairId
@@ -114,19 +116,25 @@ class Figure(Part):
     """Where the settings differ from the paper's protocol, as: setting value (protocol: value)."""
     at_edge: list[str]
     """Networks whose best learning rate may lie beyond the grid, as: network at depth …."""
-    assumptions: list[Assumption]
+    assumptions: list[Assumed]
     """What the paper does not state."""
     provenance: FigureProvenance
     """What made it."""
     jobs: list[JobKey]
     """The jobs that it is drawn from, as kind/id."""
-    imported: list[Imported] = []
+    imported: list[ImportedResults] = []
     """Those of them that were imported when it was drawn; empty if all were computed here."""
     codes: dict[Id, dict[Sha256, Count]] = {}
     """By kind of job and hash of the code, how many of the results it made; empty for figures drawn before these were
     recorded. Two hashes of one kind: the table holds results of mixed code."""
     command: str
     """The command that draws it again."""
+
+    @property
+    def mixed_code(self) -> str:
+        """Which of its results were made by more than one code, as "30 and 2 results of train"; empty if none."""
+        mixed = {kind: sorted(of.values(), reverse=True) for kind, of in self.codes.items() if len(of) > 1}
+        return "; ".join(f"{' and '.join(map(str, numbers))} results of {kind}" for kind, numbers in mixed.items())
 
 
 class Robustness(Part):
@@ -162,7 +170,7 @@ class Ledger(Part):
     """Of the file's bytes, as sha256sum prints it; null in older audits."""
 
 
-class Counts(Part):
+class VerdictCounts(Part):
     """How many claims have each verdict."""
 
     supported: Count
@@ -176,8 +184,56 @@ class Counts(Part):
     fitted: Count = 0
     """Claims that meet our thresholds, which is no evidence."""
 
+    def __getitem__(self, standing: str) -> int:
+        return int(self.model_dump(by_alias=True)[standing])
 
-class Paper(Part):
+
+class NotDrawn(Part):
+    """A figure that has not been drawn here."""
+
+    id: PairId
+    """paper/figure."""
+    title: str
+    """Its title."""
+    data: str | None
+    """Title of its data set; null: none."""
+    why: str
+    """Why not."""
+    command: str
+    """The command that draws it."""
+
+
+class SpotCheckMade(Part):
+    """A recomputation of imported results drawn at random (docs/travel.md)."""
+
+    archives: list[Sha256]
+    """SHA-256 of the archives whose results were drawn."""
+    seed: str
+    """Of the draw."""
+    source: Literal["made here after the import", "given"]
+    """Of the seed."""
+    checked: Count
+    """Results that were recomputed and compared."""
+    of: Count
+    """Imported results that verdicts rest on."""
+    equal: Count
+    """Recomputed results that agree, in every byte or within tolerance."""
+    failed: Count
+    """Recomputed results that do not."""
+    lambda_: Annotated[float | None, Field(ge=0, alias="lambda")]
+    """A run with a share s of the evidence drawn from forged was missed with probability exp(-s lambda); null if all
+    of that evidence was recomputed."""
+    covered: list[PairId]
+    """The claims whose verdicts rest on checked evidence alone."""
+    doubted: list[PairId]
+    """The claims whose verdicts rest on a result that was not reproduced."""
+    when: Time
+    """When it was finished."""
+    statement: list[str]
+    """The statement in words, by sentence."""
+
+
+class AuditedPaper(Part):
     """A paper with its claims."""
 
     id: Id
@@ -194,11 +250,11 @@ class Paper(Part):
     """When interpretations and thresholds were set, and what had been seen by then."""
     ledger: Ledger
     """The claims that the audit used."""
-    counts: Counts
+    counts: VerdictCounts
     """How many claims have each verdict."""
-    claims: list[Claim]
+    claims: list[JudgedClaim]
     """All claims of the paper."""
-    figures: list[Figure]
+    figures: list[DrawnFigure]
     """The figures that were drawn."""
     not_drawn: list[NotDrawn] = []
     """The figures that were not."""
@@ -206,28 +262,6 @@ class Paper(Part):
     """Numbers that the paper prints, with ours."""
     robustness: Robustness | None
     """The claims under other values of the assumptions; null where that has not been run."""
-
-
-class Compared(Part):
-    """The last ``resaudit compare``, as far as it was about the tables of this audit."""
-
-    agree: list[PairId]
-    """Figures whose tables agree with their references within the stated tolerances."""
-    disagree: list[PairId]
-    """Figures whose tables do not."""
-    commit: Commit | None
-    """What compared them; null where not known."""
-    finished: Time
-    """When it was finished."""
-
-
-class Checked(Part):
-    """What was checked beside the claims."""
-
-    compare: Compared | None
-    """Of the tables; null where it has not been run on them."""
-    oracle: Any = Field(default=None, exclude=True)
-    """Of older audits; ignored."""
 
 
 class Audit(Part):
@@ -246,11 +280,25 @@ class Audit(Part):
     """What this scale means, in words."""
     provenance: Provenance
     """What made the audit."""
-    checked: Checked
-    """What was checked beside the claims."""
+    checked: dict[str, Any] = {"compare": None}
+    """Of older audits: the last ``resaudit compare`` of their tables. Not read."""
     overrides: list[str]
     """Settings beside the defaults, as Hydra overrides."""
-    spot_checks: list[SpotCheck] = []
+    spot_checks: list[SpotCheckMade] = []
     """Recomputations of imported results."""
-    papers: list[Paper]
+    papers: list[AuditedPaper]
     """The papers."""
+
+    @property
+    def claims(self) -> list[JudgedClaim]:
+        """The claims of all papers."""
+        return [claim for paper in self.papers for claim in paper.claims]
+
+    @property
+    def figures(self) -> list[DrawnFigure]:
+        """The drawn figures of all papers."""
+        return [figure for paper in self.papers for figure in paper.figures]
+
+    def as_json(self) -> dict[str, Any]:
+        """The content of audit.json."""
+        return self.model_dump(mode="json", by_alias=True)

@@ -36,13 +36,11 @@ class Report(Job):
         """
         from resaudit.audit.build import make_audit
         from resaudit.audit.page import write_page
-        from resaudit.audit.schema import check_audit
         from resaudit.base.files import write_json
         from resaudit.plan.plan import make_plan
 
         figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
-        check_audit(audit)
-        write_json(figures / "audit.json", audit)
-        write_page(figures / "audit.json", figures / "audit.html")
+        write_json(figures / "audit.json", audit.as_json())
+        write_page(audit, figures / "audit.html")
         say(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
         return {}

@@ -26,24 +26,22 @@ def audit_schema() -> dict[str, Any]:
     return head | made | {"title": "resaudit's audit, version 1"}
 
 
-def read_audit(file: Path) -> dict[str, Any]:
+def read_audit(file: Path) -> Audit:
     """An audit from its file, checked.
 
     Raises:
         ResauditError: the file is missing, not JSON, or breaks the schema.
     """
     try:
-        audit = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
+        content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise ResauditError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
     except ValueError as error:
         raise ResauditError(f"{file} is no JSON ({error}); remove {file} and run again") from error
-    check_audit(audit, str(file))
-    checked: dict[str, Any] = audit
-    return checked
+    return check_audit(content, str(file))
 
 
-def check_audit(audit: Any, name: str = "audit.json") -> None:
+def check_audit(audit: Any, name: str = "audit.json") -> Audit:
     """Validate an audit.
 
     Args:
@@ -53,7 +51,7 @@ def check_audit(audit: Any, name: str = "audit.json") -> None:
     Raises:
         ResauditError: the audit breaks the schema; the line names the place and the error.
     """
-    validated(Audit, audit, f"{name} breaks the schema of an audit: $")
+    return validated(Audit, audit, f"{name} breaks the schema of an audit: $")
 
 
 def _refuse(constant: str) -> None:

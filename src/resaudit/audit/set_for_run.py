@@ -1,21 +1,21 @@
 """What a run sets of claims that the repository has otherwise, from both as composed."""
 
 import json
-from collections.abc import Iterator
 from typing import Any
 
-from resaudit.audit.words import in_words
+from resaudit.audit.claim_models import SetForRun
+from resaudit.base.text import value_in_words
 from resaudit.claims.words import threshold_in_words
-from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim
 
 THRESHOLD = ("at_least", "at_most", "within_factor")
 NONE = "none"
-Entry = dict[str, str]
+Settings = dict[str, tuple[str, Any]]
+"""By name, in words and as JSON has it."""
 
 
-def of_check(claim: Claim, name: str, written: Claim | None) -> list[Entry]:
-    """The threshold, parameters and limit of a check that are not the repository's, as ``SetForRun`` has them.
+def of_check(claim: Claim, name: str, written: Claim | None) -> list[SetForRun]:
+    """The threshold, parameters and limit of a check that are not the repository's.
 
     Args:
         claim: as composed for this run.
@@ -24,58 +24,45 @@ def of_check(claim: Claim, name: str, written: Claim | None) -> list[Entry]:
     """
     if written is None:
         return []
-    here, there = claim.checks[name], written.checks.get(name)
-    if there is None:
-        return [_entry("check", here.name, NONE)]
-    found = [] if here.name == there.name else [_entry("check", here.name, there.name)]
-    given, other = here.model_dump(mode="json"), there.model_dump(mode="json")
-    if any(given[key] != other[key] for key in THRESHOLD):
-        found.append(_threshold(here, there))
-    keys = [key for key in {**given, **other} if key not in THRESHOLD]
-    found += _different({key: given.get(key) for key in keys}, {key: other.get(key) for key in keys})
-    limits = (each.limits.get(name) for each in (claim, written))
-    return found + list(_different(*({"limit": limit.model_dump(mode="json") if limit else None} for limit in limits)))
+    if name not in written.checks:
+        return [SetForRun(what="check", here=claim.checks[name].name, repository=NONE)]
+
+    def settings(of: Claim) -> Settings:
+        check, limit = of.checks[name], of.limits.get(name)
+        given = check.model_dump(mode="json") | {"limit": limit.model_dump(mode="json") if limit else None}
+        bounds = {key: bound for key in THRESHOLD if (bound := given.pop(key)) is not None}
+        return {"threshold": (threshold_in_words(check), bounds)} | _said(given)
+
+    return _different(settings(claim), settings(written))
 
 
-def of_claim(claim: Claim, written: Claim | None) -> list[Entry]:
+def of_claim(claim: Claim, written: Claim | None) -> list[SetForRun]:
     """The least evidence, texts and other settings of a claim that are not the repository's, and checks taken out."""
     if written is None:
         return []
-    found: list[Entry] = []
-    given, other = (each.model_dump(mode="json", exclude={"checks", "limits"}) for each in (claim, written))
-    for key, value in given.items():
-        if key == "needs":
-            found += _different(*({f"needs {part}": of for part, of in each[key].items()} for each in (given, other)))
-        else:
-            found += _different({key: value}, {key: other[key]})
-    gone = [name for name in written.checks if name not in claim.checks]
-    return found + [_entry(f"check {name}", NONE, written.checks[name].name) for name in gone]
+
+    def settings(of: Claim) -> Settings:
+        given = of.model_dump(mode="json", exclude={"checks", "limits"})
+        return _said({f"needs {key}": value for key, value in given.pop("needs").items()} | given)
+
+    gone = [
+        SetForRun(what=f"check {name}", here=NONE, repository=check.name)
+        for name, check in written.checks.items()
+        if name not in claim.checks
+    ]
+    return _different(settings(claim), settings(written)) + gone
 
 
-def _threshold(here: Check, there: Check) -> Entry:
-    words = [threshold_in_words(each) for each in (here, there)]
-    if words[0] == words[1]:  # they differ in a digit that words do not have
-        bounds = ({key: getattr(each, key) for key in THRESHOLD} for each in (here, there))
-        words = [_exactly({key: bound for key, bound in of.items() if bound is not None}) for of in bounds]
-    return _entry("threshold", *words)
+def _said(given: dict[str, Any]) -> Settings:
+    return {key: (NONE if value in ([], {}, "") else value_in_words(value), value) for key, value in given.items()}
 
 
-def _different(here: dict[str, Any], there: dict[str, Any]) -> Iterator[Entry]:
-    for key, value in here.items():
-        if value != there[key]:
-            words = [_said(each) for each in (value, there[key])]
-            if words[0] == words[1]:
-                words = [_exactly(each) for each in (value, there[key])]
-            yield _entry(key.replace("_", " "), *words)
-
-
-def _said(value: Any) -> str:
-    return NONE if value in ([], {}, "") else in_words(value)
-
-
-def _exactly(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
-
-
-def _entry(what: str, here: str, repository: str) -> Entry:
-    return {"what": what, "here": here, "repository": repository}
+def _different(here: Settings, there: Settings) -> list[SetForRun]:
+    found = []
+    for key in {**here, **there}:
+        (words, value), (others, other) = (of.get(key, (NONE, None)) for of in (here, there))
+        if value != other:
+            if words == others:  # they differ in a digit that words do not have
+                words, others = (json.dumps(each, ensure_ascii=False) for each in (value, other))
+            found.append(SetForRun(what=key.replace("_", " "), here=words, repository=others))
+    return found

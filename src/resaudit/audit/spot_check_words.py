@@ -3,8 +3,8 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
+from resaudit.audit.models import SpotCheckMade
 from resaudit.audit.sampling import largest_share, missed
 from resaudit.audit.spot_checks import (
     AGREED,
@@ -144,29 +144,28 @@ def _named(claims: Sequence[str]) -> str:
     return ", ".join(claims)
 
 
-def spot_checks(results: Path) -> list[dict[str, Any]]:
-    """The section ``spot_checks`` of the audit: the checks of results that are here now, the longest of each seed.
+def spot_checks(results: Path) -> list[SpotCheckMade]:
+    """The checks of results that are here now, the longest of each seed.
 
     Raises:
         ResauditError: a statement, or a record of an import, cannot be read.
     """
     known = [check for check in statements(results) if check.jobs and is_of_today(check, results)]
     longest = {(check.seed, check.wanted): check for check in sorted(known, key=lambda check: len(check.jobs))}
-    return [_in_audit(check, independent(known, check), results) for check in longest.values()]
-
-
-def _in_audit(check: SpotCheck, together: Sequence[SpotCheck], results: Path) -> dict[str, Any]:
-    return {
-        "archives": list(check.archives),
-        "seed": check.seed,
-        "source": check.source,
-        "checked": len(check.keys(*COMPARED)),
-        "of": len(check.population),
-        "equal": len(check.keys(*AGREED)),
-        "failed": len(check.keys("failed")),
-        "lambda": check.reach if math.isfinite(check.reach) else None,
-        "covered": check.covered,
-        "doubted": check.doubted,
-        "when": check.finished,
-        "statement": list(statement_in_words(check, together, results)),
-    }
+    return [
+        SpotCheckMade(
+            archives=list(check.archives),
+            seed=check.seed,
+            source=check.source,
+            checked=len(check.keys(*COMPARED)),
+            of=len(check.population),
+            equal=len(check.keys(*AGREED)),
+            failed=len(check.keys("failed")),
+            **{"lambda": check.reach if math.isfinite(check.reach) else None},
+            covered=check.covered,
+            doubted=check.doubted,
+            when=check.finished,
+            statement=list(statement_in_words(check, independent(known, check), results)),
+        )
+        for check in longest.values()
+    ]

@@ -6,10 +6,11 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
+from pydantic import BaseModel
+
 from resaudit.audit.sampling import reached
-from resaudit.base.errors import ResauditError
-from resaudit.base.files import read_json, write_json
-from resaudit.base.models import Closed, Line, Sha256, Time, validated
+from resaudit.base.files import write_json
+from resaudit.base.models import Closed, Line, Sha256, Time, read_record
 from resaudit.jobs.origin import STATEMENTS, origin_of
 
 STATEMENT = "https://in-toto.io/Statement/v1"
@@ -133,6 +134,16 @@ class SpotCheck(Closed):
         return [claim for claim, keys in self.claims.items() if failed.intersection(keys) or claim in turned]
 
 
+class _Predicate(BaseModel):
+    spotCheck: SpotCheck  # noqa: N815, the name in the statement
+
+
+class _TestResult(BaseModel):
+    """A statement, as far as it is read."""
+
+    predicate: _Predicate
+
+
 def write_statement(check: SpotCheck, results: Path) -> Path:
     """Write a spot-check; one of the same start and seed is replaced.
 
@@ -182,12 +193,8 @@ def statements(results: Path) -> list[SpotCheck]:
     Raises:
         ResauditError: one cannot be read.
     """
-    found = []
-    for path in sorted((results / STATEMENTS).glob("[!.]*.json")):
-        try:
-            found.append(validated(SpotCheck, read_json(path)["predicate"]["spotCheck"], "spotCheck"))
-        except (OSError, ValueError, LookupError, TypeError, ResauditError) as error:
-            raise ResauditError(f"{path} cannot be read ({error}); remove it") from error
+    paths = sorted((results / STATEMENTS).glob("[!.]*.json"))
+    found = [read_record(path, _TestResult, "remove it").predicate.spotCheck for path in paths]
     return sorted(found, key=lambda check: check.started)
 
 

@@ -1,28 +1,21 @@
 """The audit in a terminal."""
 
-import re
+import shlex
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from resaudit.audit.build import Json, make_audit
+from resaudit.audit.build import make_audit
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of
-from resaudit.audit.words import (
-    FITTED,
-    STANDINGS,
-    counted,
-    counts_in_words,
-    mixed_code,
-    set_for_run,
-    set_in_words,
-    standing,
-)
+from resaudit.audit.claim_models import Comparison, JudgedClaim, counts_in_words, standings_of
+from resaudit.audit.models import Audit, Robustness
+from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
-from resaudit.base.text import effect_and_interval
-from resaudit.claims.verdicts import Verdict
 from resaudit.plan.layout import Layout
+from resaudit.plan.models import Config
+from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import command_for
 
@@ -31,12 +24,7 @@ HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our
 
 
 def run_audit(
-    plan: Plan,
-    overrides: Sequence[str],
-    say: Callable[[str], Any],
-    wanted: str | None = None,
-    strict: bool = False,
-    as_markdown: bool = False,
+    plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], wanted: str | None = None, strict: bool = False
 ) -> None:
     """Print the verdict on every claim, or one claim in full.
 
@@ -50,228 +38,172 @@ def run_audit(
         for name, claim in claims.items()
     }
     meant = None if wanted is None else one_named("claim", wanted, list(evidence))
-    only = None if meant is None else {evidence[meant]}
-    audit = make_audit(plan, overrides, only=only, refuse_others=False)
-    claims = [claim for paper in audit["papers"] for claim in paper["claims"]]
-    chosen = _chosen(claims, meant, plan)
-    of_other_settings = _of_other_settings(plan, audit, {claim["evidence"] for claim in chosen})
-    if wanted:
-        lines = in_full(_to_be_run_here(chosen[0], overrides), *_matrix(audit, chosen[0]))
+    audit = make_audit(plan, overrides, only=None if meant is None else {evidence[meant]}, refuse_others=False)
+    if meant is not None:
+        chosen = [claim for claim in audit.claims if claim.id == meant]
     else:
-        lines = verdict_table(audit, chosen)
+        # Figures chosen with figures=[…] choose their claims.
+        chosen = [claim for claim in audit.claims if not plan.config.figures or claim.evidence in plan.figures]
+    if not chosen:
+        held = ", ".join(dict.fromkeys(evidence.values()))
+        raise ResauditError(f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {held}")
+    figures = {claim.evidence for claim in chosen}
+    of_other_settings = _of_other_settings(plan, audit, figures)
     least = _least_names(audit)
-    set_here = [(least[claim["id"]], text) for claim in claims for text in set_for_run(claim)]
+    set_here = [(least[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
     if set_here:
         say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
         for name, text in set_here:
             say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
-    for line in _mixed(audit, {claim["evidence"] for claim in chosen}):
+    for figure in audit.figures:
+        if figure.id in figures and figure.mixed_code:
+            say(f"mixed code: {figure.id}: {figure.mixed_code} were made by different code; {figure.command}")
+    for line in verdict_table(audit, chosen) if meant is None else in_full(plan.config, audit, chosen[0], overrides):
         say(line)
-    for line in markdown(audit, chosen) if as_markdown else lines:
-        say(line)
-    if of_other_settings and not as_markdown:
+    if of_other_settings:
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
         say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
-    others = [claim["id"] for claim in chosen if standing(claim) != Verdict.supported.value]
+    others = [claim.id for claim in chosen if claim.standing != "supported"]
     if strict and others:
         raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
 
 
-def _mixed(audit: Json, figures: set[str]) -> Iterator[str]:
-    """A line for each of these figures whose table holds results of mixed code."""
-    for figure in (figure for paper in audit["papers"] for figure in paper["figures"] if figure["id"] in figures):
-        if mixed := mixed_code(figure):
-            yield f"mixed code: {figure['id']}: {mixed} were made by different code; {figure['command']}"
+def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[str]:
+    """One claim in full, whether or not its figure has been drawn."""
+    paper, claim = name.split("/")
+    figure = f"{paper}/{plan.config.claims_of(paper)[claim].evidence}"
+    audit = make_audit(plan, overrides, only={figure}, refuse_others=False, refuse_nothing=False)
+    return in_full(plan.config, audit, next(each for each in audit.claims if each.id == name), overrides)
 
 
-def _to_be_run_here(claim: Json, overrides: Sequence[str]) -> Json:
-    """A claim whose command has the folders of the papers outside that this process has."""
-    return claim | {"command": claim["command"] and command_for([claim["evidence"]], overrides, as_words())}
-
-
-def _least_names(audit: Json) -> dict[str, str]:
+def _least_names(audit: Audit) -> dict[str, str]:
     """The name of each claim in a list of claims of all papers, by its id."""
-    every = [claim["id"] for paper in audit["papers"] for claim in paper["claims"]]
+    every = [claim.id for claim in audit.claims]
     return {name: least_name(name, every) for name in every}
 
 
-def _of_other_settings(plan: Plan, audit: Json, evidence: set[str]) -> list[str]:
+def _of_other_settings(plan: Plan, audit: Audit, evidence: set[str]) -> list[str]:
     """The figures among the evidence that are there and do not count.
 
     Raises:
         ResauditError: there are some, and none that counts.
     """
     layout = Layout(plan.config.paths)
-    missing = [figure for paper in audit["papers"] for figure in paper["not_drawn"] if figure["id"] in evidence]
-    found = {figure["id"]: figure["why"] for figure in missing if layout.figure(figure["id"], "csv").is_file()}
-    if found and not any(figure["id"] in evidence for paper in audit["papers"] for figure in paper["figures"]):
+    missing = [figure for paper in audit.papers for figure in paper.not_drawn if figure.id in evidence]
+    found = {figure.id: figure.why for figure in missing if layout.figure(figure.id, "csv").is_file()}
+    if found and not any(figure.id in evidence for figure in audit.figures):
         raise ResauditError(next(iter(found.values())))
     return list(found)
 
 
-def _chosen(claims: list[Json], meant: str | None, plan: Plan) -> list[Json]:
-    if meant is None:
-        # Figures chosen with figures=[…] choose their claims.
-        chosen = [c for c in claims if not plan.config.figures or c["evidence"] in plan.figures]
-        if not chosen:
-            held = dict.fromkeys(claim["evidence"] for claim in claims)
-            raise ResauditError(
-                f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {', '.join(held)}"
-            )
-        return chosen
-    return [claim for claim in claims if claim["id"] == meant]
-
-
-def verdict_table(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
+def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
-    yield f"scale {audit['scale']} ({audit['scale_summary']}), commit {_commit(audit)}"
-    least = _least_names(audit)
-    rows = [HEADINGS, *(row for claim in claims for row in _rows(claim, least[claim["id"]]))]
+    commit, least = audit.provenance.commit, _least_names(audit)
+    made_by = f"{commit.id[:10]}{'' if commit.clean else ' with uncommitted changes'}" if commit else "unknown"
+    yield f"scale {audit.scale} ({audit.scale_summary}), commit {made_by}"
+    rows = [HEADINGS, *(row for claim in claims for row in _rows(claim, least[claim.id]))]
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
     for claim in claims:
-        if not any(check["points"] for check in claim["checks"]):
-            yield textwrap.fill(f"{least[claim['id']]}: {claim['why']}", WIDTH, subsequent_indent="    ")
-    yield counts_in_words(counted(claims))
+        if not any(check.points for check in claim.checks):
+            yield textwrap.fill(f"{least[claim.id]}: {claim.why}", WIDTH, subsequent_indent="    ")
+    yield counts_in_words(standings_of(claims))
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
 
-def _rows(claim: Json, name: str) -> Iterator[tuple[str, ...]]:
+def _rows(claim: JudgedClaim, name: str) -> Iterator[tuple[str, ...]]:
     """A row for each check; the claim's name and verdict stand in the first."""
-    lead = (name, standing(claim))
-    for check in claim["checks"]:
-        yield (*lead, check["name"], *_numbers(check), check["check"]["threshold"])
+    lead = (name, claim.standing)
+    for check in claim.checks:
+        effect, ends = check.worst_in_words
+        worst = effect if check.exact or check.worst is None else f"{effect} ({ends})"
+        yield (*lead, check.name, check.met_in_words, worst, check.check.threshold)
         lead = ("", "")
 
 
-def _numbers(check: Json) -> tuple[str, str]:
-    """How many comparisons meet the threshold, and the worst effect with its interval."""
-    worst = check["worst"]
-    if worst is None:
-        return "–", "–"
-    effect, ends = effect_and_interval(worst["effect"], worst["low"], worst["high"], check["ratio"], digits=3)
-    met = sum(point["verdict"] == Verdict.supported.value for point in check["points"])
-    return f"{met} of {len(check['points'])}", effect if check["exact"] else f"{effect} ({ends})"
+def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequence[str] = ()) -> Iterator[str]:
+    """Everything about one claim: verdict, texts, checks with their keys, variants, commands.
 
-
-def markdown(audit: Json, claims: Sequence[Json]) -> Iterator[str]:
-    """The verdicts for docs/verdicts.md: the counts of every paper, then a section for each paper with its claims."""
-    papers = {paper["id"]: paper for paper in audit["papers"]}
-    by_paper = {name: list(of) for name, of in groupby(claims, key=lambda claim: claim["id"].split("/")[0])}
-    columns = [each for each in STANDINGS if each != FITTED or counted(claims)[FITTED]]
-    yield f"| paper, at scale {audit['scale']} | {' | '.join(columns)} |"
-    yield "|---|" + "---|" * len(columns)
-    for name, of_paper in by_paper.items():
-        title, counts = papers[name]["title"], " | ".join(str(counted(of_paper)[each]) for each in columns)
-        authors = f"({papers[name]['short']}; [{papers[name]['cited']}]({papers[name]['link']}))"
-        yield f"| [{title}](#{_anchor(title)}) {authors} | {counts} |"
-    for name, of_paper in by_paper.items():
-        yield from ("", f"## {papers[name]['title']}", "")
-        yield "| claim | verdict | comparisons that meet our threshold |"
-        yield "|---|---|---|"
-        yield from map(_row_of_markdown, of_paper)
-
-
-def _anchor(heading: str) -> str:
-    """The target of a heading, as Markdown on the web has it.
-
-    >>> _anchor("Depth, and τ at last")
-    'depth-and-τ-at-last'
+    Args:
+        config: the configuration that has the claim.
+        audit: the audit that has the claim.
+        claim: the claim.
+        overrides: as they were given.
     """
-    return re.sub(r"[^\w -]", "", heading.lower()).replace(" ", "-")
 
+    def wrapped(text: str) -> str:
+        return textwrap.fill(text, WIDTH, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False)
 
-def _row_of_markdown(claim: Json) -> str:
-    """One claim; its id links to findings.md where that explains it."""
-    name = claim["id"].split("/")[1]
-    link = f"[`{name}`](findings.md#{name})" if claim["finding"] else f"`{name}`"
-    if claim["verdict"] == Verdict.not_run.value:
-        grounds = claim["why"]
-    else:
-        grounds = "; ".join(f"{check['name'].replace('-', ' ')}: {_numbers(check)[0]}" for check in claim["checks"])
-    cells = (f"{claim['statement']} {link}", f"**{standing(claim)}**", grounds)
-    return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
-
-
-def _matrix(audit: Json, claim: Json) -> tuple[bool, str | None]:
-    """Whether a claim's verdicts under variants are those of the committed reference run, and why they are stale."""
-    matrix = next(paper["robustness"] for paper in audit["papers"] if paper["id"] == claim["id"].split("/")[0])
-    return bool(matrix and matrix["reference"]), matrix["stale"] if matrix else None
-
-
-def in_full(claim: Json, of_reference: bool, stale: str | None = None) -> Iterator[str]:
-    """Everything about one claim; the verdicts under variants may be of the committed reference run, or stale."""
-    yield f"{claim['id']}: {standing(claim)}"
-    for title, text in _sections(claim):
-        yield textwrap.fill(f"{title}: {text}", WIDTH, subsequent_indent="    ")
-    for check in claim["checks"]:
-        yield f"\n{check['name'].replace('-', ' ')}: {check['verdict']} ({check['check']['name']})"
-        yield textwrap.fill(f"{check['meaning']}; our threshold: {check['check']['threshold']}", WIDTH)
-        for entry in check.get("set_for_run", []):
-            yield textwrap.fill(set_in_words(entry), WIDTH, subsequent_indent="    ")
-        yield from _points(check["points"])
-        for line in check["left_out"]:
+    yield f"{claim.id}: {claim.standing}"
+    yield wrapped(f"the paper: {claim.statement} ({claim.where})")
+    yield wrapped(f"verdict: {claim.why}")
+    if claim.fitted:
+        yield wrapped(f"no evidence: {claim.fitted}")
+    if claim.finding:
+        more = f" (docs/findings.md#{claim.name})" if claim.paper not in outside_papers() else ""
+        yield wrapped(f"why, as far as tested: {claim.finding}{more}")
+    yield wrapped(f"interpretation: {claim.interpretation}")
+    yield wrapped(f"reason: {claim.reason}")
+    for entry in claim.set_for_run:
+        yield wrapped(f"not the repository's: {entry}")
+    if claim.response:
+        yield wrapped(f"response of {claim.response.author}, {claim.response.date}: {claim.response.text}")
+    composed, where = config.claims_of(claim.paper)[claim.name], f"claims.{claim.paper}.{claim.name}"
+    for check in claim.checks:
+        yield f"\n{check.name.replace('-', ' ')}: {check.verdict} ({check.check.name})"
+        yield wrapped(f"{check.meaning}; our threshold: {check.check.threshold}")
+        for entry in check.set_for_run:
+            yield wrapped(str(entry))
+        yield from _points(check.points)
+        for line in check.left_out:
             yield f"    left out: {line}"
-    yield from _under_variants(claim, " (reference run)" if of_reference else "", stale)
-    if claim["command"]:
-        yield f"\nreproduce with: {claim['command']}"
+        for key, value in composed.checks[check.name]:
+            if value not in (None, []):
+                yield f"    {shlex.quote(f'{where}.checks.{check.name}.{key}={in_hydra(value)}')}"
+    yield "\nleast evidence"
+    for key, value in composed.needs:
+        yield f"    {shlex.quote(f'{where}.needs.{key}={in_hydra(value)}')}"
+    if figure := config.figure.get(claim.evidence):
+        yield f"\nfigure {figure.name}: {figure.title}"
+        yield f"explained: {resaudit_command('explain', figure.name, *as_words(), *overrides)}"
+        yield from (wrapped(f"variant={name}: {variant.summary}") for name, variant in figure.variants.items())
+    matrix = next(paper.robustness for paper in audit.papers if paper.id == claim.paper)
+    yield from map(wrapped, under_variants(claim, matrix))
+    if claim.command:
+        yield f"\nreproduce with: {command_for([claim.evidence], overrides, as_words())}"
 
 
-def _under_variants(claim: Json, where: str, stale: str | None) -> Iterator[str]:
-    """How many variants change the verdict, and each verdict under one; of a stale matrix no change is said."""
-    concerned, changes, count = [v for v in claim["variants"] if v["verdict"]], changes_of(claim), change_counts(claim)
+def under_variants(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:
+    """How many variants change the verdict, and each verdict under one; of a stale matrix no change is said.
+
+    Args:
+        claim: the claim.
+        matrix: of its paper; None: none.
+    """
+    where, stale = " (reference run)" if matrix and matrix.reference else "", matrix.stale if matrix else None
+    concerned, changes, count = [v for v in claim.variants if v.verdict], changes_of(claim), change_counts(claim)
     if concerned and stale is not None:
-        yield textwrap.fill(f"under other assumptions{where}: stale: {stale}", WIDTH, subsequent_indent="    ")
+        yield f"under other assumptions{where}: stale: {stale}"
     elif concerned and count.of:
         yield f"under {count.of} other assumptions{where}: {count}"
     for variant in concerned:
-        alone = CONTROLS.get(variant["id"])
-        lead = f"{alone} ({variant['id']})" if alone else f"under {variant['id']}"
-        mark = "" if stale is not None else changes[variant["id"]].mark
-        yield textwrap.fill(
-            f"{lead}{where}: {variant['verdict']}{mark}: {variant['why']}", WIDTH, subsequent_indent="    "
-        )
+        alone = CONTROLS.get(variant.id)
+        lead = f"{alone} ({variant.id})" if alone else f"under {variant.id}"
+        mark = "" if stale is not None else changes[variant.id].mark
+        yield f"{lead}{where}: {variant.verdict}{mark}: {variant.why}"
 
 
-def _sections(claim: Json) -> Iterator[tuple[str, str]]:
-    yield "the paper", f"{claim['statement']} ({claim['where']})"
-    yield "verdict", claim["why"]
-    if claim["fitted"]:
-        yield "no evidence", claim["fitted"]
-    if claim["finding"]:
-        paper, _, name = claim["id"].partition("/")
-        more = f" (docs/findings.md#{name})" if paper not in outside_papers() else ""
-        yield "why, as far as tested", f"{claim['finding']}{more}"
-    yield "interpretation", claim["interpretation"]
-    yield "reason", claim["reason"]
-    for entry in claim.get("set_for_run", []):
-        yield "not the repository's", set_in_words(entry)
-    if claim["response"]:
-        yield f"response of {claim['response']['author']}, {claim['response']['date']}", claim["response"]["text"]
-
-
-def _points(points: Sequence[Json]) -> Iterator[str]:
+def _points(points: Sequence[Comparison]) -> Iterator[str]:
     """Each comparison, under a heading; runs of equal ones in one line."""
+
+    def shown(point: Comparison) -> tuple[str, int | None, str]:
+        numbers = ("–" if value is None else f"{value:.4g}" for value in (point.effect, point.low, point.high))
+        return "  ".join(f"{number:>10}" for number in numbers), point.n, point.verdict
+
     if points:
         yield f"    {'effect':>10}  {'low':>10}  {'high':>10}"
-    for (numbers, n, verdict), group in groupby(points, key=_shown):
-        places = [point["where"] for point in group]
+    for (numbers, n, verdict), group in groupby(points, key=shown):
+        places = [point.where for point in group]
         where = places[0] if len(places) == 1 else f"{len(places)} comparisons: {places[0]} … {places[-1]}"
         yield f"    {numbers}  n = {n:<4} {verdict:13} {where}"
-
-
-def _shown(point: Json) -> tuple[str, int, str]:
-    numbers = "  ".join(f"{_number(point[key]):>10}" for key in ("effect", "low", "high"))
-    return numbers, point["n"], point["verdict"]
-
-
-def _commit(audit: Json) -> str:
-    commit = audit["provenance"]["commit"]
-    if commit is None:
-        return "unknown"
-    return f"{commit['id'][:10]}{'' if commit['clean'] else ' with uncommitted changes'}"
-
-
-def _number(value: float | None) -> str:
-    return "–" if value is None else f"{value:.4g}"

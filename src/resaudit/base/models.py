@@ -1,21 +1,25 @@
 """Base classes of the pydantic models, and validation errors in one line."""
 
+import inspect
+import re
 import unicodedata
 from collections.abc import Iterator
+from contextlib import contextmanager
 from datetime import datetime
 from functools import cache
+from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
 from resaudit.base.errors import ResauditError, in_one_line, suggestion
+from resaudit.base.files import read_json
+from resaudit.base.text import in_words
 
 LONGEST_TEXT = 10_000
 LONGEST_LINE = 200
 """Characters of a text that somebody else wrote."""
-LONGEST_LIST = 8
-"""Longer lists are abbreviated."""
 _LONGEST_SHOWN = 40
 # Line breaks, other control characters, and lone surrogates, which UTF-8 cannot encode.
 _UNPRINTABLE = ("Cc", "Cs", "Zl", "Zp")
@@ -81,6 +85,12 @@ def _check_moment(text: str) -> str:
 Line = Annotated[str, AfterValidator(check_lines)]
 """A text that somebody else wrote: 1 to 200 printable characters, so no line break, escape sequence or reversal."""
 Sha256 = Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
+"""Pattern of the ids of papers, figures, claims and variants."""
+Id = Annotated[str, Field(pattern=f"^{ID}$")]
+PairId = Annotated[str, Field(pattern=f"^{ID}/{ID}$")]
+"""paper/claim or paper/figure."""
+Count = Annotated[int, Field(ge=0)]
 Time = Annotated[
     str,
     Field(pattern=r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?(Z|[+-][0-9]{2}:[0-9]{2})$"),
@@ -100,8 +110,34 @@ def validated(kind: type[M], given: Any, where: str) -> M:
     Raises:
         ResauditError: the first error (place, value given, values allowed) and the number of others.
     """
-    try:
+    with refusals(where):
         return kind.model_validate(given)
+
+
+def read_record(path: Path, kind: type[M], remedy: str) -> M:
+    """Read a JSON file of one model.
+
+    Args:
+        path: the file.
+        kind: the model.
+        remedy: what to do about a missing or damaged file, for the error.
+
+    Raises:
+        ResauditError: the file is missing, not JSON or not of the model.
+    """
+    try:
+        return validated(kind, read_json(path), "it")
+    except FileNotFoundError:
+        raise ResauditError(f"{path} does not exist; {remedy}") from None
+    except (OSError, ValueError, ResauditError) as error:
+        raise ResauditError(f"{path} cannot be read ({error}); {remedy}") from error
+
+
+@contextmanager
+def refusals(where: str) -> Iterator[None]:
+    """Raise the validation errors of models made within as :func:`validated` does."""
+    try:
+        yield
     except ValidationError as error:
         first, *others = error.errors(include_url=False)
         more = f" (and {len(others)} more)" if others else ""
@@ -141,23 +177,6 @@ def one_line(text: str) -> str:
     return in_one_line(text[:LONGEST_LINE]) + "…" * (len(text) > LONGEST_LINE)
 
 
-def in_words(value: Any) -> str:
-    """A setting in a few words, for people.
-
-    >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None)
-    ('1, 2.5, yes', '0 … 8 (9 values)', 'all')
-    """
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, list | tuple):
-        if len(value) > LONGEST_LIST:
-            return f"{in_words(value[0])} … {in_words(value[-1])} ({len(value)} values)"
-        return ", ".join(map(in_words, value)) or "none"
-    if value is None:
-        return "all"
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
-
-
 def different(values: list[T]) -> list[T]:
     """Check that a list has no duplicates.
 
@@ -192,6 +211,21 @@ def _texts(value: Any) -> Iterator[str]:
             left += [*value, *value.values()]
         elif isinstance(value, list):
             left += value
+
+
+def summary(kind: type[BaseModel]) -> str:
+    """What the docstring of a model says before its sections."""
+    return re.split(r"\n\n?(?:Attributes|Raises):\n", inspect.getdoc(kind) or "")[0]
+
+
+def meanings(kind: type[BaseModel]) -> dict[str, str]:
+    """What the docstrings of a model and its bases say of each field."""
+    found: dict[str, str] = {}
+    for base in reversed(kind.__mro__):
+        section = re.search(r"^Attributes:\n((?: .*\n?|\n)+)", inspect.cleandoc(base.__doc__ or ""), re.MULTILINE)
+        entries = re.findall(r"^ {4}([\w, ]+): ((?:.*\n? {5,})*.*)$", section[1] if section else "", re.MULTILINE)
+        found |= {key.strip(): meaning for keys, meaning in entries for key in keys.split(",")}
+    return found | {name: field.description for name, field in kind.model_fields.items() if field.description}
 
 
 class Part(Closed):

@@ -1,8 +1,18 @@
-"""Numbers, intervals and effects in words."""
+"""Numbers, intervals, lists, times and sizes in words."""
 
 import math
+from datetime import UTC, datetime
+from typing import Any
+
+from pydantic import BaseModel
 
 _SUPERSCRIPTS = str.maketrans("0123456789-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June", "July", "August", "September", "October", "November",
+    "December",
+)  # fmt: skip
+LONGEST_LIST = 8
+"""Longer lists are abbreviated."""
 NEAR_ONE = 0.1
 """Ratios this close to 1 are printed in per cent."""
 
@@ -74,3 +84,106 @@ def counted(number: int, what: str) -> str:
     ('1 job', '3 jobs')
     """
     return f"{number} {what}{'s' * (number != 1)}"
+
+
+def in_words(value: Any) -> str:
+    """A setting in a few words, for people.
+
+    >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None), in_words({"a": [1, 2], "b": 3})
+    ('1, 2.5, yes', '0 … 8 (9 values)', 'all', 'a: 1, 2; b: 3')
+    """
+    if isinstance(value, BaseModel):
+        return ", ".join(f"{key.replace('_', ' ')} {in_words(part)}" for key, part in value)
+    if isinstance(value, dict):
+        return "; ".join(f"{key}: {in_words(part)}" for key, part in value.items())
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, list | tuple):
+        if len(value) > LONGEST_LIST:
+            return f"{in_words(value[0])} … {in_words(value[-1])} ({len(value)} values)"
+        return ", ".join(map(in_words, value)) or "none"
+    if value is None:
+        return "all"
+    return f"{value:.3g}" if isinstance(value, float) else str(value)
+
+
+def value_in_words(value: Any) -> str:
+    """A check's parameter, any JSON value, in words.
+
+    >>> value_in_words([4, 96]), value_in_words(0.00002), value_in_words({"n": None}), value_in_words(True)
+    ('4, 96', '2 × 10⁻⁵', 'n none', 'yes')
+    """
+    if isinstance(value, dict):
+        return ", ".join(f"{key} {value_in_words(part)}" for key, part in value.items())
+    if isinstance(value, list):
+        return ", ".join(map(value_in_words, value))
+    if value is None or isinstance(value, bool):
+        return {None: "none", True: "yes", False: "no"}[value]
+    return number(value) if isinstance(value, int | float) else str(value)
+
+
+def moment(text: str) -> str:
+    """An ISO 8601 time as a date and a time of day in UTC; other text is unchanged.
+
+    >>> moment("2026-11-21T07:05:09+01:00"), moment("yesterday")
+    ('21 November 2026, 06:05 UTC', 'yesterday')
+    """
+    try:
+        at = datetime.fromisoformat(text).astimezone(UTC)
+    except ValueError:
+        return text
+    return f"{at.day} {_MONTHS[at.month - 1]} {at.year}, {at:%H:%M} UTC"
+
+
+def duration(seconds: float | None) -> str:
+    """Seconds in a suitable unit.
+
+    >>> duration(3.21), duration(123.4), duration(7260), duration(None)
+    ('3.2 s', '2 min 3 s', '2 h 1 min', 'not known')
+    """
+    if seconds is None:
+        return "not known"
+    if seconds < 60:
+        return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+
+
+def megabytes(size: int) -> str:
+    """A file's size.
+
+    >>> megabytes(18733), megabytes(2_297_946)
+    ('19 kB', '2.3 MB')
+    """
+    return f"{size / 1e6:.1f} MB" if size >= 1e6 else f"{max(1, round(size / 1e3))} kB"
+
+
+def decimals(value: float, digits: int) -> str:
+    """A number with so many decimals.
+
+    >>> decimals(-6.384, 2)
+    '−6.38'
+    """
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
+def difference(value: float, digits: int) -> str:
+    """A difference with its sign.
+
+    >>> difference(0.051, 2), difference(-1.2, 1), difference(-0.001, 2)
+    ('+0.05', '−1.2', '0.00')
+    """
+    shown = f"{value:+.{digits}f}"
+    return decimals(0.0, digits) if float(shown) == 0 else shown.replace("-", "−")
+
+
+def in_minutes(seconds: float) -> str:
+    """A duration in words.
+
+    >>> in_minutes(20), in_minutes(1860), in_minutes(3600 * 5.4)
+    ('less than a minute', 'about 31 minutes', 'about 5.4 hours')
+    """
+    if seconds >= 7200:
+        return f"about {seconds / 3600:.1f} hours"
+    minutes = round(seconds / 60)
+    return f"about {minutes} minute{'s' * (minutes > 1)}" if minutes else "less than a minute"

@@ -4,13 +4,10 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from resaudit.base.models import Part
-
-ID = "[A-Za-z0-9][A-Za-z0-9_-]*"
-"""Pattern of the ids of papers, figures, claims and variants."""
+from resaudit.base.models import Id, Part, Sha256
 
 Verdict = Literal["supported", "contradicted", "inconclusive", "not run"]
-Id = Annotated[str, Field(pattern=f"^{ID}$")]
+Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 
 class Commit(Part):
@@ -22,7 +19,7 @@ class Commit(Part):
     """Whether the tree had no uncommitted change."""
 
 
-class Variant(Part):
+class NamedVariant(Part):
     """Another plausible value of what a paper does not state."""
 
     id: Id
@@ -33,7 +30,7 @@ class Variant(Part):
     """The settings that make it, as Hydra overrides."""
 
 
-class VariantRun(Variant):
+class VariantRun(NamedVariant):
     """A variant as it was run."""
 
     scale: str

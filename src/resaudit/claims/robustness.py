@@ -10,9 +10,9 @@ import pandas as pd
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
-from resaudit.base.models import Closed, validated
+from resaudit.base.models import Closed, read_record
 from resaudit.claims.heatmap import plot
-from resaudit.claims.records import Commit, VariantRun, VerdictUnderVariant
+from resaudit.claims.records import Commit, Drawings, VariantRun, VerdictUnderVariant
 from resaudit.claims.records import Verdict as VerdictWord
 from resaudit.claims.verdicts import CheckResult, Judgement, judge
 from resaudit.claims.words import why
@@ -31,7 +31,7 @@ Tables = Mapping[tuple[str, str], Path]
 """By variant, or :data:`CONFIGURED`, and figure."""
 
 
-class Robustness(Closed):
+class Matrix(Closed):
     """The content of ``robustness.json``.
 
     Attributes:
@@ -60,11 +60,7 @@ class Robustness(Closed):
     verdicts: dict[str, dict[str, VerdictUnderVariant]]
     configured: dict[str, VerdictWord] = {}
     sha256: str = ""
-    drawings: dict[str, str] = {}
-
-    def of_claim(self, name: str) -> list[dict[str, Any]]:
-        """A claim's verdict under each variant."""
-        return [{"id": variant, **dict(verdict)} for variant, verdict in self.verdicts.get(name, {}).items()]
+    drawings: Drawings = {}
 
     def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
         """Why the matrix is stale for these claims and tables; None if it is not.
@@ -79,7 +75,7 @@ class Robustness(Closed):
         return f"{', '.join(changed)} has been drawn anew since" if changed else None
 
 
-def read_robustness(layout: Layout, paper: str) -> Robustness | None:
+def read_robustness(layout: Layout, paper: str) -> Matrix | None:
     """The last matrix of a paper, else the committed reference; None if there is neither.
 
     Raises:
@@ -89,10 +85,7 @@ def read_robustness(layout: Layout, paper: str) -> Robustness | None:
     path = own if own.is_file() else reference_file(f"{paper}/robustness").with_suffix(".json")
     if not path.is_file():
         return None
-    try:
-        return validated(Robustness, read_json(path), "$")
-    except (OSError, ValueError, ResauditError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); remove it and run snakemake robustness again") from error
+    return read_record(path, Matrix, "remove it and run snakemake robustness again")
 
 
 def _configured(table: pd.DataFrame) -> dict[str, Any]:
@@ -239,10 +232,10 @@ def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
 
 def _record(
     plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]], tables: Tables
-) -> Robustness:
+) -> Matrix:
     variants, ran = (*CONTROLS, *plans.variants(paper)), provenance()
     verdicts = {str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)}
-    return Robustness(
+    return Matrix(
         paper=paper,
         commit=ran["commit"],
         constraints_sha256=ran["constraints_sha256"],

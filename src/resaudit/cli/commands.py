@@ -146,10 +146,9 @@ def run(job: str, results: Path, code: str | None) -> None:
 @cli.command()
 @click.option("--claim", "wanted", metavar="ID", help="Only this claim, in full; the beginning of its id is enough.")
 @click.option("--strict", is_flag=True, help="Fail unless every claim is supported.")
-@click.option("--markdown", is_flag=True, help="As tables in Markdown, counts first.")
 @click.option("--claims-sha256", "digests", is_flag=True, help="Only the SHA-256 of each paper's claims as judged.")
 @_with_overrides
-def audit(wanted: str | None, strict: bool, markdown: bool, digests: bool, overrides: Overrides) -> None:
+def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides) -> None:
     """Print the verdict on every claim, from the tables in figures/. A FIGURE's name chooses its claims."""
     names, overrides = _names_and_overrides(overrides)
     config = _config(overrides)
@@ -169,7 +168,7 @@ def audit(wanted: str | None, strict: bool, markdown: bool, digests: bool, overr
     from resaudit.plan.plan import make_plan
 
     plan = make_plan(config.model_copy(update={"figures": figures or config.figures}))
-    run_audit(plan, overrides, click.echo, claims[0] if claims else None, strict, markdown)
+    run_audit(plan, overrides, click.echo, claims[0] if claims else None, strict)
 
 
 @cli.command("list")
@@ -204,8 +203,9 @@ def explain(words: Overrides) -> None:
         plan = make_plan(config.model_copy(update={"figures": [name]}))
         lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
     else:
-        paper, claim = name.split("/", 1)
-        lines = explained.explain_claim(config, paper, claim, overrides)
+        from resaudit.audit.terminal import explain_claim
+
+        lines = explain_claim(make_plan(config), overrides, name)
     for line in lines:
         click.echo(line)
 
@@ -259,14 +259,11 @@ def hash_files(folder: Path) -> None:
 def compare(overrides: Overrides) -> None:
     """Compare the tables in figures/ with those in figures/reference, within the stated tolerances."""
     plan = _plan(overrides)
-    from resaudit.audit.checked import write_comparison
     from resaudit.figures.comparison import compare_with_references
     from resaudit.figures.tables import refuse_undrawn
 
     refuse_undrawn(plan)
     failed = compare_with_references(plan, click.echo)
-    if record := write_comparison(plan, failed):
-        click.echo(f"{record}: for the page (snakemake --cores all makes it again)", err=True)
     if failed:
         raise ResauditError(f"{len(failed)} figures do not agree with their references: {', '.join(failed)}")
 

@@ -1,19 +1,19 @@
-"""What ``resaudit explain`` prints: of a figure, of a claim, of the whole run."""
+"""What ``resaudit explain`` prints of a figure and of the whole run, and ``resaudit checks``."""
 
-import re
 import shlex
 import textwrap
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal, get_args, get_origin
+from inspect import formatannotation
+from typing import Any, get_type_hints
 
 from resaudit.audit.report import Report
-from resaudit.base.commands import resaudit_command
-from resaudit.base.papers import as_words
+from resaudit.base.models import meanings, summary
+from resaudit.base.text import in_minutes
 from resaudit.figures.comparison import references
 from resaudit.figures.draw import draw_job
-from resaudit.jobs.duration import duration, in_minutes
+from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
 from resaudit.plan.layout import Layout
@@ -109,33 +109,6 @@ def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:
         yield "  device=cuda, but torch finds no CUDA device here: jobs on a GPU would fail on this machine"
 
 
-def explain_claim(config: Config, paper: str, key: str, overrides: Sequence[str] = ()) -> Iterator[str]:
-    """Describe a claim line by line: its texts, checks with thresholds as overrides, figure, variants."""
-    claim, where = config.claims_of(paper)[key], f"claims.{paper}.{key}"
-    yield f"{paper}/{key}"
-    for field, value in claim:
-        if isinstance(value, str):
-            text = f"{paper}/{value}" if field == "evidence" else value
-            yield from _wrapped(f"{field.replace('_', ' ')}: {text}")
-    yield "\nchecks, all of which must hold (resaudit checks; overrides: KEY=VALUE)"
-    for name, check in claim.checks.items():
-        yield from _wrapped(f"{name}: {check.name}: {_first_line(check)}")
-        for field, value in check:
-            if value not in (None, []):
-                yield f"    {shlex.quote(f'{where}.checks.{name}.{field}={in_hydra(value)}')}"
-    yield "\nleast evidence"
-    for field, value in claim.needs:
-        yield f"    {shlex.quote(f'{where}.needs.{field}={in_hydra(value)}')}"
-    figure = config.figure.get(f"{paper}/{claim.evidence}")
-    if figure is not None:
-        yield f"\nfigure {figure.name}: {figure.title}"
-        given = (*as_words(), *overrides)
-        yield f"  explained: {resaudit_command('explain', figure.name, *given)}"
-        yield f"  verdict: {resaudit_command('audit', f'--claim={paper}/{key}', *given)}"
-        for variant_id, variant in figure.variants.items():
-            yield from _wrapped(f"variant={variant_id}: {variant.summary}")
-
-
 def explain_checks(config: Config) -> Iterator[str]:
     """Describe every check line by line: meaning, parameters with types and defaults, the claims that use it."""
     used: dict[str, list[str]] = {}
@@ -145,44 +118,17 @@ def explain_checks(config: Config) -> Iterator[str]:
                 used.setdefault(name, []).append(f"{paper}/{key}")
     yield "every check takes a threshold: at_least, at_most or both, or within_factor"
     for name, kind in sorted(checks_by_name().items()):
-        doc = (kind.__doc__ or "").replace("``", "")
-        meanings = dict(re.findall(r"^ +(\w+): (.+)$", doc, re.MULTILINE))
+        hints, known = get_type_hints(kind), meanings(kind)
         yield ""
-        yield from _wrapped(f"{name}: {_first_line(kind)}", 0)
+        yield from _wrapped(f"{name}: {summary(kind).replace('``', '')}", 0)
         for field, info in kind.model_fields.items():
             if field not in Check.model_fields:
+                words = formatannotation(hints[field]).replace("typing.", "")
                 default = "" if info.is_required() else f" = {in_hydra(info.default)}"
-                words = f"{field}: {_type_in_words(info.annotation)}{default}; {meanings.get(field, '')}"
-                yield from _wrapped(words.rstrip("; "))
+                yield from _wrapped(f"{field}: {words}{default}; {known.get(field, '')}".rstrip("; "))
         if kind.reads:
             yield from _wrapped(f"reads also the columns: {', '.join(kind.reads)}")
         yield from _wrapped(f"used by: {', '.join(used.get(name, ['no claim']))}")
-
-
-def _first_line(documented: Any) -> str:
-    return (documented.__doc__ or "").replace("``", "").partition("\n")[0]
-
-
-def _type_in_words(annotation: Any) -> str:
-    """A type as a reader of YAML says it.
-
-    >>> _type_in_words(list[str]), _type_in_words(float | None), _type_in_words(Literal["a", "b"])
-    ('list of text', 'number or null', 'a or b')
-    """
-    names = {str: "text", int: "whole number", float: "number", bool: "true or false", type(None): "null"}
-    parts = get_args(annotation)
-    match get_origin(annotation):
-        case origin if origin is Annotated:
-            return _type_in_words(parts[0])
-        case origin if origin is Literal:
-            return " or ".join(map(str, parts))
-        case origin if origin is list:
-            return f"list of {_type_in_words(parts[0])}"
-        case origin if origin is dict:
-            return f"{{KEY: {_type_in_words(parts[1])}}}"
-        case None:
-            return names.get(annotation, str(annotation))
-    return " or ".join(map(_type_in_words, parts))
 
 
 @dataclass(frozen=True)

@@ -13,15 +13,16 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
+from resaudit.audit.claim_models import counts_in_words
 from resaudit.audit.report import Report
-from resaudit.audit.words import counts_in_words
 from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
+from resaudit.base.text import in_minutes
 from resaudit.claims.vary import vary_job
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import Draw, draw_job
-from resaudit.jobs.duration import duration, in_minutes
+from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import datasets, load

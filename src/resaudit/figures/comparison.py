@@ -14,7 +14,7 @@ from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn, drawn, errors_naming
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
-from resaudit.plan.models import Figure, Tolerance
+from resaudit.plan.models import ColumnTolerance, Figure
 from resaudit.plan.plan import Plan
 
 EPOCHS_IN_LARGE_REFERENCE = 60
@@ -149,7 +149,7 @@ def reference_file(name: str) -> Path:
     return folder_of(name.split("/")[0]) / "figures" / "reference" / f"{name}.csv"
 
 
-def _agreeing(both: pd.DataFrame, column: str, tolerance: Tolerance) -> np.ndarray:
+def _agreeing(both: pd.DataFrame, column: str, tolerance: ColumnTolerance) -> np.ndarray:
     fresh, reference, absolute = both[column], both[f"{column}_reference"], np.full(len(both), tolerance.absolute)
     if tolerance.eigenvalues:
         # Plus half an eigenvalue, since shares are rounded.

@@ -75,9 +75,9 @@ class Draw(Job):
         Raises:
             ResauditError: a result is missing, or the figure has no module.
         """
-        from resaudit.figures.drawing import Setting, draw
+        from resaudit.figures.drawing import DrawnAt, draw
 
-        setting = Setting(self.scale, self.deviations, self.assumptions, self.note)
+        setting = DrawnAt(self.scale, self.deviations, self.assumptions, self.note)
         draw(self.part, setting, work.results, self.folder(work.results), work.code)
         say(f"wrote {self.folder(work.results)}")
         return {}

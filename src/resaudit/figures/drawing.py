@@ -26,7 +26,7 @@ from resaudit.plan.words import settings_in_words, settings_of
 
 
 @dataclass(frozen=True)
-class Setting:
+class DrawnAt:
     """The setting under which a figure is drawn.
 
     Attributes:
@@ -53,7 +53,7 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 """Raised when a table does not have the expected columns or types."""
 
 
-def draw(part: FigurePlan, setting: Setting, results: Path, folder: Path, code: str) -> None:
+def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: str) -> None:
     """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
 
     Raises:
@@ -134,7 +134,7 @@ def _made_by(module: ModuleType, function: str, given: Any, kind: type) -> Any:
     return made
 
 
-def about(part: FigurePlan, setting: Setting) -> dict[str, Any]:
+def about(part: FigurePlan, setting: DrawnAt) -> dict[str, Any]:
     """The part of a figure's ``.json`` that is known before it is drawn."""
     return {
         "figure": part.figure.name,
@@ -245,7 +245,7 @@ def _counts_codes(given: Any) -> bool:
     return all(isinstance(of, dict) and all(type(number) is int for number in of.values()) for of in counts)
 
 
-def description(figure: Figure, setting: Setting) -> str:
+def description(figure: Figure, setting: DrawnAt) -> str:
     """The files' description: caption, scale with what differs from the protocol, assumptions at scale ``paper``."""
     scale = f"Scale {setting.scale}, differs from the protocol in: {'; '.join(setting.deviations) or 'nothing'}."
     assumed = f" Assumed: {'; '.join(setting.assumptions)}." if setting.assumptions else ""

@@ -1,26 +1,63 @@
 """The numbers that papers print, beside ours."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Annotated, Any
 
 import pandas as pd
+from pydantic import Field
 
+from resaudit.base.models import Count, PairId, Part, validated
 from resaudit.figures.drawing import figure_module
 from resaudit.figures.tables import Drawn, errors_naming
 from resaudit.plan.models import Config
 
-Json = dict[str, Any]
+
+class PrintedValue(Part):
+    """A number that is printed in the paper, with ours."""
+
+    what: str
+    """Of what: a network, a depth, a count."""
+    printed: float
+    """The paper's number."""
+    printed_low: float | None = None
+    """Lower end of its interval; null: none."""
+    printed_high: float | None = None
+    """Upper end of its interval; null: none."""
+    here: float | None
+    """Our number; null where it has not been computed."""
+    low: float | None = None
+    """Lower end of our interval; null: none."""
+    high: float | None = None
+    """Upper end of our interval; null: none."""
+    n: Count | None = None
+    """How many runs our number rests on; null where it is not of runs, or not known."""
 
 
-def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> list[Json]:
-    """The tables of printed numbers of a paper, as ``printed`` of audit.json; also of figures that were not drawn.
+class Printed(Part):
+    """A table of a paper whose numbers a figure computes again."""
+
+    figure: PairId
+    """The figure that has our numbers, even if it has not been drawn."""
+    quantity: str
+    """What the numbers are, with their unit."""
+    digits: Annotated[int, Field(ge=0, le=12)]
+    """Decimals that the paper prints."""
+    spread: str
+    """What an interval is; empty where there is none."""
+    remark: str
+    """What must be known to compare them; possibly empty."""
+    values: list[PrintedValue]
+    """The numbers."""
+
+
+def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> list[Printed]:
+    """The tables of printed numbers of a paper; also of figures that were not drawn.
 
     A figure has one if its module has a function ``beside_the_paper(figure, table)``, with the figure's configuration
-    and its table (None if it was not drawn). It gives all keys of :class:`resaudit.audit.evidence_models.Printed` but
-    ``figure``; None where the paper prints nothing.
+    and its table (None if it was not drawn). It gives all keys of :class:`Printed` but ``figure``.
 
     Raises:
-        ResauditError: a table lacks something.
+        ResauditError: a table lacks something, or the function gives something else.
     """
     found = []
     for name, figure in config.figure.items():
@@ -28,11 +65,11 @@ def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> 
         if beside is not None:
             table = figures[name].table if name in figures else None
             with errors_naming(f"table of {name}", name):
-                found.append({"figure": name, **beside(figure, table)})
+                found.append(validated(Printed, {"figure": name, **beside(figure, table)}, "printed"))
     return found
 
 
-def over_runs(values: "pd.Series | None") -> Json:
+def over_runs(values: "pd.Series | None") -> dict[str, Any]:
     """Mean, mean minus and plus one standard deviation, and number of runs, as keys of a printed value.
 
     >>> over_runs(pd.Series([1.0, 3.0]))["low"], over_runs(pd.Series([2.0])), over_runs(None)

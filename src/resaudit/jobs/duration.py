@@ -31,15 +31,3 @@ def duration(jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int, gpus:
     on_gpus = sum(cost.seconds for cost, _ in jobs.values() if gpus and cost.wants_gpu)
     on_cores = sum(cost.seconds for cost, _ in jobs.values()) - on_gpus
     return max(on_cores / cores, on_gpus / max(gpus, 1), *map(end, jobs), 0.0)
-
-
-def in_minutes(seconds: float) -> str:
-    """A duration in words.
-
-    >>> in_minutes(20), in_minutes(1860), in_minutes(3600 * 5.4)
-    ('less than a minute', 'about 31 minutes', 'about 5.4 hours')
-    """
-    if seconds >= 7200:
-        return f"about {seconds / 3600:.1f} hours"
-    minutes = round(seconds / 60)
-    return f"about {minutes} minute{'s' * (minutes > 1)}" if minutes else "less than a minute"

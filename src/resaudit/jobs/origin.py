@@ -6,7 +6,7 @@ from typing import Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json
-from resaudit.base.models import Closed, Line, Sha256, validated
+from resaudit.base.models import Closed, Line, Sha256, read_record
 from resaudit.jobs.job_provenance import MachineClass
 
 IMPORTED = "imported.json"
@@ -45,8 +45,8 @@ def origin_of(results: Path, key: str) -> Origin | None:
     path = results / key / IMPORTED
     if not path.is_file():
         return None
+    origin = read_record(path, Origin, "import the run again")
     try:
-        origin = validated(Origin, read_json(path), str(path))
         # Whoever forces Snakemake to run the job again has a result of his own, beside the record of the old one.
         return origin if read_json(path.with_name("provenance.json"))["sha256"] == origin.sha256 else None
     except (OSError, ValueError, LookupError, TypeError) as error:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import again, read_json, sha256_of
-from resaudit.base.models import validated
+from resaudit.base.models import read_record
 from resaudit.jobs.arrays import load_arrays
 from resaudit.jobs.job_provenance import JobProvenance
 
@@ -61,12 +61,7 @@ def read_provenance(folder: Path) -> JobProvenance:
     Raises:
         ResauditError: it is missing or damaged.
     """
-    path = folder / "provenance.json"
-    given = _taken(read_json, path, folder)
-    try:
-        return validated(JobProvenance, given, "it")
-    except ResauditError as error:
-        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
+    return read_record(folder / "provenance.json", JobProvenance, again(folder))
 
 
 def _as_written(folder: Path, name: str) -> Path:
@@ -90,11 +85,5 @@ def _taken(read: Callable[[Path], Found], path: Path, folder: Path) -> Found:
 
 def _check_settings(folder: Path, expected: dict[str, Any]) -> None:
     path = folder / "settings.json"
-    try:
-        found = read_json(path)
-    except FileNotFoundError:
-        raise ResauditError(f"{path} does not exist; {again(folder)}") from None
-    except (OSError, ValueError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
-    if found != expected:
+    if _taken(read_json, path, folder) != expected:
         raise ResauditError(f"{path} is not what was asked for here; {again(folder)}")

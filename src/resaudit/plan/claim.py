@@ -5,48 +5,62 @@ import math
 import pkgutil
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, Field, SerializeAsAny, ValidationError, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
 from pydantic_core import InitErrorDetails
 
 from resaudit.base.models import Model, validated
 from resaudit.base.papers import import_own
+from resaudit.base.text import counted
 from resaudit.plan.check import Check, Depth, checks_by_name
 
 GENERAL_CHECKS = "resaudit.claims.checks"
 """Package of the general checks; like a paper's, they are found by name, so that plans do not depend on them."""
 
 
-class Needs(Model):
-    """The minimum sample for a verdict.
+class Described(Model):
+    """A part of a claim that audit.json has too: the docstrings of its fields are descriptions in the JSON Schema."""
 
-    Attributes:
-        runs: of every compared setting.
-        depths: that the table must have.
-        scales: that count as evidence.
-        datasets: that count as evidence, by name; empty: any.
-    """
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+
+class Needs(Described):
+    """The minimum sample for a verdict."""
 
     runs: Annotated[int, Field(ge=1)] = 1
+    """Number of runs of every compared setting."""
     depths: list[Depth] = []
+    """Depths that the table must have."""
     scales: list[str] = ["laptop", "paper"]
+    """Scales that count as evidence."""
     datasets: list[str] = []
+    """Data sets that count as evidence, by name; empty: any."""
+
+    def __str__(self) -> str:
+        """In words.
+
+        >>> str(Needs(runs=5, depths=[4, 96], datasets=["cifar10"]))
+        '5 runs; depths 4, 96; scale laptop or paper; data set cifar10'
+        """
+        words = [counted(self.runs, "run")]
+        words += [f"depths {', '.join(map(str, self.depths))}"] if self.depths else []
+        words += [f"scale {' or '.join(self.scales)}"] if self.scales else []
+        words += [f"data set {' or '.join(self.datasets)}"] if self.datasets else []
+        return "; ".join(words)
 
 
-class Limit(Model):
+class Limit(Described):
     """A bound that theory sets to a check's effect at the size of the experiment.
 
     An effect beyond it is an error. A variant that measures what the theory is not about must state another bound among
     its overrides, ``claims.<paper>.<claim>.limits.<check>.at_most=…``.
-
-    Attributes:
-        at_least: no effect can be smaller.
-        at_most: no effect can be larger.
-        reason: the proof in a few words, or where it stands.
     """
 
     at_least: float | None = None
+    """Least possible effect; null: unbounded."""
     at_most: float | None = None
+    """Greatest possible effect; null: unbounded."""
     reason: str
+    """The proof in a few words, or where it stands."""
 
     @model_validator(mode="after")
     def _some_bound(self) -> Self:
@@ -66,20 +80,17 @@ class Limit(Model):
         return above or (high is not None and self.at_least is not None and high < self.at_least)
 
 
-class Response(Model):
-    """An author's reply to the verdict.
-
-    Attributes:
-        author: of the paper.
-        date: of the reply, as the author wrote it.
-        text: the reply.
-        url: where it stands.
-    """
+class Response(Described):
+    """An author's reply to the verdict."""
 
     author: str
+    """The author of the paper who replied."""
     date: str
+    """Date of the reply, as the author wrote it."""
     text: str
+    """The reply."""
     url: str | None = None
+    """Where it stands; null: nowhere else."""
 
 
 def _by_its_name(given: Any) -> Any:
@@ -96,38 +107,40 @@ def _by_its_name(given: Any) -> Any:
     return known[name].model_validate(parameters)
 
 
-class Claim(Model):
-    """A sentence of a paper that can be checked.
-
-    Attributes:
-        statement: a paraphrase of the paper alone.
-        where: its place in the paper: section, paragraph, figure, equation.
-        kind: a mathematical statement, a statement about runs with a spread, or a count.
-        evidence: the figure of the same paper whose table is checked.
-        not_yet: why that figure does not exist yet; the claim is ``not run``.
-        interpretation: how its vague words are made exact.
-        reason: for the interpretation.
-        checks: by name within the claim, ``{check: NAME, …}`` with the check's parameters; all must hold.
-        limits: by name of a check, what theory says of its effect.
-        needs: the minimum sample for a verdict.
-        fitted: why its agreement is no evidence, such as settings fitted to what it states; null: it is evidence.
-        finding: why the claim failed or stayed open, as far as tested; docs/findings.md has more under the claim's id.
-        response: of an author of the paper.
-    """
+class Statement(Described):
+    """A sentence of a paper that can be checked, and how we read it."""
 
     statement: str
+    """A paraphrase of the paper alone."""
     where: str
+    """Its place in the paper: section, paragraph, figure, equation."""
     kind: Literal["theorem", "empirical", "count"]
-    evidence: str
-    not_yet: str | None = None
+    """theorem: checked by construction; empirical: of runs with a spread; count: of things that can be counted."""
     interpretation: str
+    """How the claim's vague words are made exact."""
     reason: str
-    checks: dict[str, Annotated[SerializeAsAny[Check], BeforeValidator(_by_its_name)]] = Field(min_length=1)
-    limits: dict[str, Limit] = {}
+    """The reason for the interpretation."""
     needs: Needs = Needs()
+    """The minimum sample for a verdict."""
     fitted: str | None = None
+    """Why its agreement is no evidence, such as settings fitted to what it states; null: it is evidence."""
     finding: str | None = None
+    """Why the claim failed or stayed open, as far as tested; docs/findings.md has more under the claim's id."""
     response: Response | None = None
+    """Of an author of the paper; null: none."""
+
+
+class Claim(Statement):
+    """A sentence of a paper that can be checked."""
+
+    evidence: str
+    """The figure of the same paper whose table is checked."""
+    not_yet: str | None = None
+    """Why that figure does not exist yet; the claim is ``not run``."""
+    checks: dict[str, Annotated[SerializeAsAny[Check], BeforeValidator(_by_its_name)]] = Field(min_length=1)
+    """By name within the claim, ``{check: NAME, …}`` with the check's parameters; all must hold."""
+    limits: dict[str, Limit] = {}
+    """By name of a check, what theory says of its effect."""
 
     @model_validator(mode="after")
     def _limits_of_checks(self) -> Self:

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Sequence
 
 from resaudit.base.papers import as_words
-from resaudit.jobs.duration import duration, in_minutes
+from resaudit.base.text import in_minutes
+from resaudit.jobs.duration import duration
 from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
 from resaudit.plan.words import command_for

@@ -104,7 +104,7 @@ class Assumption(Model):
     variants: dict[str, Variant] = {}
 
 
-class Tolerance(Model):
+class ColumnTolerance(Model):
     """How far a column of a new table may differ from the reference, and in what share of the rows it must agree.
 
     Attributes:
@@ -188,7 +188,7 @@ class Figure(Model):
     variant_scales: dict[str, dict[str, Any]] = {}
     assumptions: dict[str, Assumption] = {}
     keys: list[str] = []
-    tolerances: dict[str, Tolerance] = {}
+    tolerances: dict[str, ColumnTolerance] = {}
 
     @property
     def full_caption(self) -> str:

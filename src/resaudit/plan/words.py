@@ -6,8 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
-from resaudit.base.models import in_words
 from resaudit.base.papers import outside_papers
+from resaudit.base.text import in_words
 from resaudit.plan.models import Assumption, Config, Figure
 
 

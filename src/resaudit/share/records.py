@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
-from resaudit.base.files import read_json
-from resaudit.base.models import Closed, Line, Sha256, Time, validated
+from resaudit.base.models import Closed, Line, Sha256, Time, read_record
 
 
 class Import(Closed):
@@ -42,10 +40,5 @@ def imports(results: Path) -> list[Import]:
     Raises:
         ResauditError: a record cannot be read.
     """
-    found = []
-    for path in sorted((results / "imports").glob("[!.]*.json")):
-        try:
-            found.append(validated(Import, read_json(path), str(path)))
-        except (OSError, ValueError) as error:
-            raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
-    return found
+    paths = sorted((results / "imports").glob("[!.]*.json"))
+    return [read_record(path, Import, "import the run again") for path in paths]

@@ -21,7 +21,7 @@ FLOAT = 4
 
 
 @dataclass(frozen=True)
-class Counts:
+class OperationCounts:
     """A network's counts for one image.
 
     Attributes:
@@ -58,7 +58,7 @@ class _Layer:
         return self.outputs * self.pixels
 
 
-def counts(network: Network, channels: int = 3, side: int = 32) -> Counts:
+def counts(network: Network, channels: int = 3, side: int = 32) -> OperationCounts:
     """The counts of a network for square images.
 
     >>> [round(counts(PreActivation(depth)).macs / 1e9, 3) for depth in (38, 110, 434, 1202)]
@@ -68,7 +68,7 @@ def counts(network: Network, channels: int = 3, side: int = 32) -> Counts:
     """
     first, *others = _layers(network, channels, side)
     together = [first, *others]
-    return Counts(
+    return OperationCounts(
         macs=sum(layer.kernel**2 * layer.inputs * layer.after for layer in together),
         saved=first.before + _saved(network, first, others),
         largest=max(layer.after for layer in together),

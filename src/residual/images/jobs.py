@@ -73,7 +73,7 @@ class TrainImages(Job):
             gpu_megabytes=needs.gpu_held + min(execution.pack, len(self.runs)) * needs.gpu_each,
         )
 
-    def needs(self, schedule: Schedule, images: int, shape: tuple[int, ...]) -> "Needs":
+    def needs(self, schedule: Schedule, images: int, shape: tuple[int, ...]) -> "MemoryNeeds":
         """The memory that it needs with so many images in all, of a shape (channels, height, width)."""
         channels, height, width = shape
         # A square of as many pixels.
@@ -83,7 +83,7 @@ class TrainImages(Job):
         of_test = costs.test_megabytes(self.network, *size)
         # Before an epoch's smaller last batch is captured, one run takes steps on it without a graph.
         of_smaller = of_run * schedule.smaller_batch / self.recipe.batch
-        return Needs(
+        return MemoryNeeds(
             # The images twice: as they are read, and colours last.
             MEGABYTES_TO_START + MEGABYTES_HELD + 2 * of_images + FRAGMENTS * max(of_run, of_test),
             GPU_MEGABYTES_TO_START + of_images + of_smaller,
@@ -184,7 +184,7 @@ class TrainImages(Job):
 
 
 @dataclass(frozen=True)
-class Needs:
+class MemoryNeeds:
     """Memory in MB.
 
     Attributes:

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from resaudit.audit.words import standing
+from resaudit.audit.claim_models import standing_of
 from resaudit.share.archive.entities import add
 
 
@@ -25,7 +25,9 @@ def add_paper(crate: Any, paper: dict[str, Any]) -> Any:
 def claims_in_words(audit: dict[str, Any], figure: str) -> str:
     """The claims whose evidence is ``paper/figure``, each with its verdict."""
     claims = (claim for paper in audit["papers"] for claim in paper["claims"] if claim["evidence"] == figure)
-    verdicts = "; ".join(f"{claim['id'].split('/')[1]} {standing(claim)}" for claim in claims)
+    verdicts = "; ".join(
+        f"{claim['id'].split('/')[1]} {standing_of(claim['verdict'], claim['fitted'])}" for claim in claims
+    )
     return f"Claims that it is evidence of: {verdicts or 'none'}."
 
 
@@ -39,7 +41,7 @@ def _add_review(crate: Any, audit: dict[str, Any], claim: dict[str, Any], paper:
         description=f"{claim['kind']} claim, in our words; in the paper: {claim['where']}",
         isPartOf=paper,
     )
-    verdict = standing(claim)
+    verdict = standing_of(claim["verdict"], claim["fitted"])
     rating = add(crate, f"#verdict/{verdict.replace(' ', '-')}", "Rating", name=verdict, alternateName=verdict)
     # A claim whose figure was not drawn has no table.
     drawn = [figure["files"]["csv"] for p in audit["papers"] for figure in p["figures"]

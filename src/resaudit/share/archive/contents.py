@@ -77,7 +77,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
 def _read_audit(path: Path) -> dict[str, Any]:
     if not path.is_file():
         raise ResauditError(f"{path} does not exist; make it first (snakemake --cores all)")
-    return read_audit(path)
+    return read_audit(path).as_json()
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:

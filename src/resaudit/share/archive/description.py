@@ -9,7 +9,7 @@ from typing import Any
 
 from omegaconf import OmegaConf
 
-from resaudit.audit.words import counts_in_words
+from resaudit.audit.claim_models import counts_in_words
 from resaudit.base.files import sha256_of
 from resaudit.plan.models import Config
 from resaudit.share.archive.claims import add_claims, add_paper, claims_in_words

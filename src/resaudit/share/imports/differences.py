@@ -22,7 +22,7 @@ def differences(theirs: dict[str, Any], ours: Path) -> list[str]:
         check_audit(theirs)
     except ResauditError as error:
         return [f"nothing is compared: their audit has another format ({error})"]
-    return list(_differing(theirs, read_audit(ours)))
+    return list(_differing(theirs, read_audit(ours).as_json()))
 
 
 def _differing(theirs: dict[str, Any], ours: dict[str, Any]) -> Iterator[str]:

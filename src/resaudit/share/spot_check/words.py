@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from resaudit.audit.sampling import expected, missed
 from resaudit.audit.spot_check_words import SHARES, reasons
 from resaudit.audit.spot_checks import Recomputed
-from resaudit.base.text import counted
-from resaudit.jobs.duration import in_minutes
+from resaudit.base.text import counted, in_minutes
 from resaudit.share.spot_check.population import Population
 
 

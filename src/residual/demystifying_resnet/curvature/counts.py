@@ -15,7 +15,7 @@ import numpy as np
 
 from resaudit.runtime.extensions import NOT_BUILT
 from residual.demystifying_resnet.curvature.chain import Chain
-from residual.demystifying_resnet.curvature.kernels.library import Work, lanes, library
+from residual.demystifying_resnet.curvature.kernels.library import CountWork, lanes, library
 from residual.demystifying_resnet.curvature.plain import TooManyDelayed, eliminate_chain
 
 THRESHOLD = 1e-4
@@ -90,7 +90,7 @@ def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Count
     arrays = chain.weights, chain.before, chain.slopes, chain.second
     memory = _memory(loaded.resaudit_count_memory(network.width, _most_delayed(chain)))
     answers = shifts, below, delayed, log_determinant, largest, memory
-    work = Work(
+    work = CountWork(
         network.depth, network.width, network.unit_depth, network.has_shortcuts,
         *(array.ctypes.data for array in arrays),
         threshold, _most_delayed(chain), len(shifts),

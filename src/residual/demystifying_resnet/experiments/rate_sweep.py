@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, model_validator
 
-from resaudit.base.models import Model, different, in_words
+from resaudit.base.models import Model, different
+from resaudit.base.text import in_words
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, at, needed

@@ -55,7 +55,7 @@ def residual_unit(before: np.ndarray, after: np.ndarray, rho: float) -> Unit:
 
 
 @dataclass(frozen=True)
-class Step:
+class ConstructionStep:
     """One unit of the chain: which column it moves, and all columns before and after, each of shape (d, m)."""
 
     column: int
@@ -82,14 +82,14 @@ def ways(samples: Samples, rho: float) -> list[Way]:
     return result
 
 
-def chain(samples: Samples, ways_: Sequence[Way], steps: int) -> Iterator[Step]:
+def chain(samples: Samples, ways_: Sequence[Way], steps: int) -> Iterator[ConstructionStep]:
     """Lemma 2: X_0 = X, ..., X_s = Y, with the same number of steps for every column, as in eq. 19."""
     state = samples.inputs
     for column, way in enumerate(ways_):
         for point in way.points(steps)[1:]:
             after = state.copy()
             after[:, column] = point
-            yield Step(column, state, after)
+            yield ConstructionStep(column, state, after)
             state = after
 
 
@@ -124,7 +124,7 @@ class _Extremes:
     bias: float = 0.0
     nearest: float = np.inf
 
-    def add(self, step: Step, rho: float) -> None:
+    def add(self, step: ConstructionStep, rho: float) -> None:
         unit, length = step.unit(rho), step.length
         norms = [float(np.linalg.norm(matrix)) for matrix in (unit.first, unit.second)]
         stated = np.sqrt(8 * length) / rho

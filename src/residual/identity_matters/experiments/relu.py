@@ -142,7 +142,7 @@ class Stage(Model):
     stride: Annotated[int, Field(ge=1, le=8)]
 
 
-class Plan(Model):
+class ArchitectureKeys(Model):
     """An architecture; :class:`~residual.images.measured.Architecture` has the meaning of the keys.
 
     Attributes:
@@ -182,7 +182,7 @@ class ParameterCounts(Experiment, name="parameter_counts"):
 
     of_table = ("published",)
 
-    networks: Annotated[dict[str, Plan], Field(min_length=1)]
+    networks: Annotated[dict[str, ArchitectureKeys], Field(min_length=1)]
     published: dict[str, dict[str, Annotated[float, Field(gt=0)]]] = {}
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:

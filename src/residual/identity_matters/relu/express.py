@@ -7,7 +7,7 @@ import numpy as np
 import torch
 
 from residual.identity_matters.relu.measured import GIVEN, IMAGES, SINGLE, Case, Expressed
-from residual.identity_matters.relu.network import Network, Run, count_parameters, output_bound, run
+from residual.identity_matters.relu.network import Network, Passage, count_parameters, output_bound, run
 from residual.identity_matters.relu.points import (
     distinct,
     least_distances,
@@ -95,7 +95,7 @@ def network_of(hidden: np.ndarray, rho: float, case: Case, classes: int, seed: i
 
 def _of_case(
     images: LabelledImages, case: Case, seed: int, known: Known
-) -> Iterator[tuple[str, tuple[float, ...], Run]]:
+) -> Iterator[tuple[str, tuple[float, ...], Passage]]:
     hidden, given, rho = points_of(images, case, seed, known)
     network = network_of(hidden, rho, case, images.classes, seed)
     n, inputs = len(hidden), images.pixels.shape[1]
@@ -116,7 +116,7 @@ def _judged(outputs: torch.Tensor, labels: torch.Tensor) -> tuple[int, float]:
     return int((~(own > others)).sum()), float(error)
 
 
-def _columns(index: int, labels: str, trace: Run) -> tuple[np.ndarray, ...]:
+def _columns(index: int, labels: str, trace: Passage) -> tuple[np.ndarray, ...]:
     layers = np.arange(len(trace.remaining))
     same = (np.full(len(layers), index), np.full(len(layers), labels))
     return (*same, layers, trace.remaining, trace.moved_error, trace.disturbance)

@@ -74,7 +74,7 @@ class Network:
 
 
 @dataclass(frozen=True)
-class Run:
+class Passage:
     """A run of one labelling.
 
     Attributes:
@@ -94,7 +94,7 @@ _State = tuple[torch.Tensor, tuple[int, ...]]
 """Some points on their way, and the labellings for which they are there."""
 
 
-def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Run]:
+def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
     """Pass all points through all layers, for every labelling.
 
     Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
@@ -113,7 +113,7 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Run]:
         rows = slice(first, min(first + together, n))
         for which, hidden in _pass_rows(network, labellings, rows, traces):
             outputs[which][rows] = network.output(hidden)
-    return [Run(out, trace[0].astype(int), *trace[1:]) for out, trace in zip(outputs, traces, strict=True)]
+    return [Passage(out, trace[0].astype(int), *trace[1:]) for out, trace in zip(outputs, traces, strict=True)]
 
 
 def _pass_rows(

@@ -13,7 +13,7 @@ from torch import nn
 from torch.nn.functional import avg_pool2d, conv2d, leaky_relu_, pad
 
 from residual.images.measured import Architecture, LayerCounts
-from residual.images.networks.layers import Convolution, Drawn, add_stages, average, fill
+from residual.images.networks.layers import Convolution, RandomLayer, add_stages, average, fill
 from residual.images.precision import branch
 from residual.images.setting import AllConvolutional
 
@@ -31,7 +31,7 @@ class SameConvolution(Convolution):
         return conv2d(x, self.weight, stride=self.stride, padding=(top, left))
 
 
-class Block(nn.Module):
+class ConvolutionBlock(nn.Module):
     """x + C2(relu(C1 x)).
 
     Attributes:
@@ -67,7 +67,7 @@ def activated_(x: torch.Tensor, leak: float) -> torch.Tensor:
     return leaky_relu_(x, leak) if leak else x.relu_()
 
 
-class Projection(Drawn):
+class Projection(RandomLayer):
     """x P, without bias.
 
     Attributes:
@@ -113,7 +113,7 @@ class AllConvolutionalNetwork(nn.Module):
         self.rate_factors: dict[str, float] = {}
         self.first = SameConvolution(plan.inputs, plan.first_outputs, plan.first_stride, plan.first_kernel)
         self.stages = add_stages(
-            self, plan.stages, plan.first_outputs, partial(Block, kernel=plan.kernel, setting=setting)
+            self, plan.stages, plan.first_outputs, partial(ConvolutionBlock, kernel=plan.kernel, setting=setting)
         )
         self.last = Projection(plan.stages[-1][0], plan.classes, setting.projection)
         self.last_relu, self.leak = setting.last_relu, setting.leak

@@ -4,7 +4,7 @@ import numpy as np
 from torch import nn
 
 from residual.images.networks.all_convolutional import AllConvolutionalNetwork, architecture
-from residual.images.networks.layers import Drawn
+from residual.images.networks.layers import RandomLayer
 from residual.images.networks.postactivation import PostActivationNetwork
 from residual.images.networks.preactivation import PreActivationNetwork
 from residual.images.setting import AllConvolutional, Network, PostActivation
@@ -35,7 +35,7 @@ def draw(network: nn.Module, seed: int) -> None:
     """Overwrite the initial weights, layer by layer, with draws that depend on the seed alone."""
     rng = np.random.default_rng(seed)
     for layer in network.modules():
-        if isinstance(layer, Drawn):
+        if isinstance(layer, RandomLayer):
             layer.draw(rng)
 
 

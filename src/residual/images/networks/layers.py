@@ -12,7 +12,7 @@ MOMENTUM = 0.1
 EPSILON = 1e-5
 
 
-class Drawn(nn.Module, ABC):
+class RandomLayer(nn.Module, ABC):
     """A layer with random initial weights."""
 
     @abstractmethod
@@ -26,7 +26,7 @@ def fill(tensor: torch.Tensor, values: np.ndarray) -> None:
         tensor.copy_(torch.from_numpy(values))
 
 
-class Convolution(Drawn):
+class Convolution(RandomLayer):
     """A square convolution without bias.
 
     Attributes:
@@ -88,7 +88,7 @@ class BatchNorm(nn.Module):
         return torch.cat(parts)
 
 
-class Linear(Drawn):
+class Linear(RandomLayer):
     """X W^T + b; weights uniform in +-1/sqrt(inputs).
 
     Attributes:

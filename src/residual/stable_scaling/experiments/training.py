@@ -8,7 +8,8 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
-from resaudit.base.models import Model, different, in_words
+from resaudit.base.models import Model, different
+from resaudit.base.text import in_words
 from resaudit.figures.rates import BestRate
 from resaudit.figures.sweeps import at_the_end, best_rates
 from resaudit.jobs.job import Job

@@ -89,12 +89,12 @@ class TrainScaled(Job):
         """
         from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
         from resaudit.runtime.progress import with_progress
-        from residual.stable_scaling.network.training import Progress, train
+        from residual.stable_scaling.network.training import DescentState, train
 
         with delayed_signals() as signalled:
             weights, batches = self.start(work.device)
             seconds = work.execution.checkpoint_seconds
-            checkpoint = Checkpoint(work.checkpoints, Progress, made_by(self, work, {}), seconds)
+            checkpoint = Checkpoint(work.checkpoints, DescentState, made_by(self, work, {}), seconds)
             start = checkpoint.read()
             if start is not None:
                 work.record["resumed from step"] = int(start.step)

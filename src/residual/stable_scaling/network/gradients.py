@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from residual.stable_scaling.network.layers import Basis, Drawn, Source, basis_of, transposed
+from residual.stable_scaling.network.layers import Basis, DrawnProducts, Source, basis_of, transposed
 from residual.stable_scaling.network.propagation import first_states, squares, variances_of
 from residual.stable_scaling.network.setting import BACKWARD, FORWARD, READOUT, Network, streams
 
@@ -40,7 +40,9 @@ def backpropagate(
         for rng in streams(seed, READOUT, runs)
     ])  # fmt: skip
     start = first_states(network, inputs, seed, runs)
-    forward, backward = (Drawn(streams(seed, purpose, runs), shape, network.depth) for purpose in (FORWARD, BACKWARD))
+    forward, backward = (
+        DrawnProducts(streams(seed, purpose, runs), shape, network.depth) for purpose in (FORWARD, BACKWARD)
+    )
     norms, losses = gradient_norms(network, start, readout, targets, forward, backward)
     return np.asarray(norms / np.sqrt(losses * network.width / outputs)[:, None])
 

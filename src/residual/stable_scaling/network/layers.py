@@ -30,7 +30,7 @@ class Source(Protocol):
         """W Q (or W'P) times sqrt(m/variance), of the matrix W of this layer."""
 
 
-class Drawn:
+class DrawnProducts:
     """Draws each product when it is asked for; every run has its own stream, so no number depends on other runs.
 
     Args:

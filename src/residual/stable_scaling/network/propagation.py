@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from residual.stable_scaling.network.layers import Drawn, Source, triangle_of
+from residual.stable_scaling.network.layers import DrawnProducts, Source, triangle_of
 from residual.stable_scaling.network.setting import FORWARD, PLAIN, UNITS, Network, Variances, streams
 
 
@@ -21,7 +21,7 @@ def first_states(network: Network, inputs: np.ndarray, seed: int, runs: Sequence
         matrices = (rng.uniform(-bound, bound, (network.width, inputs.shape[1])) for rng in streams(seed, UNITS, runs))
         return np.stack([np.maximum(a @ x, 0.0) for a, x in zip(matrices, inputs, strict=True)])
     r = triangle_of(inputs)
-    drawn = Drawn(streams(seed, UNITS, runs), (network.width, r.shape[1]), 1)(0, None)
+    drawn = DrawnProducts(streams(seed, UNITS, runs), (network.width, r.shape[1]), 1)(0, None)
     state = np.maximum(drawn @ r * variance**0.5, 0.0)
     return np.asarray(state / np.linalg.norm(state, axis=1, keepdims=True)) if network.start == "unit" else state
 
@@ -73,7 +73,7 @@ def propagate(
     found = []
     least, largest = np.full(len(runs), np.inf), np.zeros(len(runs))
     shape = (network.width, min(network.width, inputs.shape[2]))
-    source = Drawn(streams(seed, FORWARD, runs), shape, network.depth - 1)
+    source = DrawnProducts(streams(seed, FORWARD, runs), shape, network.depth - 1)
     for layer, here in enumerate(states(network, state, source), 1):
         squared = squares(here)
         least, largest = np.minimum(least, squared.min(axis=1)), np.maximum(largest, squared.max(axis=1))

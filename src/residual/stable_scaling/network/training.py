@@ -19,7 +19,7 @@ from residual.stable_scaling.network.model import Weights
 
 
 @dataclass(frozen=True)
-class Progress:
+class DescentState:
     """The state between two steps: with the arguments of :func:`train`, all that the rest depends on.
 
     Attributes:
@@ -44,11 +44,11 @@ class Batches(Protocol):
 
 StepLoop = Callable[[range], Iterable[int]]
 """Wraps the steps, to show progress."""
-AfterStep = Callable[[Callable[[], Progress]], None]
+AfterStep = Callable[[Callable[[], DescentState]], None]
 """Called after each step with a function that returns the state; may raise to stop the training."""
 
 
-def go_on(_state: Callable[[], Progress]) -> None:
+def go_on(_state: Callable[[], DescentState]) -> None:
     """Keep nothing between steps."""
 
 
@@ -59,7 +59,7 @@ def train(
     batches: Batches,
     steps: int,
     loop: StepLoop = iter,
-    start: Progress | None = None,
+    start: DescentState | None = None,
     after_step: AfterStep = go_on,
 ) -> Losses:
     """Train every draw of the weights at every learning rate, rates outermost.
@@ -147,5 +147,5 @@ def descend(layers: Tensor, states: Tensor, slope: Tensor, tau: float | None) ->
         matrix.baddbmm_(masked, below.mT, alpha=-share)
 
 
-def _progress(step: int, active: Tensor, layers: Tensor, loss: np.ndarray) -> Progress:
-    return Progress(np.asarray(step), active.cpu().numpy(), layers.cpu().numpy(), loss)
+def _progress(step: int, active: Tensor, layers: Tensor, loss: np.ndarray) -> DescentState:
+    return DescentState(np.asarray(step), active.cpu().numpy(), layers.cpu().numpy(), loss)

@@ -7,7 +7,7 @@ from pathlib import Path
 from resaudit.runtime.extensions import extension, lanes_allowed, register_lanes
 
 
-class Work(ctypes.Structure):
+class CountWork(ctypes.Structure):
     """Arguments and results of a count; the layout is that in counts.c."""
 
     _fields_ = (
@@ -36,7 +36,7 @@ def library() -> ctypes.CDLL | None:
     """The extension ``_counts``; None if it was not built."""
     loaded = extension(Path(__file__).parent, "counts")
     if loaded:
-        loaded.resaudit_count.argtypes = (ctypes.POINTER(Work), ctypes.c_int)
+        loaded.resaudit_count.argtypes = (ctypes.POINTER(CountWork), ctypes.c_int)
         loaded.resaudit_count.restype = None
         loaded.resaudit_count_memory.restype = ctypes.c_int64
     return loaded

@@ -10,7 +10,7 @@ from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.kernels.steps import unfit
 
 
-class Work(ctypes.Structure):
+class StepWork(ctypes.Structure):
     """Arguments and results of the kernel; the layout is that in fused.c."""
 
     _fields_ = (
@@ -32,7 +32,7 @@ def library() -> ctypes.CDLL | None:
     loaded = extension(Path(__file__).parent, "fused")
     if loaded:
         loaded.resaudit_loss_and_gradient.argtypes = (
-            ctypes.POINTER(Work), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
+            ctypes.POINTER(StepWork), ctypes.c_int64, ctypes.c_int64, ctypes.c_int,
         )  # fmt: skip
         loaded.resaudit_peak.argtypes = (ctypes.c_int64, ctypes.c_int)
         loaded.resaudit_peak.restype = ctypes.c_double

@@ -10,7 +10,7 @@ import torch
 from resaudit.base.errors import ResauditError
 from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.kernels.library import Work, kernel_of, lanes, library
+from residual.demystifying_resnet.training.kernels.library import StepWork, kernel_of, lanes, library
 from residual.demystifying_resnet.training.kernels.steps import step_bits
 
 PARTS = 4
@@ -58,14 +58,14 @@ class NativeObjective:
         depth, runs, width, _ = weights.shape
         by_run = np.ascontiguousarray(weights.numpy().swapaxes(0, 1), dtype=np.float32)
         losses, gradients = np.empty((runs, PARTS)), np.empty((runs, PARTS, depth, width, width))
-        self._compute(Work(
+        self._compute(StepWork(
             depth, self._steps.ctypes.data, self._inputs.ctypes.data, self._targets.ctypes.data, len(self._inputs),
             PARTS, by_run.ctypes.data, losses.ctypes.data, gradients.ctypes.data,
         ), runs * PARTS)  # fmt: skip
         gradient = gradients.sum(axis=1).swapaxes(0, 1) / self._count
         return torch.from_numpy(losses.sum(axis=1) / self._count), torch.from_numpy(np.ascontiguousarray(gradient))
 
-    def _compute(self, work: Work, items: int) -> None:
+    def _compute(self, work: StepWork, items: int) -> None:
         ends = np.linspace(0, items, min(self._threads, items) + 1).astype(int)
         if self._threads == 1:
             failures: Sequence[int] = [self._part(work, 0, items)]
@@ -74,7 +74,7 @@ class NativeObjective:
         if any(failures):
             raise MemoryError("no memory for the activations of a block of samples")
 
-    def _part(self, work: Work, first: int, last: int) -> int:
+    def _part(self, work: StepWork, first: int, last: int) -> int:
         # ctypes releases the GIL while the kernel runs.
         return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))
 
