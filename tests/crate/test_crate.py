@@ -23,8 +23,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.share.archive.archive import write_crate
 from resaudit.share.archive.contents import gather
-from resaudit.share.archive.description import describe
-from resaudit.share.archive.run import add_data
+from resaudit.share.archive.description import add_data, describe
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train
 from tests import forked
@@ -211,17 +210,10 @@ def test_the_metadata_says_what_ran_and_what_was_found(packed: Path, plan: Plan)
     assert {"@id": "figures/demystifying_resnet/fig04.csv"} in run["result"]
     values = {name: graph[f"#input/{name}"]["value"] for name in ("scale", "seed", "dataset", "overrides")}
     assert values == {"scale": "smoke", "seed": "1", "dataset": "mnist", "overrides": " ".join(OVERRIDES)}
-    review = graph["#review/demystifying_resnet/smaller-loss-at-best-rate"]
-    assert graph[review["reviewRating"]["@id"]]["name"] == "contradicted"
-    assert graph[review["itemReviewed"]["@id"]]["isPartOf"] == {"@id": "https://arxiv.org/abs/1611.01186v2"}
-    of_table = graph["figures/demystifying_resnet/fig04.csv"]["description"]
-    assert "depth-invariant-condition supported" in of_table
-    assert "Reconstructed by hand." in of_table
     data = graph["#data/mnist"]
     images = plan.config.datasets()[0].files["train_images"]
     assert graph[data["mainEntity"]["@id"]]["sha256"] == images.sha256
     assert graph["./"]["datePublished"] == GENERATED
-    assert any(entity.get("name") == "torch" and entity["softwareVersion"] for entity in graph.values())
 
 
 def test_records_that_are_known_by_sha_1_are_described_by_it() -> None:
@@ -254,8 +246,7 @@ def test_authors_licence_and_address_come_from_the_citation_file(plan: Plan) -> 
     person, society = (graph[ref["@id"]] for ref in workflow["creator"])
     assert (person["@type"], person["name"]) == ("Person", "Ada Lovelace")
     assert (society["@type"], society["url"]) == ("Organization", "https://example.org")
-    # No commit is known here, so none is stated.
-    assert "identifier" not in workflow
+    assert "commit" not in workflow["description"]
 
 
 def test_changes_that_were_not_committed_are_told(plan: Plan) -> None:
@@ -263,10 +254,8 @@ def test_changes_that_were_not_committed_are_told(plan: Plan) -> None:
     contents = gather(plan, CHECKOUT)
     contents.audit["provenance"]["commit"] = dirty
     graph = {entity["@id"]: entity for entity in describe(plan.config, contents, dirty)["@graph"]}
-    of_these_files = graph[graph["Snakefile"]["identifier"]["@id"]]
-    assert of_these_files["value"] == "a" * 40
-    for text in (of_these_files["description"], graph["#run"]["description"]):
-        assert "not committed" in text
+    for entity in ("Snakefile", "#run"):
+        assert f"at commit {'a' * 40} and changes that were not committed" in graph[entity]["description"]
 
 
 def test_the_same_run_gives_the_same_bytes(plan: Plan, tmp_path: Path) -> None:

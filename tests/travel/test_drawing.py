@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from resaudit.audit.sampling import clock, expected, in_order, largest_share, missed, reached, weights
+from resaudit.audit.sampling import clock, in_order, largest_share, missed, reached, weights
 
 JOBS = [f"train/{number}" for number in range(40)]
 CHANCE = np.random.default_rng(17)
@@ -118,13 +118,6 @@ def test_weights_against_exact_fractions() -> None:
     }
     assert weights(evidence) == pytest.approx({job: float(weight) for job, weight in exact.items()})
     assert sum(exact.values()) == 1
-
-
-@pytest.mark.parametrize("budget", [1.0, 100.0, 0.9 * sum(SECONDS.values())])
-def test_the_expected_reach_uses_up_the_budget(budget: float) -> None:
-    reach = expected(WEIGHTS, SECONDS, budget)
-    assert sum(SECONDS[job] * (1 - math.exp(-reach * WEIGHTS[job])) for job in JOBS) == pytest.approx(budget)
-    assert expected(WEIGHTS, SECONDS, sum(SECONDS.values())) == math.inf
 
 
 def test_the_reach_ends_at_the_first_job_that_was_not_compared() -> None:

@@ -25,9 +25,8 @@ from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from resaudit.share.imports import importing
 from resaudit.share.imports.checking import check_jobs
-from resaudit.share.imports.differences import differences
 from resaudit.share.imports.forgetting import forget_import
-from resaudit.share.imports.importing import import_run
+from resaudit.share.imports.importing import differences, import_run
 from resaudit.share.imports.packed import Packed
 from resaudit.share.records import Import, imports
 from tests.conftest import Completed, run_command, run_snakemake
@@ -119,7 +118,7 @@ def code_of_another(provenance: Any) -> None:
         ("results/{}/settings.json", lambda settings: settings.update(precision="float16"), "is of another job"),
         ("results/{}/provenance.json", another_input, "was computed from another whiten/"),
         ("results/{}/provenance.json", no_inputs, "does not say the digests of what it reads"),
-        ("results/{}/provenance.json", not_a_number, "NaN is no finite number"),
+        ("results/{}/provenance.json", not_a_number, "is not valid JSON"),
         ("results/{}/provenance.json", lambda ran: ran.pop("code"), "provenance.json.code is missing"),
         ("results/{}/provenance.json", code_of_another, "is of other code than this checkout's; check out the commit"),
     ],
@@ -139,7 +138,7 @@ def test_other_bytes_are_refused_wherever_their_digest_is_not_redone(
     refused(forged(archive, bad, {table: b"a,b\n1,2\n"}, listed=False), config, "is not the file that is listed")
     refused(forged(archive, bad, {table: b"a,b\n1,2\n"}), config, f"{table} is not the table that its audit judged")
     refused(forged(archive, bad, {spectra: b"1"}), config, "is not what its provenance says was computed")
-    refused(forged(archive, bad, {spectra: None}, listed=False), config, "is missing; get the archive again")
+    refused(forged(archive, bad, {spectra: None}, listed=False), config, "is missing in ro-crate-metadata.json")
     refused(forged(archive, bad, {"figures/more.csv": b"1"}), config, "'figures/more.csv' is not listed")
     refused(forged(archive, bad, {"evil/sitecustomize.py": b"1"}), config, "has no place in a run")
 
@@ -152,7 +151,7 @@ def test_a_forged_array_with_all_digests_redone_is_refused_before_it_is_read(
         ran = json.loads(real.read(f"{folder}/provenance.json"))
     ran["sha256"]["spectra.npz"] = hashlib.sha256(bad).hexdigest()
     files = {f"{folder}/spectra.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
-    refused(forged(archive, tmp_path / "bad.zip", files), config, "spectra.npz has 12 bytes; allowed: a zip")
+    refused(forged(archive, tmp_path / "bad.zip", files), config, "spectra.npz cannot be read")
 
 
 def test_a_run_of_another_seed_is_refused_with_its_overrides(archive: Path, tmp_path: Path) -> None:
@@ -205,7 +204,7 @@ def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
     assert left(results) == sorted(f"{record.kept[0]}/{name}" for name in names)
 
 
-@pytest.mark.parametrize("step", ["_check_disk", "_stage", "_move", "forget", "touch", "write_json"])
+@pytest.mark.parametrize("step", ["check_jobs", "_stage", "_move", "forget", "touch", "write_json"])
 def test_a_killed_import_leaves_whole_jobs_and_the_next_one_goes_on(
     step: str, archive: Path, config: Config, results: Path, untouched: list[int]
 ) -> None:
@@ -256,13 +255,13 @@ def test_differences_name_the_verdicts_and_tables(archive: Path, tmp_path: Path)
         theirs = json.loads(packed.read("figures/audit.json"))
     ours = json.loads(json.dumps(theirs))
     write_json(tmp_path / "audit.json", ours)
-    assert differences(theirs, tmp_path / "audit.json") == []
+    assert list(differences(theirs, tmp_path / "audit.json")) == []
     paper = next(paper for paper in ours["papers"] if paper["figures"])
     claim = next(claim for claim in paper["claims"] if claim["verdict"] != "not run")
     before, claim["verdict"] = claim["verdict"], "contradicted" if claim["verdict"] != "contradicted" else "supported"
     paper["figures"][0]["sha256"] = "0" * 64
     write_json(tmp_path / "audit.json", ours)
-    said = differences(theirs, tmp_path / "audit.json")
+    said = list(differences(theirs, tmp_path / "audit.json"))
     assert said == [
         f"{claim['id']}: their audit says {before}, these results say {claim['verdict']}",
         f"{FIGURE}: their table has other bytes than the one drawn from these results",

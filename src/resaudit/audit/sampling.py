@@ -16,7 +16,6 @@ Key = TypeVar("Key", bound=str)
 CERTAIN = 0.95
 """Confidence of :func:`largest_share`."""
 _PURPOSE = "resaudit spot-check 1"
-_HALVINGS = 200
 
 
 def weights(evidence: Mapping[str, Collection[Key]]) -> dict[Key, float]:
@@ -82,29 +81,6 @@ def reached(clocks: Mapping[Key, float], compared: Collection[Key]) -> float:
             return last
         last = time
     return math.inf
-
-
-def expected(of: Mapping[Key, float], seconds: Mapping[Key, float], budget: float) -> float:
-    """The Λ at which the expected work equals the budget: Σ c_j (1 − e^(−Λ w_j)) = budget; inf if all work is less.
-
-    Args:
-        of: weight w_j of each job.
-        seconds: c_j, predicted, of one core.
-        budget: in seconds of one core.
-    """
-    if math.fsum(seconds[key] for key in of) <= budget:
-        return math.inf
-    low, high = 0.0, 1.0
-
-    def work(at: float) -> float:
-        return math.fsum(-seconds[key] * math.expm1(-at * weight) for key, weight in of.items())
-
-    while work(high) < budget:
-        high *= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if work(middle) < budget else (low, middle)
-    return low
 
 
 def missed(share: float, reach: float) -> float:

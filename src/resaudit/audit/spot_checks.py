@@ -2,7 +2,6 @@
 
 import math
 from collections import Counter
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Literal
 
@@ -151,13 +150,10 @@ def write_statement(check: SpotCheck, results: Path) -> Path:
         ResauditError: the file cannot be written.
     """
     time = check.started[:19].replace(":", "").replace("-", "")
-    path = results / STATEMENTS / f"{time}-{_short(check.seed)}.json"
+    seed = "".join(letter for letter in check.seed if letter.isascii() and letter.isalnum())[:8] or "seed"
+    path = results / STATEMENTS / f"{time}-{seed}.json"
     write_json(path, as_statement(check))
     return path
-
-
-def _short(seed: str) -> str:
-    return "".join(letter for letter in seed if letter.isascii() and letter.isalnum())[:8] or "seed"
 
 
 def as_statement(check: SpotCheck) -> dict[str, Any]:
@@ -202,19 +198,6 @@ def is_of_today(check: SpotCheck, results: Path) -> bool:
     """Whether all results that were compared are here, imported from the same archives."""
     origins = (origin_of(results, key) for key in check.jobs)
     return all(origin is not None and origin.archive in check.archives for origin in origins)
-
-
-def independent(checks: Iterable[SpotCheck], like: SpotCheck) -> list[SpotCheck]:
-    """The checks whose Λ add up with that of ``like``, itself included.
-
-    They draw from the same results with the same weights by other seeds; of one seed, the longest counts.
-    """
-    found: dict[str, SpotCheck] = {}
-    for check in (*checks, like):
-        same = check.archives == like.archives and check.weights == like.weights and check.always == like.always
-        if same and (check.seed not in found or check.reach >= found[check.seed].reach):
-            found[check.seed] = check
-    return list(found.values())
 
 
 def outcomes_in_words(check: SpotCheck) -> str:

@@ -12,8 +12,7 @@ from resaudit.jobs.provenance import commit
 from resaudit.plan.composition import config_folder
 from resaudit.plan.plan import Plan
 from resaudit.share.archive.contents import gather
-from resaudit.share.archive.description import METADATA_FILE, describe
-from resaudit.share.archive.entities import named
+from resaudit.share.archive.description import METADATA_FILE, describe, named
 
 # The earliest time of the zip format; the run's times are in the metadata.
 _TIME = (1980, 1, 1, 0, 0, 0)
@@ -35,31 +34,26 @@ def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
         raise ResauditError(
             "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
         )
-    _check_destination(destination)
-    agent = named(by) if by else None
-    checkout = config_folder().parent
-    contents = gather(plan, checkout)
-    description = describe(plan.config, contents, commit(), agent)
-    metadata = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
-    files = {METADATA_FILE: metadata.encode(), **dict(sorted(contents.files.items()))}
-    with written_whole(destination) as temporary, zipfile.ZipFile(temporary, "w") as archive:
-        for name, small in files.items():
-            archive.writestr(_entry(name), small, zipfile.ZIP_DEFLATED, 9)
-        for name, path in sorted(contents.results.items()):
-            entry = _entry(name)
-            # zipfile decides by it whether an entry needs the format for large files.
-            entry.compress_type, entry.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
-            with archive.open(entry, "w") as packed, path.open("rb") as content:
-                shutil.copyfileobj(content, packed)
-
-
-def _check_destination(destination: Path) -> None:
     if destination.suffix != ".zip":
         raise ResauditError(f"{destination} does not end in .zip; give the crate such a name")
     if not destination.parent.is_dir():
         raise ResauditError(f"{destination.parent} is not a folder; make it, or choose another")
     if destination.is_dir():
         raise ResauditError(f"{destination} is a folder; choose another name")
+    agent = named(by) if by else None
+    contents = gather(plan, config_folder().parent)
+    description = describe(plan.config, contents, commit(), agent)
+    metadata = json.dumps(description, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
+    files = {METADATA_FILE: metadata.encode(), **dict(sorted(contents.files.items()))}
+    with written_whole(destination) as temporary, zipfile.ZipFile(temporary, "w") as archive:
+        for name, small in files.items():
+            archive.writestr(_entry(name), small, zipfile.ZIP_DEFLATED, 9)
+        for name, (path, _) in sorted(contents.results.items()):
+            entry = _entry(name)
+            # zipfile decides by it whether an entry needs the format for large files.
+            entry.compress_type, entry.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
+            with archive.open(entry, "w") as packed, path.open("rb") as content:
+                shutil.copyfileobj(content, packed)
 
 
 def _entry(name: str) -> zipfile.ZipInfo:

@@ -1,7 +1,6 @@
-"""The contents of a crate: the audit and the bytes of every file, each read once."""
+"""The contents of a crate: the audit, the workflow, and every result behind the figures, held to its digest."""
 
 import hashlib
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,20 +9,22 @@ from typing import Any
 from resaudit.audit.schema import read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import again, sha256_of
-from resaudit.base.models import validated
-from resaudit.base.papers import packages
 from resaudit.jobs.job import RECORDS
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.origin import Origin, origin_of
+from resaudit.jobs.results import read_provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_in_words
 
-_SINGLE = ("Snakefile", "pyproject.toml", "constraints.txt", "environment.yml", "README.md", "LICENSE", "CITATION.cff")
+_SINGLE = (
+    "Snakefile", "pyproject.toml", "setup.py", "constraints.txt", "environment.yml", "README.md", "LICENSE",
+    "CITATION.cff",
+)  # fmt: skip
 # Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.
-_FOLDERS = ("config", "profiles", "workflow")
-_COMPILED = (".pyc", ".so", ".pyd")
+_FOLDERS = ("config", "profiles", "src", "workflow")
+_MADE = (".pyc", ".so", ".pyd", ".egg-info")
 
 
 @dataclass(frozen=True)
@@ -33,15 +34,15 @@ class Contents:
     Attributes:
         audit: ``audit.json``.
         files: bytes by path in the crate, without the metadata file and results.
-        results: result files of every job behind the figures, by path in the crate; too large to be held.
+        results: by path in the crate, each result file (too large to be held) and its SHA-256.
         jobs: the provenance of every job behind the figures, by ``kind/id``.
         origins: of those that were imported.
     """
 
     audit: dict[str, Any]
     files: dict[str, bytes]
-    results: dict[str, Path]
-    jobs: dict[str, dict[str, Any]]
+    results: dict[str, tuple[Path, str]]
+    jobs: dict[str, JobProvenance]
     origins: dict[str, Origin]
 
 
@@ -57,124 +58,77 @@ def gather(plan: Plan, checkout: Path) -> Contents:
         ResauditError: the audit or one of its files is missing, or they are of different runs.
     """
     layout = Layout(plan.config.paths)
-    audit = _read_audit(layout.figures / "audit.json")
+    path = layout.figures / "audit.json"
+    if not path.is_file():
+        raise ResauditError(f"{path} does not exist; make it first (snakemake --cores all)")
+    audit = read_audit(path).as_json()
     _check_settings(plan.config, audit)
-    drawn = {f"figures/{name}": layout.figures / name for name in sorted(_drawn(audit))}
-    keys = _keys(audit, layout)
-    records = {f"results/{name}": layout.results / name for key in keys for name in _records(key)}
-    files = {name: _read(path) for name, path in ({**_workflow(checkout), **drawn, **records}).items()}
-    _check_tables(audit, files)
-    _check_drawings(audit, files)
-    jobs = {key: _job(layout.results / key, files[f"results/{key}/provenance.json"]) for key in keys}
-    results = {
-        f"results/{key}/{name}": layout.results / key / name for key, job in jobs.items() for name in job["sha256"]
+    keys = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
+    for folder in (layout.results / key for key in keys):
+        if not folder.is_dir():
+            raise ResauditError(f"{folder} does not exist, but a figure is drawn from it; {again(folder)}")
+    matrices = [paper["robustness"] for paper in audit["papers"]]
+    drawn = [*figures_of(audit), *(matrix for matrix in matrices if matrix and not matrix["reference"])]
+    names = {"audit.json", "audit.html"} | {name for part in drawn for name in part["files"].values()}
+    paths = _workflow(checkout) | {f"figures/{name}": layout.figures / name for name in sorted(names)}
+    paths |= {
+        f"results/{name}": layout.results / name
+        for key in keys
+        for name in (f"plan/{key}.json", *(f"{key}/{record}" for record in RECORDS))
     }
-    _check_results(results, jobs)
+    files = {name: _read(path) for name, path in paths.items()}
+    for part in drawn:
+        remedy = "make the audit again (snakemake --cores all -R report)"
+        _check_digest(files, part["files"].get("csv"), part.get("sha256"), f"the table that the audit judged; {remedy}")
+        for suffix, digest in part.get("drawings", {}).items():
+            name = part["files"][suffix]
+            _check_digest(files, name, digest, f"what was drawn; remove {layout.figures / name} and run again")
+    jobs = {key: read_provenance(layout.results / key) for key in keys}
+    results = {
+        f"results/{key}/{name}": (layout.results / key / name, digest)
+        for key, job in jobs.items()
+        for name, digest in job.sha256.items()
+    }
+    for path, digest in results.values():
+        if not path.is_file():
+            raise ResauditError(f"{path} does not exist; {again(path.parent)}")
+        if sha256_of(path) != digest:
+            raise ResauditError(f"{path} is not what was computed; {again(path.parent)}")
     origins = {key: origin for key in keys if (origin := origin_of(layout.results, key))}
     return Contents(audit, files, results, jobs, origins)
 
 
-def _read_audit(path: Path) -> dict[str, Any]:
-    if not path.is_file():
-        raise ResauditError(f"{path} does not exist; make it first (snakemake --cores all)")
-    return read_audit(path).as_json()
-
-
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:
     """Check that the audit has the scale, data and seed of the configuration."""
-    _check_same("the audit's scale", audit["scale"], config.scale.name)
+    pairs = [("the audit's scale", audit["scale"], config.scale.name)]
     for figure in figures_of(audit):
         config.named(figure["id"])
         asked = settings_in_words(config.figure[figure["id"]])
-        for key in {"data", "seed"} & asked.keys():
-            _check_same(f"{key} of {figure['id']}", figure["settings"].get(key, asked[key]), asked[key])
+        pairs += [
+            (f"{key} of {figure['id']}", figure["settings"].get(key, asked[key]), asked[key])
+            for key in ("data", "seed")
+            if key in asked
+        ]
+    for what, found, wanted in pairs:
+        if found != wanted:
+            raise ResauditError(f"{what} is {found}, asked for is {wanted}; give the overrides that the run had")
 
 
-def _check_same(what: str, found: str, asked: str) -> None:
-    if found != asked:
-        raise ResauditError(f"{what} is {found}, asked for is {asked}; give the overrides that the run had")
-
-
-def _check_tables(audit: dict[str, Any], files: dict[str, bytes]) -> None:
-    for figure in figures_of(audit):
-        table = f"figures/{figure['files']['csv']}"
-        if hashlib.sha256(files[table]).hexdigest() != figure["sha256"]:
-            raise ResauditError(
-                f"{table} is not the table that the audit judged; "
-                "make the audit again (snakemake --cores all -R report)"
-            )
-
-
-def _check_results(results: dict[str, Path], jobs: dict[str, dict[str, Any]]) -> None:
-    digests = {f"results/{key}/{name}": digest for key, job in jobs.items() for name, digest in job["sha256"].items()}
-    for name, path in results.items():
-        if sha256_of(path) != digests[name]:
-            raise ResauditError(f"{path} is not what was computed; {again(path.parent)}")
-
-
-def _check_drawings(audit: dict[str, Any], files: dict[str, bytes]) -> None:
-    for part in [*figures_of(audit), *_matrices_of(audit)]:
-        for suffix, digest in part.get("drawings", {}).items():
-            drawing = f"figures/{part['files'][suffix]}"
-            if hashlib.sha256(files[drawing]).hexdigest() != digest:
-                raise ResauditError(f"{drawing} is not what was drawn; remove {drawing} and run again")
-
-
-def _drawn(audit: dict[str, Any]) -> set[str]:
-    """Paths under the figures folder: the audit, its page and the files of every figure and matrix."""
-    parts = [*figures_of(audit), *_matrices_of(audit)]
-    return {"audit.json", "audit.html"} | {name for part in parts for name in part["files"].values()}
-
-
-def _matrices_of(audit: dict[str, Any]) -> list[dict[str, Any]]:
-    """The matrices of this run."""
-    found = [paper["robustness"] for paper in audit["papers"]]
-    return [matrix for matrix in found if matrix and not matrix["reference"]]
-
-
-def _keys(audit: dict[str, Any], layout: Layout) -> list[str]:
-    """Every job behind a figure."""
-    jobs = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
-    for job in jobs:
-        if not (layout.results / job).is_dir():
-            raise ResauditError(
-                f"{layout.results / job} does not exist, but a figure is drawn from it; {again(layout.results / job)}"
-            )
-    return jobs
-
-
-def _records(key: str) -> list[str]:
-    """Paths under the results folder: plan file, settings and provenance of a job."""
-    return [f"plan/{key}.json", *(f"{key}/{name}" for name in RECORDS)]
-
-
-def _job(folder: Path, content: bytes) -> dict[str, Any]:
-    """The provenance of a job, whose result files must be there."""
-    path = folder / "provenance.json"
-    try:
-        job: dict[str, Any] = json.loads(content)
-        ran = validated(JobProvenance, job, "it")
-    except (ValueError, ResauditError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); {again(folder)}") from error
-    absent = [name for name in ran.sha256 if not (folder / name).is_file()]
-    if absent:
-        raise ResauditError(f"{folder / absent[0]} does not exist; {again(folder)}")
-    return job
+def _check_digest(files: dict[str, bytes], name: str | None, digest: str | None, expected: str) -> None:
+    if name and digest and hashlib.sha256(files[f"figures/{name}"]).hexdigest() != digest:
+        raise ResauditError(f"figures/{name} is not {expected}")
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:
     """The workflow's files by path in the checkout, without hidden and compiled ones."""
-    named = {name: checkout / name for name in _SINGLE}
-    for folder in (*_FOLDERS, *(f"src/{package}" for package in packages())):
+    found = {name: checkout / name for name in _SINGLE}
+    for folder in _FOLDERS:
         root = (checkout / folder).resolve()
-        below = (path.relative_to(root) for path in sorted(root.rglob("*")) if path.is_file())
-        kept = (
-            path
-            for path in below
-            if path.suffix not in _COMPILED and not any(p.startswith((".", "__pycache__")) for p in path.parts)
-        )
-        named |= {f"{folder}/{path.as_posix()}": root / path for path in kept}
-    return named
+        for path in sorted(path for path in root.rglob("*") if path.is_file()):
+            parts = path.relative_to(root).parts
+            if not any(part.startswith((".", "__pycache__")) or part.endswith(_MADE) for part in parts):
+                found["/".join((folder, *parts))] = path
+    return found
 
 
 def _read(path: Path) -> bytes:

@@ -39,10 +39,17 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
         raise ResauditError(f"{packed.path} has no results; allowed: an archive of resaudit crate")
     unknown = sorted(packed.jobs.keys() - jobs.keys())
     if unknown:
-        of_ours = tables.keys() <= plan.config.figure.keys() and {_kind(key) for key in unknown} <= {*computing_kinds()}
+        of_ours = tables.keys() <= plan.config.figure.keys() and {key.split("/")[0] for key in unknown} <= {
+            *computing_kinds()
+        }
         papers = "" if of_ours else f", with {KEY}=FOLDER if it is of a paper from outside this repository"
         raise ResauditError(f"{packed.path}: {_several(unknown)} not planned here; {_had(packed)}{papers}")
-    _check_tables(packed, tables)
+    for figure, digest in tables.items():
+        name = f"figures/{figure}.csv"
+        if packed.digests.get(name) != digest:
+            raise ResauditError(
+                f"{packed.path}: {one_line(name)} is not the table that its audit judged; get the archive again"
+            )
     for key in packed.jobs:
         _check_plan(packed, jobs[key])
     found = {key: _provenance(packed, jobs[key]) for key in packed.jobs}
@@ -65,19 +72,6 @@ def _tables(packed: Packed) -> dict[str, str]:
     except ResauditError:
         return {}
     return {figure["id"]: figure["sha256"] for paper in packed.audit["papers"] for figure in paper["figures"]}
-
-
-def _check_tables(packed: Packed, tables: Mapping[str, str]) -> None:
-    for figure, digest in tables.items():
-        name = f"figures/{figure}.csv"
-        if packed.digests.get(name) != digest:
-            raise ResauditError(
-                f"{packed.path}: {one_line(name)} is not the table that its audit judged; get the archive again"
-            )
-
-
-def _kind(key: str) -> str:
-    return key.split("/")[0]
 
 
 def _several(keys: list[str]) -> str:

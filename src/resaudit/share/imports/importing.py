@@ -5,13 +5,14 @@ leaves whole jobs, and the next import goes on. The record of the import is writ
 """
 
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
@@ -29,7 +30,6 @@ from resaudit.runtime.locks import hold_lock
 from resaudit.share.imports.arrays import check_arrays
 from resaudit.share.imports.building import build_tables
 from resaudit.share.imports.checking import check_jobs
-from resaudit.share.imports.differences import differences
 from resaudit.share.imports.opening import opened
 from resaudit.share.imports.packed import Packed, check_entry, unpacked
 from resaudit.share.imports.touching import touch
@@ -61,44 +61,34 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         packed = unpacked(archive, found)
         ran = check_jobs(packed, plan, other_code)
         digest = sha256_of(archive)
-        known = _known(results, digest)
-        moved, kept = _filled(packed, ran, plan, results, digest)
+        known = None
+        with suppress(ResauditError):
+            known = next((record for record in imports(results) if record.archive == digest), None)
+        moved, kept = _fill(packed, ran, plan, results, digest)
     ours = sorted(key for key in ran if (origin := _origin(results, key)) and origin.archive == digest)
     if ours and (moved or known is None):
         say(f"telling Snakemake of {len(ours)} imported results")
-        touch([plan.jobs[key] for key in ours], results, overrides, figures_of(plan, ours))
-    missing = sorted(key for key, job in make_plan(config).jobs.items() if job.files and key not in packed.jobs)
-    audit = Path(config.paths.figures) / "audit.json"
+        resting = [name for name, part in plan.figures.items() if {*ours} & with_inputs(part.jobs.values()).keys()]
+        touch([plan.jobs[key] for key in ours], results, overrides, resting)
+    chosen = with_inputs(job for name in config.chosen_figures() for job in plan.figures[name].jobs.values())
+    audit, by = Path(config.paths.figures) / "audit.json", set(packed.agents.values())
     compared = known is not None and not moved and audit.is_file()
     record = Import(
         archive=digest,
         name=archive.name,
-        by=_by(packed),
+        by=by.pop() if len(by) == 1 else None,
         imported=known.imported if known else datetime.now(UTC).isoformat(timespec="seconds"),
         jobs=ours,
         kept=sorted(kept),
-        missing=missing,
-        differences=differences(packed.audit, audit) if compared else [],
+        missing=sorted(key for key, job in chosen.items() if job.files and key not in packed.jobs),
+        differences=list(differences(packed.audit, audit)) if compared else [],
     )
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
     _tell(record, kept, compared, overrides, say)
     return record
 
 
-def _known(results: Path, digest: str) -> Import | None:
-    """The record of the same import; None if there is none that can be read."""
-    with suppress(ResauditError):
-        return next((record for record in imports(results) if record.archive == digest), None)
-    return None
-
-
-def figures_of(plan: Plan, keys: Sequence[str]) -> list[str]:
-    """The figures that rest on any of these jobs."""
-    wanted = set(keys)
-    return [name for name, part in plan.figures.items() if wanted & with_inputs(part.jobs.values()).keys()]
-
-
-def _filled(
+def _fill(
     packed: Packed, ran: Mapping[str, JobProvenance], plan: Plan, results: Path, digest: str
 ) -> tuple[list[str], dict[str, bool]]:
     """Stage and rename the results that are not here.
@@ -108,20 +98,28 @@ def _filled(
     """
     staging = staging_of(results, digest)
     shutil.rmtree(staging, ignore_errors=True)
+    kept, new = dict[str, bool](), list[str]()
     try:
-        kept, new = {}, {}
-        for key, job in plan.jobs.items():
-            if key not in ran:
-                continue
-            here, complete = _origin(results, key), _is_complete(job, results)
-            equal = complete and all(sha256_of(results / key / name) == d for name, d in ran[key].sha256.items())
-            if complete if here is None else here.archive != digest:
+        for key, provenance in ran.items():
+            job, here = plan.jobs[key], _origin(results, key)
+            complete = all(path.is_file() for path in job.written(results))
+            equal = complete and all(sha256_of(results / key / name) == d for name, d in provenance.sha256.items())
+            if here is not None and here.archive == digest:
+                if not equal or here.accepted_code != code_of_kind(job.kind):
+                    new.append(key)
+            elif here is not None or complete:
                 kept[key] = equal
-            elif here is None or not equal or here.accepted_code != code_of_kind(job.kind):
-                new[key] = _origin_in(packed, key, ran[key], digest)
-        _check_disk(packed, list(new), results)
-        for key, origin in new.items():
-            _stage(packed, plan.jobs[key], staging / key, origin)
+            else:
+                # Nothing is here, or what a killed job left.
+                new.append(key)
+        entries = [f"results/{key}/{name}" for key in new for name in packed.jobs[key]]
+        needed, free = sum(packed.zip.entries[name].file_size for name in entries), shutil.disk_usage(results).free
+        if needed + DISK_LEFT > free:
+            raise ResauditError(
+                f"{results} has {free} bytes free, the results need {needed} and 1 GiB to go on; free some"
+            )
+        for key in new:
+            _stage(packed, plan.jobs[key], staging / key, ran[key], digest)
         build_tables(plan, new, staging, results)
         for key in new:
             _move(staging / key, results / key)
@@ -130,7 +128,7 @@ def _filled(
         raise ResauditError(f"cannot write into {results}: {error.strerror or error}; free or allow it") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return list(new), kept
+    return new, kept
 
 
 def _origin(results: Path, key: str) -> Origin | None:
@@ -143,31 +141,7 @@ def _origin(results: Path, key: str) -> Origin | None:
         return None
 
 
-def _is_complete(job: Job, results: Path) -> bool:
-    """Whether a job was computed here to its end; of a killed one, some files are missing."""
-    return all(path.is_file() for path in job.written(results))
-
-
-def _origin_in(packed: Packed, key: str, ran: JobProvenance, digest: str) -> Origin:
-    return Origin(
-        archive=digest,
-        by=packed.agents[key],
-        code=ran.code,
-        accepted_code=code_of_kind(key.split("/")[0]),
-        machine_class=ran.machine_class,
-        kernel=ran.kernel,
-        sha256=ran.sha256,
-    )
-
-
-def _check_disk(packed: Packed, keys: list[str], results: Path) -> None:
-    needed = sum(packed.zip.entries[f"results/{key}/{name}"].file_size for key in keys for name in packed.jobs[key])
-    free = shutil.disk_usage(results).free
-    if needed + DISK_LEFT > free:
-        raise ResauditError(f"{results} has {free} bytes free, the results need {needed} and 1 GiB to go on; free some")
-
-
-def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
+def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: str) -> None:
     """Copy a job's files, and check what they hold before anything reads them."""
     folder.mkdir(parents=True)
     for name in (*job.files, *RECORDS):
@@ -178,6 +152,15 @@ def _stage(packed: Packed, job: Job, folder: Path, origin: Origin) -> None:
             check_arrays(folder / name, job)
         elif name in job.files:
             _check_lines(packed.parsed(entry), f"{packed.path}: {entry}")
+    origin = Origin(
+        archive=digest,
+        by=packed.agents[job.key],
+        code=ran.code,
+        accepted_code=code_of_kind(job.kind),
+        machine_class=ran.machine_class,
+        kernel=ran.kernel,
+        sha256=ran.sha256,
+    )
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))
 
 
@@ -195,10 +178,32 @@ def _move(staged: Path, folder: Path) -> None:
     staged.rename(folder)
 
 
-def _by(packed: Packed) -> str | None:
-    """Who ran the jobs, if the archive names one for all of them."""
-    named = set(packed.agents.values())
-    return named.pop() if len(named) == 1 else None
+def differences(theirs: dict[str, Any], ours: Path) -> Iterator[str]:
+    """The verdicts and tables that differ between two audits, a line each.
+
+    Args:
+        theirs: the archive's ``audit.json``.
+        ours: file of this checkout's.
+
+    Raises:
+        ResauditError: ours is damaged.
+    """
+    try:
+        check_audit(theirs)
+    except ResauditError as error:
+        yield f"nothing is compared: their audit has another format ({error})"
+        return
+    here = read_audit(ours).as_json()["papers"]
+    verdicts = {claim["id"]: claim["verdict"] for paper in here for claim in paper["claims"]}
+    tables = {figure["id"]: figure["sha256"] for paper in here for figure in paper["figures"]}
+    for paper in theirs["papers"]:
+        for claim in paper["claims"]:
+            name, verdict = claim["id"], claim["verdict"]
+            if "not run" not in (verdict, verdicts.get(name, "not run")) and verdicts[name] != verdict:
+                yield f"{name}: their audit says {verdict}, these results say {verdicts[name]}"
+        for figure in paper["figures"]:
+            if tables.get(figure["id"], figure["sha256"]) != figure["sha256"]:
+                yield f"{figure['id']}: their table has other bytes than the one drawn from these results"
 
 
 def _tell(record: Import, kept: Mapping[str, bool], compared: bool, overrides: Sequence[str], say: Say) -> None:

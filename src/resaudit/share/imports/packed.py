@@ -1,5 +1,6 @@
 """What an archive of ``resaudit crate`` says of itself: its files with digests, and who ran which job."""
 
+import json
 import re
 import zipfile
 from dataclasses import dataclass
@@ -9,26 +10,21 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.models import LONGEST_LINE, Line, Model, Sha256, shown, validated
+from resaudit.base.models import Line, Model, one_line, shown, validated
 from resaudit.share.imports.opening import Opened
-from resaudit.share.imports.strict import LARGEST_JSON, parse_strictly
 
 METADATA = "ro-crate-metadata.json"
-LARGEST_ENTRY = 8 * 2**30
-LARGEST_TOTAL = 64 * 2**30
+LARGEST_JSON = 64 * 2**20
+"""Bytes; the metadata of a run of four papers has three million."""
 _KIND, _ID, _FILE = "[a-z][a-z0-9_]*", "[a-z0-9_-]+", r"[a-z][a-z0-9_]*\.(?:json|npz)"
+# Only results are ever copied out; of all else, paths have no part that is empty or begins with a dot.
 _PLACES = re.compile(
     rf"results/plan/{_KIND}/{_ID}\.json|results/{_KIND}/{_ID}/{_FILE}"
-    r"|(figures|config|profiles|workflow|src/resaudit)/.+"
-    r"|Snakefile|pyproject\.toml|constraints\.txt|environment\.yml|README\.md|LICENSE|CITATION\.cff"
-    rf"|{re.escape(METADATA)}"
+    r"|(figures|config|profiles|workflow|src)(/[A-Za-z0-9_][A-Za-z0-9_.@+=,-]*)+"
+    r"|[A-Za-z][A-Za-z0-9_.-]*"
 )
 _RESULT = re.compile(rf"results/(?!plan/)({_KIND}/{_ID})/({_FILE})")
-
-
-class _Listed(Model):
-    sha256: Sha256
-    size: Annotated[str, Field(alias="contentSize", pattern="^[0-9]{1,15}$")]
+_ORCID = re.compile(r"https://orcid\.org/([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])")
 
 
 @dataclass(frozen=True)
@@ -53,23 +49,27 @@ class Packed:
 
     def parsed(self, name: str) -> Any:
         """The JSON of an entry; raises ResauditError."""
-        return parse_strictly(self.zip.read(name), f"{self.path}: {name}")
+        return _parsed(self.zip, name, self.path)
+
+
+class _Agent(Model):
+    """With an ORCID still a line, and one that a crate of these results takes in its turn."""
+
+    name: Annotated[Line, Field(max_length=170, pattern="^[^<> ]([^<>]*[^<> ])?$")]
 
 
 def check_entry(path: Path, info: zipfile.ZipInfo) -> None:
-    """Check that an entry is one that ``resaudit crate`` packs, and of a bearable size.
+    """Check that an entry is one that ``resaudit crate`` packs.
 
     Raises:
-        ResauditError: it is not.
+        ResauditError: it is not, or it is JSON beyond the size limit.
     """
-    name = info.filename
-    if not _PLACES.fullmatch(name) or len(name) > LONGEST_LINE:
+    if not _PLACES.fullmatch(info.filename):
         raise ResauditError(
-            f"{path}: the entry {shown(name)} has no place in a run; allowed: what resaudit crate packs"
+            f"{path}: the entry {shown(info.filename)} has no place in a run; allowed: what resaudit crate packs"
         )
-    largest = LARGEST_JSON if name.endswith(".json") else LARGEST_ENTRY
-    if info.file_size > largest:
-        raise ResauditError(f"{path}: the entry {shown(name)} has {info.file_size} bytes; allowed: {largest}")
+    if info.filename.endswith(".json") and info.file_size > LARGEST_JSON:
+        raise ResauditError(f"{path}: {shown(info.filename)} has {info.file_size} bytes; allowed: {LARGEST_JSON}")
 
 
 def unpacked(path: Path, found: Opened) -> Packed:
@@ -78,24 +78,27 @@ def unpacked(path: Path, found: Opened) -> Packed:
     Raises:
         ResauditError: a file is not listed, missing, or not what is listed.
     """
-    total = sum(info.file_size for info in found.entries.values())
-    if total > LARGEST_TOTAL:
-        raise ResauditError(f"{path} unpacks to {total} bytes; allowed: at most {LARGEST_TOTAL}")
     if METADATA not in found.entries:
         raise ResauditError(f"{path} has no {METADATA}; allowed: an archive of resaudit crate")
-    entities = _entities(parse_strictly(found.read(METADATA), f"{path}: {METADATA}"), path)
-    listed = {name: _listed(entity, path, name) for name, entity in entities.items() if _is_file(entity)}
+    metadata = _parsed(found, METADATA, path)
+    graph = metadata.get("@graph") if isinstance(metadata, dict) else None
+    if not isinstance(graph, list) or not all(isinstance(e, dict) and isinstance(e.get("@id"), str) for e in graph):
+        raise ResauditError(f"{path}: {METADATA} is no list of entities with ids; get the archive again")
+    entities = {entity["@id"]: entity for entity in graph}
+    listed = {
+        name: entity.get("sha256")
+        for name, entity in entities.items()
+        if (kind := entity.get("@type")) == "File" or (isinstance(kind, list) and "File" in kind)
+    }
     there = found.entries.keys() - {METADATA}
     for wrong, what in ((there - listed.keys(), "not listed"), (listed.keys() - there, "missing")):
         if wrong:
-            raise ResauditError(f"{path}: {shown(min(wrong))} is {what}; get the archive again")
+            raise ResauditError(f"{path}: {shown(min(wrong))} is {what} in {METADATA}; get the archive again")
     digests = {name: found.sha256(name) for name in listed}
-    for name, entry in listed.items():
-        if (entry.sha256, int(entry.size)) != (digests[name], found.entries[name].file_size):
+    for name, digest in digests.items():
+        if listed[name] != digest:
             raise ResauditError(f"{path}: {name} is not the file that is listed; get the archive again")
-    audit = (
-        parse_strictly(found.read("figures/audit.json"), f"{path}: audit.json") if "figures/audit.json" in there else {}
-    )
+    audit = _parsed(found, "figures/audit.json", path) if "figures/audit.json" in there else {}
     jobs: dict[str, set[str]] = {}
     for match in filter(None, map(_RESULT.fullmatch, there)):
         jobs.setdefault(match[1], set()).add(match[2])
@@ -103,29 +106,14 @@ def unpacked(path: Path, found: Opened) -> Packed:
     return Packed(path, found, digests, agents, jobs, audit if isinstance(audit, dict) else {})
 
 
-def _entities(metadata: Any, path: Path) -> dict[str, dict[str, Any]]:
-    graph = metadata.get("@graph") if isinstance(metadata, dict) else None
-    entities = [entity for entity in graph if isinstance(entity, dict)] if isinstance(graph, list) else []
-    found = {entity["@id"]: entity for entity in entities if isinstance(entity.get("@id"), str)}
-    if not found or len(found) < len(entities):
-        raise ResauditError(f"{path}: {METADATA} has entities without an id of their own; get the archive again")
-    return found
-
-
-def _is_file(entity: dict[str, Any]) -> bool:
-    kinds = entity.get("@type")
-    return kinds == "File" or (isinstance(kinds, list) and "File" in kinds)
-
-
-def _listed(entity: dict[str, Any], path: Path, name: str) -> _Listed:
-    given = {key: entity[key] for key in ("sha256", "contentSize") if key in entity}
-    return validated(_Listed, given, f"{path}: {METADATA}: {shown(name)}")
-
-
-class _Agent(Model):
-    """With an ORCID still a line, and one that a crate of these results takes in its turn."""
-
-    name: Annotated[Line, Field(max_length=170, pattern="^[^<> ]([^<>]*[^<> ])?$")]
+def _parsed(found: Opened, name: str, path: Path) -> Any:
+    try:
+        value = json.loads(found.read(name))
+        # Python reads NaN and numbers beyond the largest, which are no JSON.
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise ResauditError(f"{path}: {name} is not valid JSON ({one_line(str(error))})") from error
+    return value
 
 
 def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | None:
@@ -135,5 +123,5 @@ def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | N
         return None
     identifier = reference["@id"]
     agent = validated(_Agent, {"name": entities.get(identifier, {}).get("name")}, f"{path}: {METADATA}: agent")
-    orcid = re.fullmatch(r"https://orcid\.org/([0-9]{4}-[0-9]{4}-[0-9]{4}-[0-9]{3}[0-9X])", identifier)
+    orcid = _ORCID.fullmatch(identifier)
     return f"{agent.name} <{orcid[1]}>" if orcid else agent.name

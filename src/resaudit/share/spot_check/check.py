@@ -10,20 +10,12 @@ from types import FrameType
 from typing import Any
 
 from resaudit.audit.sampling import in_order
-from resaudit.audit.spot_check_words import statement_in_words
-from resaudit.audit.spot_checks import (
-    AGREED,
-    COMPARED,
-    JudgedTwice,
-    Recomputed,
-    SpotCheck,
-    independent,
-    statements,
-    write_statement,
-)
+from resaudit.audit.spot_check_words import reasons, statement_in_words
+from resaudit.audit.spot_checks import AGREED, COMPARED, Recomputed, SpotCheck, statements, write_statement
 from resaudit.base.errors import Interrupted, ResauditError
 from resaudit.base.files import read_json, sha256_of
 from resaudit.base.models import shown
+from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Job
 from resaudit.jobs.origin import RECOMPUTED
@@ -38,7 +30,6 @@ from resaudit.share.judging import judge_twice
 from resaudit.share.records import imports
 from resaudit.share.spot_check.population import Imported, Population, family, population
 from resaudit.share.spot_check.recomputing import Ran, folder_of, forget, recompute
-from resaudit.share.spot_check.words import announcement, comparison_in_words
 
 Say = Callable[[str], None]
 MINUTES = 10.0
@@ -71,23 +62,37 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
     results, cores = Layout(plan.config.paths).results, processors()
     seconds = None if minutes is None else 60 * minutes
     found = population(plan, results, execution_of(plan.config), seconds, cores, wanted)
-    _hold(results / RECOMPUTED)
+    folder = results / RECOMPUTED
+    folder.mkdir(parents=True, exist_ok=True)
+    with suppress(NotImplementedError):
+        if not hold(folder / ".lock"):
+            raise ResauditError(f"another spot-check is at work in {folder}; wait for it")
     check = _begin(found, results, seed, minutes, wanted)
-    for line in announcement(found, set(check.keys(*COMPARED)), seconds, cores):
-        say(line)
+    say(
+        f"{len(found.jobs)} imported results under {counted(len(found.claims), 'verdict')}: {len(found.always)} short "
+        f"jobs are always recomputed, {len(found.drawn)} in the order that the seed draws"
+    )
+    if check.jobs:
+        say(f"{len(check.jobs)} of them were compared before with this seed, and count")
+    if found.out_of_reach:
+        say(f"out of reach: {reasons(found.out_of_reach)}")
     stopped = None
     with closing(_going_on(check, found, results, cores, seconds)) as comparisons:
         try:
             with _signals_raise():
                 for key, check in comparisons:
                     write_statement(check, results)
-                    say(comparison_in_words(key, check.jobs[key]))
+                    job = check.jobs[key]
+                    say(f"{key}: {job.outcome}{f': {job.difference}' if job.difference else ''} ({job.seconds} s)")
         except Interrupted as stop:
             stopped = stop
     if not stopped:
-        check = check.model_copy(update={"judged": _judged(plan, check, found, results)})
+        compared = set(check.keys(*COMPARED))
+        claims = [claim for claim, keys in check.claims.items() if compared.intersection(keys)]
+        others = {key: _recomputed(found.jobs[key].job, results) for key in compared - set(check.keys("equal"))}
+        check = check.model_copy(update={"judged": judge_twice(plan, results, claims, others)})
     path = write_statement(check, results)
-    for line in ("", *statement_in_words(check, independent(statements(results), check), results)):
+    for line in ("", *statement_in_words(check, results)):
         say(line)
     say(f"written to {path}; with --seed {check.seed} and more time the same list goes on")
     if stopped:
@@ -96,11 +101,24 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
 
 
 def _begin(found: Population, results: Path, seed: str | None, minutes: float | None, wanted: str | None) -> SpotCheck:
-    """A check before its first comparison, with those that earlier ones of the same seed have made."""
+    """A check before its first comparison.
+
+    It has those that earlier checks of the same seed made, as far as code and imported files are still the same.
+    """
     same = [check for check in statements(results) if check.seed == seed]
     names = {archive.archive: archive.name for archive in imports(results)}
     archives = sorted({one.origin.archive for one in found.jobs.values()})
     now, drawn_by = _now(), seed or secrets.token_hex(BYTES)
+    known = {
+        key: job
+        for check in same
+        for key, job in check.jobs.items()
+        if key in found.jobs
+        and job.outcome in COMPARED
+        and job.code == code_of_kind(found.jobs[key].job.kind)
+        and job.imported == _digests(found.jobs[key], results)
+        and (job.outcome == "equal" or _recomputed(found.jobs[key].job, results).is_dir())
+    }
     return SpotCheck(
         started=now,
         finished=now,
@@ -115,31 +133,9 @@ def _begin(found: Population, results: Path, seed: str | None, minutes: float | 
         clocks=in_order(drawn_by, found.drawn),
         out_of_reach=dict(found.out_of_reach),
         out_of_reach_weight=sum(found.jobs[key].weight for key in found.out_of_reach),
-        jobs=_known(same, found, results),
+        jobs=known,
         commit=commit(),
     )
-
-
-def _known(checks: list[SpotCheck], found: Population, results: Path) -> dict[str, Recomputed]:
-    """What earlier checks compared, as far as code and imported files are still the same."""
-    return {
-        key: job
-        for check in checks
-        for key, job in check.jobs.items()
-        if key in found.jobs
-        and job.outcome in COMPARED
-        and job.code == code_of_kind(found.jobs[key].job.kind)
-        and job.imported == _digests(found.jobs[key], results)
-        and (job.outcome == "equal" or _recomputed(found.jobs[key].job, results).is_dir())
-    }
-
-
-def _judged(plan: Plan, check: SpotCheck, found: Population, results: Path) -> dict[str, JudgedTwice]:
-    """The verdicts on all claims that rest on anything that was recomputed."""
-    compared = set(check.keys(*COMPARED))
-    claims = [claim for claim, keys in check.claims.items() if compared.intersection(keys)]
-    others = {key: _recomputed(found.jobs[key].job, results) for key in compared - set(check.keys("equal"))}
-    return judge_twice(plan, results, claims, others)
 
 
 def _recomputed(job: Job, results: Path) -> Path:
@@ -210,18 +206,6 @@ def _digests(one: Imported, results: Path) -> dict[str, str]:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-def _hold(folder: Path) -> None:
-    """Hold the folder of recomputed results until this process ends.
-
-    Raises:
-        ResauditError: another spot-check is at work there.
-    """
-    folder.mkdir(parents=True, exist_ok=True)
-    with suppress(NotImplementedError):
-        if not hold(folder / ".lock"):
-            raise ResauditError(f"another spot-check is at work in {folder}; wait for it")
 
 
 @contextmanager

@@ -102,7 +102,8 @@ def population(
     claims, origins = evidence(plan, results, wanted)
     jobs = {key: _imported(plan.jobs[key], origins[key], here, weight) for key, weight in weights(claims).items()}
     out = {key: reason for key, one in jobs.items() if (reason := _out_of_reach(one, here, seconds, cores))}
-    always = [key for key, one in jobs.items() if key not in out and _is_short(one.cost)]
+    short = SECONDS_TO_START + SECONDS_ALWAYS
+    always = [key for key, one in jobs.items() if key not in out and one.cost.seconds < short]
     drawn = {key: one.weight for key, one in jobs.items() if key not in out and key not in always}
     return Population(claims, jobs, always, out, normalized(drawn))
 
@@ -122,10 +123,6 @@ def family(kernel: str | None) -> str:
     ('torch', 'fused kernel')
     """
     return (kernel or "").partition(",")[0]
-
-
-def _is_short(cost: Cost) -> bool:
-    return cost.seconds < SECONDS_TO_START + SECONDS_ALWAYS
 
 
 def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: int) -> str | None:

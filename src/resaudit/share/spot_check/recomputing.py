@@ -8,8 +8,10 @@ import subprocess
 import sys
 import time
 from collections.abc import Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from dataclasses import dataclass
 from pathlib import Path
+from threading import Lock
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.models import one_line
@@ -20,8 +22,6 @@ from resaudit.jobs.plan_files import code_of_kind, write_job
 from resaudit.plan.plan import with_inputs
 from resaudit.share.spot_check.population import Imported
 
-SECONDS_BETWEEN_LOOKS = 0.1
-
 
 @dataclass(frozen=True)
 class Ran:
@@ -30,7 +30,7 @@ class Ran:
     Attributes:
         one: the imported result.
         results: folder of results with what was recomputed.
-        seconds: it took, with starting.
+        seconds: the time that it took, with starting.
         error: why it failed, else None.
     """
 
@@ -49,36 +49,35 @@ def recompute(
     then keeps its checkpoint.
 
     Args:
-        jobs: in their order.
+        jobs: the imported results, in the order of the draw.
         always: how many of the first are started even when time is up.
         results: folder of the imported results.
-        cores: to use.
+        cores: number of cores to use.
         seconds: time to start jobs in; None: no limit.
     """
-    begun = time.monotonic()
-    waiting, running = list(jobs), list[_Running]()
-    try:
-        while waiting or running:
-            is_late = seconds is not None and time.monotonic() - begun >= seconds and len(jobs) - len(waiting) >= always
-            used = sum(one.threads for one in running)
-            if waiting and not is_late and used + _threads(waiting[0], cores) <= cores:
-                one = waiting.pop(0)
-                try:
-                    running.append(_Running(one, results, cores))
-                except ResauditError as error:
-                    yield Ran(one, folder_of(results, one.job), 0.0, str(error))
-                continue
-            if is_late and not running:
-                return
-            ended = [one for one in running if one.process.poll() is not None]
-            for one_ended in ended:
-                running.remove(one_ended)
-                yield one_ended.ran()
-            if not ended:
-                time.sleep(SECONDS_BETWEEN_LOOKS)
-    finally:
-        for left in running:
-            left.stop()
+    end = None if seconds is None else time.monotonic() + seconds
+    threads = min(cores, max((one.cost.threads for one in jobs), default=1))
+    processes = _Processes()
+
+    def run(number: int, one: Imported) -> Ran | None:
+        begun, own, error = time.monotonic(), folder_of(results, one.job), None
+        if end is not None and begun >= end and number >= always:
+            return None
+        try:
+            processes.prepare(one.job, one.execution, results)
+            error = processes.run(one.job, min(one.cost.threads, cores), own)
+        except ResauditError as failed:
+            error = str(failed)
+        return Ran(one, own, round(time.monotonic() - begun, 2), error)
+
+    with ThreadPoolExecutor(max(1, cores // threads)) as pool:
+        try:
+            for future in as_completed([pool.submit(run, *numbered) for numbered in enumerate(jobs)]):
+                if ran := future.result():
+                    yield ran
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+            processes.stop()
 
 
 def folder_of(results: Path, job: Job) -> Path:
@@ -91,75 +90,61 @@ def forget(results: Path, job: Job) -> None:
     shutil.rmtree(folder_of(results, job), ignore_errors=True)
 
 
-def prepare(job: Job, execution: Execution, results: Path) -> Path:
-    """Write a job's plan, and link the results that it reads; those not here, such as whitened data, are computed.
+class _Processes:
+    """The ``resaudit run`` of several threads, which one call stops."""
 
-    Returns:
-        The folder of results in which to run the job.
+    def __init__(self) -> None:
+        self._at_work: set[subprocess.Popen[bytes]] = set()
+        self._starting, self._preparing, self._stopped = Lock(), Lock(), False
 
-    Raises:
-        ResauditError: an input cannot be computed, or a file cannot be written.
-    """
-    own, reads = folder_of(results, job), set(job.reads(results))
-    write_job(job, execution, own)
-    for needed in with_inputs(job.inputs.values()).values():
-        source = results
-        if not all(file.is_file() for file in reads.intersection(needed.written(results))):
-            source = _computed(needed, execution, results)
-        if needed.files and needed.folder(source).is_dir():
-            link = needed.folder(own)
-            link.parent.mkdir(parents=True, exist_ok=True)
-            link.unlink(missing_ok=True)
-            link.symlink_to(needed.folder(source).resolve())
-    return own
+    def prepare(self, job: Job, execution: Execution, results: Path) -> None:
+        """Write a job's plan, and link the results that it reads; those not here, as whitened data, are computed.
 
+        Raises:
+            ResauditError: an input cannot be computed, or a file cannot be written.
+        """
+        # One at a time, since two jobs may need the same input.
+        with self._preparing:
+            self._prepare(job, execution, results)
 
-def _computed(job: Job, execution: Execution, results: Path) -> Path:
-    """The folder of results with an input that was not here."""
-    own = folder_of(results, job)
-    if not all(file.is_file() for file in job.written(own)):
-        process = _start(job, 1, prepare(job, execution, results))
-        if process.wait():
-            raise ResauditError(f"its input {job.key} cannot be computed: {_why(own)}")
-    return own
+    def _prepare(self, job: Job, execution: Execution, results: Path) -> None:
+        own, reads = folder_of(results, job), set(job.reads(results))
+        write_job(job, execution, own)
+        for needed in with_inputs(job.inputs.values()).values():
+            source = results
+            if not all(file.is_file() for file in reads.intersection(needed.written(results))):
+                source = folder_of(results, needed)
+                if not all(file.is_file() for file in needed.written(source)):
+                    self._prepare(needed, execution, results)
+                    if error := self.run(needed, 1, source):
+                        raise ResauditError(f"its input {needed.key} cannot be computed: {error}")
+            if needed.files and needed.folder(source).is_dir():
+                link = needed.folder(own)
+                link.parent.mkdir(parents=True, exist_ok=True)
+                link.unlink(missing_ok=True)
+                link.symlink_to(needed.folder(source).resolve())
 
-
-class _Running:
-    """A job that runs.
-
-    Raises:
-        ResauditError: as of :func:`prepare`.
-    """
-
-    def __init__(self, one: Imported, results: Path, cores: int) -> None:
-        self._one, self.threads, self._begun = one, _threads(one, cores), time.monotonic()
-        self._results = prepare(one.job, one.execution, results)
-        self.process = _start(one.job, one.cost.threads, self._results)
-
-    def ran(self) -> Ran:
-        """What came of it."""
-        error = _why(self._results) if self.process.returncode else None
-        return Ran(self._one, self._results, round(time.monotonic() - self._begun, 2), error)
+    def run(self, job: Job, threads: int, own: Path) -> str | None:
+        """Run a prepared job to its end; the last line of its log if it fails, else None."""
+        given = ["--results", str(own), "--threads", str(threads), "--code", code_of_kind(job.kind)]
+        command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *given]
+        with (own / "log").open("wb") as log, self._starting:
+            if self._stopped:
+                return "the spot-check was stopped"
+            # In a session of its own, so that Ctrl-C reaches this process first.
+            process = subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+            self._at_work.add(process)
+        failed = process.wait()
+        with self._starting:
+            self._at_work.remove(process)
+        if not failed:
+            return None
+        lines = (own / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
+        return one_line(lines[-1] if lines else f"no log in {own}").removeprefix("resaudit: error: ")
 
     def stop(self) -> None:
-        """Stop it; a training writes its checkpoint."""
-        self.process.terminate()
-        self.process.wait()
-
-
-def _threads(one: Imported, cores: int) -> int:
-    return min(one.cost.threads, cores)
-
-
-def _start(job: Job, threads: int, own: Path) -> subprocess.Popen[bytes]:
-    given = ["--results", str(own), "--threads", str(threads), "--code", code_of_kind(job.kind)]
-    command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *given]
-    with (own / "log").open("wb") as log:
-        # In a session of its own, so that Ctrl-C reaches this process first.
-        return subprocess.Popen(command, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
-
-
-def _why(own: Path) -> str:
-    """The last line of a failed job's log."""
-    lines = (own / "log").read_text(encoding="utf-8", errors="replace").strip().splitlines()
-    return one_line(lines[-1] if lines else f"no log in {own}").removeprefix("resaudit: error: ")
+        """Stop all that run, and let no other begin; a training writes its checkpoint."""
+        with self._starting:
+            self._stopped = True
+            for process in self._at_work:
+                process.terminate()
