@@ -8,7 +8,7 @@ import pytest
 from resaudit.audit.checked import checked, write_comparison
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
-from resaudit.figures.comparison import reference_file
+from resaudit.figures.references import reference_file
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.base.errors import ResauditError, one_named
-from resaudit.cli.commands import explain
+from resaudit.cli import explain
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 

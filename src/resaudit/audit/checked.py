@@ -8,7 +8,7 @@ from resaudit.audit.models import Compared
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.base.models import Closed, validated
-from resaudit.figures.comparison import references
+from resaudit.figures.references import references
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan

@@ -11,8 +11,8 @@ from typing import Annotated, Any, Literal, get_args, get_origin
 from resaudit.audit.report import Report
 from resaudit.base.commands import resaudit_command
 from resaudit.base.papers import as_words
-from resaudit.figures.comparison import references
 from resaudit.figures.draw import draw_job
+from resaudit.figures.references import references
 from resaudit.jobs.duration import duration, in_minutes
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
