@@ -40,6 +40,11 @@ def config_folder() -> Path:
     return checkout() / "config"
 
 
+def files_in(folder: Path | Files | None) -> Files:
+    """The configuration's files in a folder, by default :func:`config_folder`."""
+    return folder if isinstance(folder, Files) else Files(folder or config_folder())
+
+
 def load(
     overrides: Sequence[str] = (), folder: Path | Files | None = None, only: Sequence[str] | None = None
 ) -> Config:
@@ -54,7 +59,7 @@ def load(
     Raises:
         ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
-    files = folder if isinstance(folder, Files) else Files(folder or config_folder())
+    files = files_in(folder)
     places = files_of_figures(files.folder)
     known = list(places)
     given = with_full_keys(parsed(overrides), known)
@@ -91,9 +96,10 @@ def claims_as_written(file: Path) -> dict[str, Claim]:
     return _claims_in(Files(config_folder()), file, ())
 
 
-def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
+def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
     """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
-    given, found, files = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}, Files(folder)
+    given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
+    files = files_in(folder)
     for file in files.like("dataset/*.yaml"):
         try:
             found[file.stem] = _dataset(files, file, given)
@@ -176,7 +182,7 @@ def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Overri
     data = {each.own: each.value for each in overrides if each.key == "dataset"}
     own_data = given.get("dataset") is not None
     if True in data or isinstance(given.get("dataset"), str):
-        given = given | {"dataset": files.root(f"dataset={data.get(True, given.get('dataset'))}")["dataset"]}
+        given = given | {"dataset": files.dataset(str(data.get(True, given.get("dataset"))))}
     root = files.root(*(f"dataset={chosen}" for own, chosen in data.items() if not own))
     given = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | given
     _check_mappings(given, where)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from resaudit.base.errors import ResauditError
 from resaudit.jobs.job import Job
-from resaudit.plan.composition import config_folder, load
+from resaudit.plan.composition import files_in, load
 from resaudit.plan.models import CONTROLS, Config, Figure, Variant
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 from resaudit.plan.trees import Files
@@ -26,13 +26,13 @@ class Plans:
 
     @classmethod
     def composed(
-        cls, overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None
+        cls, overrides: Sequence[str] = (), folder: Path | Files | None = None, only: Sequence[str] | None = None
     ) -> "Plans":
         """Plans from the configuration's files; arguments and errors as :func:`resaudit.plan.composition.load`.
 
         Under a variant only the papers that have it are composed.
         """
-        files = Files(folder or config_folder())
+        files = files_in(folder)
         base = load(overrides, files, only)
 
         def config_of(variant: str | None) -> Config:

@@ -97,6 +97,13 @@ class Files:
         """The files of a pattern, as :func:`files_like`."""
         return files_like(self.folder, pattern)
 
+    def dataset(self, name: str) -> Tree:
+        """A data set."""
+        known = {file.stem: file for file in reversed(self.like("dataset/*.yaml"))}
+        if name not in known:
+            raise ResauditError(f"unknown dataset {name!r}; allowed: {', '.join(sorted(known))}")
+        return self.read(known[name])
+
     def _read(self, file: Path) -> Tree:
         tree: Tree = yaml.load(content_of(file), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
         return tree
