@@ -15,8 +15,9 @@ from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims.robustness import read_robustness
 from resaudit.data.whiten import Whiten
-from resaudit.figures.comparison import compare_with_references, reference_file
+from resaudit.figures.comparison import compare_with_references
 from resaudit.figures.drawing import DrawnAt, about
+from resaudit.figures.references import reference_file
 from resaudit.figures.tables import drawn
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import read_job, write_job

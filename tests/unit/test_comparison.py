@@ -14,17 +14,17 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.cli import commands as cli
 from resaudit.figures import comparison
+from resaudit.figures import references as kept_tables
 from resaudit.figures.comparison import (
     _compared,
     _thinned,
     compare_with_references,
     disagreements,
     other_choices,
-    reference_file,
-    references,
     write_references,
 )
 from resaudit.figures.drawing import read_about, read_csv, write_csv
+from resaudit.figures.references import reference_file, references
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn
 from resaudit.plan.composition import load
@@ -200,7 +200,7 @@ def test_disagreement_is_said_and_fails(
 
 def test_a_figure_without_a_reference_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     plan, _ = drawn_in(tmp_path / "drawn")
-    monkeypatch.setattr(comparison, "reference_file", lambda wanted: tmp_path / f"{wanted}.csv")
+    monkeypatch.setattr(kept_tables, "reference_file", lambda wanted: tmp_path / f"{wanted}.csv")
     said: list[str] = []
     assert compare_with_references(plan, said.append) == []
     assert said == [f"{FIG04}: no reference to compare with yet; resaudit reference makes one"]
@@ -214,7 +214,7 @@ def test_a_reference_of_another_scale_is_replaced_only_on_request(
     shutil.copy(fresh, kept)
     shutil.copy(fresh.with_suffix(".json"), kept.with_suffix(".json"))
     change_record(kept, scale="paper")
-    monkeypatch.setattr(comparison, "reference_file", lambda _: kept)
+    monkeypatch.setattr(kept_tables, "reference_file", lambda _: kept)
     with pytest.raises(ResauditError, match="is of scale paper, the drawn table of scale laptop; --force replaces it"):
         write_references(plan, print)
     write_references(plan, print, force=True)

@@ -1,6 +1,5 @@
 """Oracle: what the YAML files say, and what must be refused. Sees lost overrides, wrong precedence, lax types."""
 
-import json
 import re
 import shutil
 from pathlib import Path
@@ -13,11 +12,11 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from resaudit.base.errors import ResauditError, figures_named
 from resaudit.base.models import validated
 from resaudit.cli.workflow import overrides_from
-from resaudit.plan.composition import _claims_in, config_folder, datasets, files_of_figures, load
+from resaudit.plan.composition import claims_as_written, config_folder, datasets, files_of_figures, load
 from resaudit.plan.models import Figure, Paper
 from resaudit.plan.overrides import parsed
 from resaudit.plan.plans import Plans
-from resaudit.plan.trees import compose_together, tree_of
+from resaudit.plan.trees import Files
 from resaudit.plan.words import deviations, value_of
 from residual.demystifying_resnet.experiments.networks import Networks
 from tests.conftest import assert_refused
@@ -316,7 +315,11 @@ def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: s
     [
         ("title: Final losses", "titel: Final losses", "figure.demystifying_resnet.fig07 has an unknown key 'titel'"),
         ("  runs: 10", "  runs: ten", "protocol.runs is 'ten'; allowed: a valid integer"),
-        ("  - _trained", "  - _traind", "In 'paper/demystifying_resnet/fig07': Could not load"),
+        (
+            "  - _trained",
+            "  - _traind",
+            "defaults of fig07 has '_traind', no other file of its folder; did you mean _trained?",
+        ),
         ("protocol:", "protocol: [", "while parsing a flow sequence"),
     ],
 )
@@ -381,19 +384,34 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
             assert getattr(alone, section) == getattr(among, section)
 
 
-def test_figures_composed_together_are_as_composed_alone(tmp_path: Path) -> None:
-    """Sees a file that Hydra mounts otherwise beside others; the order of keys is that of tables and pages."""
+@pytest.mark.parametrize(
+    ("listed", "said"),
+    [
+        ("[paper, _wrld]", "defaults of fig04 has '_wrld', no other file of its folder"),
+        ("[../stable_scaling/paper]", "defaults of fig04 has '../stable_scaling/paper', no other file of its folder"),
+        ("[{dataset: mnist}]", "defaults of fig04 has {'dataset': 'mnist'}, no other file of its folder"),
+        ("[fig04]", "defaults of fig04 has 'fig04', no other file of its folder"),
+        ("paper", "defaults of fig04 is 'paper'; allowed: a list"),
+    ],
+)
+def test_files_that_cannot_be_listed_as_defaults_are_refused(listed: str, said: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
-    choices = ("dataset=fashion_mnist",)
-    for paper in ("identity_matters", "shortcut_importance"):
-        names = [name for name in files_of_figures(folder) if name.startswith(f"{paper}/")]
-        alone = {name: tree_of(folder, name, choices) for name in names}
-        # Another line of a file that all compose, so that nothing is known of it.
-        file = folder / "paper" / paper / "paper.yaml"
-        file.write_text(f"{file.read_text(encoding='utf-8')}# as before\n", encoding="utf-8")
-        compose_together(folder, names, choices)
-        for name in names:
-            assert json.dumps(tree_of(folder, name, choices)) == json.dumps(alone[name])
+    file = folder / "paper" / "shortcut_importance" / "fig04.yaml"
+    file.write_text(f"defaults: {listed}\n", encoding="utf-8")
+    with pytest.raises(ResauditError) as refusal:
+        load(folder=folder, only=["shortcut_importance/fig04"])
+    assert str(refusal.value).startswith(f"config/paper/shortcut_importance/fig04.yaml: {said}")
+
+
+def test_a_file_goes_over_those_it_lists_where_it_says_so(tmp_path: Path) -> None:
+    """The rules of Hydra's defaults lists: ``_self_`` has its place in the list, else the file comes last."""
+    texts = {"base": "a: {x: 1, y: [1, 2]}\nb: base", "over": "defaults: [base]\na: {y: [3]}\nb:"}
+    texts["under"] = "defaults: [_self_, base]\na: {y: [3], z: 4}\nb:"
+    for name, text in texts.items():
+        (tmp_path / f"{name}.yaml").write_text(text, encoding="utf-8")
+    files = Files(tmp_path)
+    assert files.figure(tmp_path / "over.yaml") == {"a": {"x": 1, "y": [3]}, "b": None}
+    assert files.figure(tmp_path / "under.yaml") == {"a": {"x": 1, "y": [1, 2], "z": 4}, "b": "base"}
 
 
 @pytest.mark.parametrize(
@@ -402,7 +420,6 @@ def test_figures_composed_together_are_as_composed_alone(tmp_path: Path) -> None
     ids=["no-yaml", "no-base"],
 )
 def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, said: str, tmp_path: Path) -> None:
-    """Figures are composed together, but only one of them is wrong."""
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / "paper" / "shortcut_importance" / "fig04.yaml").write_text(text, encoding="utf-8")
     with pytest.raises(ResauditError) as refusal:
@@ -600,7 +617,7 @@ def test_file_of_configuration_that_is_no_mapping_is_refused(text: str, file: st
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / file).write_text(text, encoding="utf-8")
     with pytest.raises(ResauditError, match=rf"^\S*/{file} is no mapping.*$"):
-        _claims_in(folder / file, "shortcut_importance", ()) if "claims" in file else load(
+        claims_as_written(folder / file) if "claims" in file else load(
             folder=folder, only=["shortcut_importance/fig04"]
         )
 
@@ -637,8 +654,6 @@ def test_yaml_without_end_is_refused_in_one_line(text: str, file: str, tmp_path:
     place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
     place.write_text(text, encoding="utf-8")
     with pytest.raises(ResauditError, match=place.name) as refusal:
-        _claims_in(place, "shortcut_importance", ()) if file == "claims" else load(
-            folder=folder, only=["shortcut_importance/fig04"]
-        )
+        claims_as_written(place) if file == "claims" else load(folder=folder, only=["shortcut_importance/fig04"])
     assert "\n" not in str(refusal.value)
     assert len(str(refusal.value)) < 500

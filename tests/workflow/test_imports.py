@@ -1,4 +1,7 @@
-"""What is imported at once. Sees a dry run that loads torch; import-linter sees the rest (pyproject.toml)."""
+"""What is loaded at once. Sees a dry run that loads torch or pandas, or reads a file again and again.
+
+Import-linter sees the rest (pyproject.toml).
+"""
 
 import subprocess
 import sys
@@ -20,12 +23,26 @@ def run_code(code: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize(
-    "module", ["resaudit.plan.composition", "resaudit.plan.plans", "resaudit.cli.commands", "resaudit.cli.workflow"]
-)
-def test_planning_loads_no_heavy_library(module: str) -> None:
-    heavy = {"torch", "pandas", "matplotlib", "seaborn"}
-    run_code(f"import sys, {module}; loaded = {heavy} & set(sys.modules); assert not loaded, loaded")
+PLANS = """
+import collections, sys
+
+opened = collections.Counter()
+sys.addaudithook(lambda event, args: opened.update([str(args[0])] if event == "open" else []))
+
+import resaudit.cli.commands, resaudit.cli.explain, resaudit.cli.workflow
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
+
+assert make_plan(load(["device=cpu"]).with_every_figure()).jobs
+loaded = {"torch", "pandas", "matplotlib", "seaborn"} & set(sys.modules)
+assert not loaded, loaded
+files = {name: times for name, times in opened.items() if name.endswith(".yaml") and "/config/paper/" in name}
+assert len(files) > 50 and set(files.values()) == {1}, files
+"""
+
+
+def test_planning_every_figure_loads_no_heavy_library_and_reads_each_file_once() -> None:
+    run_code(PLANS)
 
 
 @pytest.mark.parametrize("module", NUMPY_ONLY)

@@ -197,7 +197,7 @@ def check_text(text: str) -> None:
     """
     if len(text) > LONGEST_TEXT:
         raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")
-    if any(unicodedata.category(character) in _UNPRINTABLE for character in text):
+    if not text.isprintable() and any(unicodedata.category(each) in _UNPRINTABLE for each in text):
         raise ValueError(f"is {shown(text)}; allowed: text in one line, without control characters")
 
 

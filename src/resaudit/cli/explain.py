@@ -11,8 +11,8 @@ from typing import Any, get_type_hints
 from resaudit.audit.report import Report
 from resaudit.base.models import meanings, summary
 from resaudit.base.text import in_minutes
-from resaudit.figures.comparison import references
 from resaudit.figures.draw import draw_job
+from resaudit.figures.references import references
 from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name

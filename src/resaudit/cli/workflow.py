@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cache, cached_property
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -31,6 +31,7 @@ from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans
+from resaudit.plan.trees import Files
 from resaudit.runtime.locks import LOCK, is_held
 
 OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
@@ -125,19 +126,20 @@ class JobsOfRules:
     """
 
     def __init__(self, overrides: Sequence[str], folder: Path, writes: bool, only: Sequence[str] = ()) -> None:
-        self.plans = Plans.composed(overrides, folder, [] if only else None)
+        self._configuration = Files(folder)
+        self.plans = Plans.composed(overrides, self._configuration, [] if only else None)
         self.plan = self.plans.base
         self.files = Layout(self.plan.config.paths)
         self.files.check_writable()
-        self._read = bool(only)
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         check_modules(self.plan)
-        self.overrides, self._folder, self._writes = tuple(overrides), folder, writes
+        self.overrides, self._reads, self._writes = tuple(overrides), bool(only), writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
         self._writes_again = writes and not is_held(self.files.results / LOCK)
         self._found: dict[tuple[str, ...], Job] = {}
         self._costs: dict[str, Cost] = {}
-        self._drawn: dict[str | None, dict[str, Draw]] = {}
+        self._written: set[str] = set()
+        self._drawings = cache(self._drawings_of)
 
     def write_plan(self) -> None:
         """Write the plan files of all configured figures."""
@@ -159,48 +161,48 @@ class JobsOfRules:
         Raises:
             ResauditError: there is none in the configuration or any variant.
         """
-        asked = (rule, *wildcards.values())
-        if asked not in self._found:
-            self._found[asked] = self._planned(self._made(rule, **wildcards))
-        return self._found[asked]
+        asked, key = (rule, *wildcards.values()), f"{rule}/{wildcards.get('id')}"
+        if asked in self._found:
+            return self._found[asked]
+        job: Job | None
+        match "" if self._reads else rule:
+            case "":
+                job = read_job(self.files.results, key)[0]
+            case "show":
+                job = self._drawings(None)[f"{wildcards['paper']}/{wildcards['figure']}"]
+            case "draw":
+                every = (each for plan in self.plans.all() for each in self._drawings(plan.config.variant).values())
+                job = next((drawing for drawing in every if drawing.key == key), None)
+            case "vary":
+                job = vary_job(self.plans, wildcards["paper"], self._of_paper)
+            case "report":
+                job = Report(self.plan.config, self.overrides)
+            case _:
+                job = self.plans.job(key)
+        if job is None:
+            raise ResauditError(f"no job {key!r} in this configuration or its variants")
+        return self._found.setdefault(asked, self._planned(job))
 
     def fetching(self) -> dict[str, Fetch]:
         """The job that fetches each configured data set, by name, with the sources that a chosen figure has for it."""
-        known = datasets(self._folder, self.overrides)
+        known = datasets(self._configuration, self.overrides)
         known |= {dataset.name: dataset for dataset in self.plan.config.datasets()}
         made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known.items()}
         for job in made.values():
             self._planned(job)
         return made
 
-    def _made(self, rule: str, **wildcards: str) -> Job:
-        if self._read:
-            return read_job(self.files.results, f"{rule}/{wildcards['id']}")[0]
-        match rule:
-            case "show":
-                return self._drawings(self.plan)[f"{wildcards['paper']}/{wildcards['figure']}"]
-            case "draw":
-                every = (drawing for plan in self.plans.all() for drawing in self._drawings(plan).values())
-                return next(drawing for drawing in every if drawing.id == wildcards["id"])
-            case "vary":
-                return vary_job(self.plans, wildcards["paper"], self._of_paper)
-            case "report":
-                return Report(self.plan.config, self.overrides)
-        return self.plans.job(f"{rule}/{wildcards['id']}")
-
-    def _drawings(self, plan: Plan) -> dict[str, Draw]:
-        """The drawing of every figure of a plan, by ``paper/figure``."""
-        config = plan.config
-        if config.variant not in self._drawn:
-            self._drawn[config.variant] = {
-                name: draw_job(config.figure[name], self._of_paper.figure[name], config) for name in plan.figures
-            }
-        return self._drawn[config.variant]
+    def _drawings_of(self, variant: str | None) -> dict[str, Draw]:
+        """The drawing of every figure, as configured or under a variant, by ``paper/figure``."""
+        plan = self.plans.under(variant)
+        return {
+            name: draw_job(part.figure, self._of_paper.figure[name], plan.config) for name, part in plan.figures.items()
+        }
 
     @cached_property
     def _of_paper(self) -> Config:
         """The figures at scale paper, from which deviations are measured."""
-        return load(["scale=paper"], self._folder, list(self.plan.figures))
+        return load(["scale=paper"], self._configuration, list(self.plan.figures))
 
     def seconds_left(self, dag: Any, at_once: int, gpus: int) -> float:
         """Estimated seconds of the jobs that Snakemake has still to run.
@@ -216,12 +218,14 @@ class JobsOfRules:
 
     def cost(self, job: Job) -> Cost:
         """The cost of a job on the device that it runs on."""
-        return job.cost(self.execution).on(self.execution.device)
+        if job.key not in self._costs:
+            self._costs[job.key] = job.cost(self.execution).on(self.execution.device)
+        return self._costs[job.key]
 
     def _planned(self, job: Job) -> Job:
-        self._costs[job.key] = self.cost(job)
+        self.cost(job)
         if self._writes:
-            write_job(job, self.execution, self.files.results, self._writes_again)
+            write_job(job, self.execution, self.files.results, self._writes_again, self._written)
         return job
 
 

@@ -4,7 +4,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 if TYPE_CHECKING:  # checks import this module and need no plots
     from matplotlib.axes import Axes
@@ -14,7 +16,7 @@ LEAST_EXCESS = 1e-8
 """Distances to the optimum that the axis begins at; few runs come nearer."""
 
 
-def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+def interpolate_by_loss(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     """Interpolate a column linearly in the loss, run by run, at losses that at least half of the runs passed.
 
     Only epochs with a new least loss are used, since the loss can rise at high learning rates.
@@ -40,7 +42,7 @@ def interpolate_by_loss(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np
     return grid[enough], values[:, enough]
 
 
-def descending(run: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+def descending(run: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     """One run's losses at epochs with a new least loss, and the column there; each of shape (such epochs,)."""
     run = run[np.isfinite(run["loss"])].sort_values("epoch")
     losses = run["loss"].to_numpy()
@@ -55,7 +57,7 @@ def interpolate(grid: np.ndarray, losses: np.ndarray, values: np.ndarray) -> np.
     return np.asarray(np.interp(grid, losses[::-1], values[::-1], left=np.nan, right=np.nan))
 
 
-def above_optimum(rows: pd.DataFrame) -> pd.DataFrame:
+def above_optimum(rows: "pd.DataFrame") -> "pd.DataFrame":
     """Rows whose loss is the distance to the optimal loss, without those too near it to be drawn.
 
     Interpolation is linear in the loss, so it is the same in this distance.
@@ -63,7 +65,7 @@ def above_optimum(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.assign(loss=rows["excess_loss"])[rows["excess_loss"] > LEAST_EXCESS]
 
 
-def plot_against_loss(axes: "Axes", rows: pd.DataFrame, column: str, style: Mapping[str, Any], logs: bool) -> None:
+def plot_against_loss(axes: "Axes", rows: "pd.DataFrame", column: str, style: Mapping[str, Any], logs: bool) -> None:
     """Plot mean and standard deviation over runs, of the logarithm if ``logs``, against the distance to the optimum.
 
     Only until the first run ends: there the mean would jump although no run does.

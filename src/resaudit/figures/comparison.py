@@ -8,11 +8,10 @@ import pandas as pd
 
 from resaudit.base.errors import ResauditError, in_one_line
 from resaudit.base.files import sha256_of, write_json
-from resaudit.base.papers import folder_of
 from resaudit.figures.drawing import read_about, read_csv, write_csv
+from resaudit.figures.references import references
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn, drawn, errors_naming
-from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import ColumnTolerance, Figure
 from resaudit.plan.plan import Plan
@@ -131,22 +130,6 @@ def _thinned(table: pd.DataFrame) -> pd.DataFrame:
         return table
     epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
     return table[table["epoch"].isin([NO_EPOCH, *epochs])]
-
-
-def references(plan: Plan) -> dict[str, Path]:
-    """The reference of each chosen figure, if there is one; of other data than its own, the name has the data set's."""
-    own = load(only=list(plan.figures)).figure
-    files = {}
-    for name, part in plan.figures.items():
-        given, usual = part.figure.dataset, own[name].dataset
-        of_other_data = bool(given and usual and given.name != usual.name)
-        files[name] = reference_file(f"{name}-{given.name}" if given and of_other_data else name)
-    return files
-
-
-def reference_file(name: str) -> Path:
-    """The committed table of ``paper/figure``."""
-    return folder_of(name.split("/")[0]) / "figures" / "reference" / f"{name}.csv"
 
 
 def _agreeing(both: pd.DataFrame, column: str, tolerance: ColumnTolerance) -> np.ndarray:

@@ -1,24 +1,26 @@
 """Sweeps of learning rates as tables: the last step, the best rate, the tied ones, and the runs at the rate shown."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import pandas as pd
 
 from resaudit.figures.rates import BestRate, choose_rate
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Key = tuple[Any, ...]
 """Network name and depth."""
 
 
-def at_the_end(table: pd.DataFrame) -> pd.DataFrame:
+def at_the_end(table: "pd.DataFrame") -> "pd.DataFrame":
     """The rows of the last step, numbered from 0."""
     last: pd.DataFrame = table[table["step"] == table["step"].max()]
     return last.reset_index(drop=True)
 
 
-def sweep(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
+def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     """The rates that every run of one network and depth tried, ascending (k,), and a column by run and rate (runs, k).
 
     Infinite where a run diverged.
@@ -27,12 +29,14 @@ def sweep(rows: pd.DataFrame, column: str) -> tuple[np.ndarray, np.ndarray]:
     return wide.columns.to_numpy(), wide.to_numpy()
 
 
-def best_rates(table: pd.DataFrame, column: str) -> dict[Key, BestRate]:
+def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:
     """The best rate of each network and depth, by a column of final losses."""
     return {key: choose_rate(*sweep(rows, column)) for key, rows in table.groupby(["network", "depth"], sort=False)}
 
 
-def at_shown_rate(table: pd.DataFrame, best: Mapping[Key, BestRate]) -> pd.DataFrame:
+def at_shown_rate(table: "pd.DataFrame", best: Mapping[Key, BestRate]) -> "pd.DataFrame":
     """The runs of each network and depth at the rate shown; none if every rate has a diverged run."""
+    import pandas as pd
+
     keys = pd.MultiIndex.from_tuples([(*key, choice.shown) for key, choice in best.items()])
     return table[pd.MultiIndex.from_frame(table[["network", "depth", "learning_rate"]]).isin(keys)]

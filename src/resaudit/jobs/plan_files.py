@@ -31,7 +31,9 @@ def plan_file(results: Path, key: str) -> Path:
     return results / "plan" / f"{key}.json"
 
 
-def write_job(job: Job, execution: Execution, results: Path, again: bool = True) -> Path:
+def write_job(
+    job: Job, execution: Execution, results: Path, again: bool = True, written: set[str] | None = None
+) -> Path:
     """Write a job and its inputs; an equal file is left alone.
 
     Args:
@@ -39,13 +41,17 @@ def write_job(job: Job, execution: Execution, results: Path, again: bool = True)
         execution: how it runs.
         results: folder of all results.
         again: whether to replace files that say another execution.
+        written: keys of jobs that need not be looked at again; the job's and its inputs' are added.
 
     Returns:
         The job's file.
     """
+    path, written = plan_file(results, job.key), set() if written is None else written
+    if job.key in written:
+        return path
     for needed in job.inputs.values():
-        write_job(needed, execution, results, again)
-    path = plan_file(results, job.key)
+        write_job(needed, execution, results, again, written)
+    written.add(job.key)
     if path.is_file() and not again:
         return path
     content = planned(job) | {

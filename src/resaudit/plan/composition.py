@@ -1,11 +1,11 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.plan.models.Config`, one figure at a time."""
 
+import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import replace
-from functools import cache
+from functools import cache, reduce
 from pathlib import Path
 
 from resaudit.base.errors import ResauditError, figures_named, suggestion
@@ -26,15 +26,7 @@ from resaudit.plan.overrides import (
     set_in,
     with_full_keys,
 )
-from resaudit.plan.trees import (
-    choices_of,
-    compose_together,
-    files_like,
-    loaded,
-    one_line_errors,
-    shared_tree_of,
-    tree_of,
-)
+from resaudit.plan.trees import Files, files_like, one_line_errors
 from resaudit.runtime.devices import settled
 
 NOT_FIGURES = ("paper", "claims")
@@ -48,31 +40,39 @@ def config_folder() -> Path:
     return checkout() / "config"
 
 
-def load(overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None) -> Config:
+def files_in(folder: Path | Files | None) -> Files:
+    """The configuration's files in a folder, by default :func:`config_folder`."""
+    return folder if isinstance(folder, Files) else Files(folder or config_folder())
+
+
+def load(
+    overrides: Sequence[str] = (), folder: Path | Files | None = None, only: Sequence[str] | None = None
+) -> Config:
     """Compose and validate the configuration.
 
     Args:
         overrides: Hydra overrides, such as ``scale=paper``, ``fig07.runs=3`` for one figure or ``protocol.runs=3`` for
             all chosen ones that have the key; for a protocol they take precedence over the scale.
-        folder: of the configuration files; default :func:`config_folder`.
+        folder: of the configuration files, default :func:`config_folder`; or these, if several calls share them.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
 
     Raises:
         ResauditError: an unknown key, a wrong type or an impossible value, in one line.
     """
-    folder = (folder or config_folder()).resolve()
-    known = list(files_of_figures(folder))
+    files = files_in(folder)
+    places = files_of_figures(files.folder)
+    known = list(places)
     given = with_full_keys(parsed(overrides), known)
     _check_sections(given, known)
-    run = _run(folder, given)
+    run = _run(files, given)
     for wanted in run.figures if only is None else ():
         figures_named(wanted, known)
-    compose_together(folder, [name for name in known if only is None or name in only], _choices_of_all(given))
-    figures = {name: _figure(folder, name, given, run) for name in known if only is None or name in only}
+    chosen = [name for name in known if only is None or name in only]
+    figures = {name: _figure(files, places[name], name, of_figure(given, name), run) for name in chosen}
     # The papers that have a variant may not have a key that other figures have.
     if only is None or (figures and run.variant is None):
         _check_protocol_keys(given, figures, run)
-    claims = {} if only is not None else _claims(folder, given, known)
+    claims = {} if only is not None else _claims(files, given, places)
     # Figures that are named are not left out, and asking torch for a GPU takes seconds.
     left_out = {} if only is not None else _left_out(figures, run)
     config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
@@ -93,18 +93,19 @@ def claims_file(paper: str) -> Path | None:
 
 def claims_as_written(file: Path) -> dict[str, Claim]:
     """The claims of a paper as their file has them, without overrides."""
-    return _claims_in(file, file.parent.name, ())
+    return _claims_in(Files(config_folder()), file, ())
 
 
-def datasets(folder: Path, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
+def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
     """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
     given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
-    for file in files_like(folder, "dataset/*.yaml"):
+    files = files_in(folder)
+    for file in files.like("dataset/*.yaml"):
         try:
-            found[file.stem] = _dataset(file, given)
+            found[file.stem] = _dataset(files, file, given)
         except ResauditError:
             # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
-            found[file.stem] = _dataset(file, ())
+            found[file.stem] = _dataset(files, file, ())
     _check_datasets(found)
     return found
 
@@ -128,88 +129,72 @@ def _check_datasets(found: Mapping[str, Dataset]) -> None:
             raise ResauditError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
 
 
-def _dataset(file: Path, given: Sequence[Override]) -> Dataset:
+def _dataset(files: Files, file: Path, given: Sequence[Override]) -> Dataset:
     with one_line_errors():
-        tree = {"dataset": loaded(file)}
-        for override in given:
-            set_in(tree, override)
-        plain = resolved(tree)
+        plain = resolved(reduce(set_in, given, {"dataset": files.read(file)}))
     return validated(Dataset, plain["dataset"], "dataset")
 
 
-def _run(folder: Path, given: Sequence[Override]) -> Run:
+def _run(files: Files, given: Sequence[Override]) -> Run:
     """The settings shared by all figures."""
     with one_line_errors():
-        tree = tree_of(folder, None, choices_of(given))
-        for override in given:
-            if override.key.split(".")[0] in Run.model_fields and not override.chooses:
-                set_in(tree, override)
-        plain = resolved(tree)
+        own = [each for each in given if each.key.split(".")[0] in Run.model_fields and not each.chooses]
+        choices = {each.key: each.value for each in given if each.chooses}
+        plain = resolved(reduce(set_in, own, files.root(*(f"{group}={name}" for group, name in choices.items()))))
     return validated(Run, {key: value for key, value in plain.items() if key not in OF_FIGURES}, "")
-
-
-def _figure(folder: Path, name: str, given: Sequence[Override], run: Run) -> Figure:
-    overrides, where = of_figure(given, name), f"figure.{name.replace('/', '.')}"
-    with _naming(files_of_figures(folder)[name], where, overrides):
-        return _validated(folder, name, overrides, run, where)
 
 
 @contextmanager
 def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[None]:
-    """Name the file of a section in an error, unless overrides or another file may be wrong."""
+    """Name the file of a section in an error, unless overrides may be wrong or a file is named."""
     try:
         yield
     except ResauditError as error:
-        if overrides or str(error).startswith(OF_FIGURES):
+        if overrides or str(error).startswith((*OF_FIGURES, str(file.parents[2]))):
             raise
         what = str(error).removeprefix(f"{where}.")
         raise ResauditError(f"{file_of_paper(file.parent.name, file.name)}: {what}") from error
 
 
-def _validated(folder: Path, name: str, overrides: Sequence[Override], run: Run, where: str) -> Figure:
-    with one_line_errors(where):
-        tree = _figure_tree(folder, name, overrides, run)
-        changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant, where)
-        if changes:
-            tree = _figure_tree(folder, name, [*overrides, *(replace(each, own=True) for each in parsed(changes))], run)
-        plain = resolved(tree)["figure"]
-    try:
-        figure = validated(Figure, plain | {"name": name}, where)
-    except ResauditError as error:
-        # Shared settings keep the name under which the user set them.
-        everywhere = "|".join(OF_FIGURES)
-        raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
+def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Figure:
+    where = f"figure.{name.replace('/', '.')}"
+    with _naming(file, where, overrides):
+        with one_line_errors(where):
+            tree = _figure_tree(files, file, name, overrides, run)
+            changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant, where)
+            if changes:
+                of_variant = [replace(each, own=True) for each in parsed(changes)]
+                tree = _figure_tree(files, file, name, [*overrides, *of_variant], run)
+            plain = resolved(tree)["figure"]
+        try:
+            figure = validated(Figure, plain | {"name": name}, where)
+        except ResauditError as error:
+            # Shared settings keep the name under which the user set them.
+            everywhere = "|".join(OF_FIGURES)
+            raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
     return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
 
 
-def _figure_tree(folder: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
-    """The composed files; ``figure`` has its data and seed, is reduced by its scale, and overrides are applied."""
-    # Of a scale only the name matters here, and so all scales compose alike.
-    chosen = sorted((each for each in overrides if each.key != "scale"), key=lambda each: each.own)  # its own last
-    composed = tree_of(folder, name, choices_of(chosen))
-    given: Tree = composed["figure"]
+def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
+    """The shared settings and, under ``figure``, a figure's: its files, then its scale's and all other overrides."""
+    given, where = files.figure(file), f"figure.{name.replace('/', '.')}."
+    # A figure's data set is the one chosen for it, else its own, else the one chosen for all.
+    data = {each.own: each.value for each in overrides if each.key == "dataset"}
     own_data = given.get("dataset") is not None
-    if any(override.chooses and override.own for override in overrides):
-        given.pop("dataset", None)
-    elif isinstance(given.get("dataset"), str):
-        # dataset=NAME for all figures does not replace a figure's own data set.
-        given["dataset"] = tree_of(folder, None, (f"dataset={given['dataset']}",))["dataset"]
-    for section in OF_FIGURES:
-        given.setdefault(section, composed[section])
-    where = f"figure.{name.replace('/', '.')}."
+    if True in data or isinstance(given.get("dataset"), str):
+        given = given | {"dataset": files.dataset(str(data.get(True, given.get("dataset"))))}
+    root = files.root(*(f"dataset={chosen}" for own, chosen in data.items() if not own))
+    given = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | given
     _check_mappings(given, where)
-    reductions = [given.get("scales", {}).get(run.scale.name)]
-    reductions += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
-    protocol = given.setdefault("protocol", {})
-    for reduced in reductions:
-        for key, value in (reduced or {}).items():
-            protocol[key] = deepcopy(value)
+    scales = [given.get("scales", {}).get(run.scale.name)]
+    scales += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
+    given["protocol"] = reduce(operator.or_, (scale for scale in scales if scale), given["protocol"])
     for override in overrides:
         if not override.chooses and (override.own or _concerns(override, given, name, run, own_data)):
-            set_in(given, override, where if override.own else "")
+            given = set_in(given, override, where if override.own else "")
             _check_mappings(given, where)
-            _set_for_all_networks(given, override)
-    return composed
+            given = _set_for_all_networks(given, override)
+    return root | {"figure": given}
 
 
 def _check_mappings(figure: Tree, where: str) -> None:
@@ -249,14 +234,14 @@ def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure
             raise ResauditError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
 
 
-def _set_for_all_networks(tree: Tree, override: Override) -> None:
+def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
     """A user's setting also replaces the scale's settings of single networks."""
     section, _, key = override.key.partition(".")
-    if section == "protocol" and key != "per_network":
-        given = tree["protocol"].get("per_network", [])
-        for each in given if isinstance(given, list) else []:
-            if isinstance(each, dict):
-                each.pop(key, None)
+    networks = tree["protocol"].get("per_network")
+    if section != "protocol" or key == "per_network" or not isinstance(networks, list):
+        return tree
+    kept = [{k: v for k, v in each.items() if k != key} if isinstance(each, dict) else each for each in networks]
+    return tree | {"protocol": tree["protocol"] | {"per_network": kept}}
 
 
 def _overrides_of_variant(tree: Tree, variant: str, where: str) -> list[str]:
@@ -302,35 +287,26 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
             raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
 
 
-def _choices_of_all(given: Sequence[Override]) -> tuple[str, ...]:
-    """What is chosen for all figures; the scale only reduces what is composed."""
-    return choices_of(override for override in given if override.key == "dataset")
-
-
-def _claims(folder: Path, given: Sequence[Override], figures: Sequence[str]) -> dict[str, dict[str, Claim]]:
-    choices = _choices_of_all(given)
-    known = {key: sorted(file.stem for file in files_like(folder, f"{key}/*.yaml")) for key in ("scale", "dataset")}
+def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]) -> dict[str, dict[str, Claim]]:
+    known = {key: sorted(file.stem for file in files.like(f"{key}/*.yaml")) for key in ("scale", "dataset")}
     found: dict[str, dict[str, Claim]] = {}
-    for file in files_like(folder, "paper/*/claims.yaml"):
+    for file in files.like("paper/*/claims.yaml"):
         paper = file.parent.name
         overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
         with _naming(file, f"claims.{paper}", overrides):
-            found[paper] = _claims_in(file, paper, overrides)
+            found[paper] = _claims_in(files, file, overrides)
             for name, claim in found[paper].items():
-                _check_claim(f"claims.{paper}.{name}", claim, paper, figures, known)
+                _check_claim(f"claims.{paper}.{name}", claim, paper, list(figures), known)
                 if not claim.not_yet:
                     figure = f"{paper}/{claim.evidence}"
-                    tree = shared_tree_of(folder, figure, choices)["figure"]
-                    _check_names(f"claims.{paper}.{name}", claim, figure, tree)
+                    _check_names(f"claims.{paper}.{name}", claim, figure, files.figure(figures[figure]))
     return found
 
 
-def _claims_in(file: Path, paper: str, overrides: Sequence[Override]) -> dict[str, Claim]:
+def _claims_in(files: Files, file: Path, overrides: Sequence[Override]) -> dict[str, Claim]:
+    paper = file.parent.name
     with one_line_errors():
-        tree = {"claims": {paper: loaded(file)}}
-        for override in overrides:
-            set_in(tree, override)
-        plain = resolved(tree)
+        plain = resolved(reduce(set_in, overrides, {"claims": {paper: files.read(file)}}))
     return {str(name): read_claim(paper, str(name), each) for name, each in plain["claims"][paper].items()}
 
 

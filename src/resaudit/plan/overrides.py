@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Mapping, Sequence
-from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 from hydra.core.override_parser.overrides_parser import OverridesParser
@@ -187,33 +187,39 @@ def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     return found
 
 
-def set_in(tree: Tree, override: Override, where: str = "") -> None:
-    """Set a key of a section.
+def set_in(tree: Tree, override: Override, where: str = "") -> Tree:
+    """A section with one key set; of a mapping the keys that are named, the others stay.
 
     Args:
-        tree: the section, which is changed.
-        override: with its key within the section.
+        tree: the section, which is not changed.
+        override: its key is relative to the section.
         where: the section, for messages.
 
     Raises:
         ResauditError: a section of the key does not exist.
     """
-    *sections, last = override.key.split(".")
-    node: Any = tree
-    for part in sections:
-        below = node.get(part)
-        if not isinstance(below, dict):
+    sections, node = override.key.split("."), tree
+    for part in sections[:-1]:
+        if not isinstance(node.get(part), dict):
             known = sorted(str(key) for key, value in node.items() if isinstance(value, dict))
             raise ResauditError(
                 f"unknown configuration key {where + override.key!r}, there is no section {part!r}"
                 + suggestion(part, known)
             )
-        node = below
-    # Of a section the keys that are named, the others stay.
-    within = isinstance(override.value, dict) and isinstance(node.get(last), dict)
-    node[last] = (
-        OmegaConf.to_container(OmegaConf.merge(node[last], override.value)) if within else deepcopy(override.value)
-    )
+        node = node[part]
+    changed: Tree = merged(tree, reduce(lambda value, part: {part: value}, reversed(sections), override.value))
+    return changed
+
+
+def merged(below: Any, above: Any) -> Any:
+    """Two values of a key: mappings are merged key by key, any other value replaces the one below.
+
+    >>> merged({"a": {"b": 1, "c": [2]}}, {"a": {"c": [3]}, "d": None})
+    {'a': {'b': 1, 'c': [3]}, 'd': None}
+    """
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return below | {key: merged(below[key], value) if key in below else value for key, value in above.items()}
 
 
 def resolved(tree: Tree) -> Tree:

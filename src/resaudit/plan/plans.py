@@ -6,9 +6,10 @@ from pathlib import Path
 
 from resaudit.base.errors import ResauditError
 from resaudit.jobs.job import Job
-from resaudit.plan.composition import load
+from resaudit.plan.composition import files_in, load
 from resaudit.plan.models import CONTROLS, Config, Figure, Variant
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
+from resaudit.plan.trees import Files
 
 
 class Plans:
@@ -25,20 +26,21 @@ class Plans:
 
     @classmethod
     def composed(
-        cls, overrides: Sequence[str] = (), folder: Path | None = None, only: Sequence[str] | None = None
+        cls, overrides: Sequence[str] = (), folder: Path | Files | None = None, only: Sequence[str] | None = None
     ) -> "Plans":
         """Plans from the configuration's files; arguments and errors as :func:`resaudit.plan.composition.load`.
 
         Under a variant only the papers that have it are composed.
         """
-        base = load(overrides, folder, only)
+        files = files_in(folder)
+        base = load(overrides, files, only)
 
         def config_of(variant: str | None) -> Config:
             if variant is None:
                 return base
             papers = base.papers() if variant in CONTROLS else {p for p in base.papers() if variant in base.variants(p)}
             figures = [name for name in base.chosen_figures() if name.split("/")[0] in papers]
-            under = load([*overrides, f"variant={variant}"], folder, figures)
+            under = load([*overrides, f"variant={variant}"], files, figures)
             return under.model_copy(update={"claims": base.claims})
 
         return cls(config_of)

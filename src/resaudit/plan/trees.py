@@ -1,32 +1,28 @@
-"""Trees: what Hydra composes of the configuration's files, as plain values, and its errors in one line."""
+"""Trees: the configuration's files as plain values, each read once, and what is wrong with them in one line."""
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from copy import deepcopy
-from dataclasses import dataclass, field
 from functools import cache
-from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
 from hydra.core.override_parser.types import Quote, QuotedString
 from hydra.errors import HydraException
 from omegaconf import OmegaConf
+from omegaconf._utils import get_yaml_loader
 from omegaconf.errors import OmegaConfBaseException
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, suggestion
+from resaudit.base.models import shown
 from resaudit.base.papers import config_folders
-from resaudit.plan.overrides import Override, Tree
+from resaudit.plan.overrides import Tree, merged
 
 # OmegaConf 2.3 parses with the SafeLoader of the module yaml, which is Python; its next version takes libyaml, which
 # parses ten times faster (https://github.com/omry/omegaconf/pull/1150).
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
 
-AT_ONCE = 5
-"""Figures in one call of Hydra: for each file, OmegaConf visits all that it has merged before."""
 DEEPEST, LARGEST = 50, 100_000
 """Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
 NO_MAPPING = "is no mapping; write KEY: VALUE, or {} for none"
@@ -56,13 +52,6 @@ def content_of(file: Path) -> bytes:
     return content
 
 
-def loaded(file: Path) -> Any:
-    """What a file of configuration holds, without interpolation; raises as :func:`content_of`."""
-    content_of(file)
-    return OmegaConf.to_container(OmegaConf.load(file))
-
-
-@cache
 def _wrong_in(content: bytes) -> str | None:
     """What is wrong with YAML before it is composed; what is no YAML is said by who composes it."""
     sizes: dict[str, int] = {}
@@ -88,77 +77,64 @@ def _wrong_in(content: bytes) -> str | None:
     return None
 
 
-def choices_of(given: Iterable[Override]) -> tuple[str, ...]:
-    """What is chosen of each group, as Hydra's overrides."""
-    chosen = {override.key: override.value for override in given if override.chooses}
-    return tuple(f"{group}={option}" for group, option in chosen.items())
+class Files:
+    """The files of a configuration, each read once. Their trees are shared: change none.
 
-
-def tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
-    """The composed files: the root and, under ``figure``, one figure."""
-    return deepcopy(shared_tree_of(folder, figure, choices))
-
-
-def shared_tree_of(folder: Path, figure: str | None, choices: tuple[str, ...]) -> Tree:
-    """The same, to be read only."""
-    composed = _files_of(folder, figure.split("/")[0] if figure else None), figure, choices
-    if composed not in _COMPOSED:
-        mount = [f"+paper/{figure.replace('/', '@figure=')}"] if figure else []
-        _COMPOSED[composed] = _compose(folder, [*mount, *choices])
-    return _COMPOSED[composed]
-
-
-def compose_together(folder: Path, figures: Iterable[str], choices: tuple[str, ...]) -> None:
-    """Compose a paper's figures few at a time, so that Hydra reads the files that they share once, not for each.
-
-    A figure that cannot be composed reports that when it is composed alone.
+    Args:
+        folder: of the configuration's files; papers outside add theirs.
     """
-    for paper, of_paper in groupby(figures, lambda name: name.split("/")[0]):
-        files = _files_of(folder, paper)
-        missing = [name for name in of_paper if (files, name, choices) not in _COMPOSED]
-        for first in range(0, len(missing), AT_ONCE):
-            mounts = {name: name.split("/")[1] for name in missing[first : first + AT_ONCE]}
-            with suppress(*_WRONG):
-                mounted = [f"+paper/{paper}@figure.{mount}={mount}" for mount in mounts.values()]
-                tree = _compose(folder, [*mounted, *choices])
-                for name, mount in mounts.items():
-                    _COMPOSED[files, name, choices] = tree | {"figure": tree["figure"][mount]}
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder.resolve()
+        self.read = cache(self._read)
+        """What a file holds, interpolations not resolved; raises as :func:`content_of`, or what YAML's parser does."""
+        self.root = cache(self._root)
+        """All but the figures, composed by Hydra with choices such as ``scale=paper``."""
+        self.figure = cache(self._figure)
+        """A figure's or base file, merged with the files beside it that its list ``defaults`` names."""
+
+    def like(self, pattern: str) -> list[Path]:
+        """The files of a pattern, as :func:`files_like`."""
+        return files_like(self.folder, pattern)
+
+    def dataset(self, name: str) -> Tree:
+        """A data set."""
+        known = {file.stem: file for file in reversed(self.like("dataset/*.yaml"))}
+        if name not in known:
+            raise ResauditError(f"unknown dataset {name!r}; allowed: {', '.join(sorted(known))}")
+        return self.read(known[name])
+
+    def _read(self, file: Path) -> Tree:
+        tree: Tree = yaml.load(content_of(file), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
+        return tree
+
+    def _root(self, *choices: str) -> Tree:
+        for file in (self.folder / "config.yaml", *self.like("dataset/*.yaml"), *self.like("scale/*.yaml")):
+            self.read(file)
+        outside = ",".join(QuotedString(f"file://{each}", Quote.single).with_quotes() for each in config_folders())
+        search = [f"hydra.searchpath=[{outside}]"] if outside else []
+        with initialize_config_dir(str(self.folder), version_base="1.3"):
+            tree: Tree = OmegaConf.to_container(compose("config", [*search, *choices]))  # type: ignore[assignment]
+        return tree
+
+    def _figure(self, file: Path, *above: Path) -> Tree:
+        tree: Tree = {}
+        own = {key: value for key, value in self.read(file).items() if key != "defaults"}
+        listed = self.read(file).get("defaults", [])
+        if not isinstance(listed, list):
+            raise ResauditError(f"defaults of {file.stem} is {shown(listed)}; allowed: a list, as [paper, _self_]")
+        others = {each.stem: each for each in file.parent.glob("[!.]*.yaml") if each not in (file, *above)}
+        # As in Hydra's lists, a file that does not say where it comes is put last.
+        for name in listed if "_self_" in listed else [*listed, "_self_"]:
+            if name != "_self_" and str(name) not in others:
+                near = suggestion(str(name), sorted(others))
+                raise ResauditError(f"defaults of {file.stem} has {shown(name)}, no other file of its folder{near}")
+            tree = merged(tree, own if name == "_self_" else self.figure(others[str(name)], file, *above))
+        return tree
 
 
-@dataclass(frozen=True)
-class _Files:
-    """What a figure is composed from; a copy of the folder composes alike."""
-
-    folder: Path = field(compare=False)
-    content: tuple[tuple[str, bytes], ...]
-
-
-# Variants compose the same files many times.
-_COMPOSED: dict[tuple[_Files, str | None, tuple[str, ...]], Tree] = {}
+_LOADER = get_yaml_loader()
 _WRONG = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, AttributeError)
-
-
-def _files_of(folder: Path, paper: str | None) -> _Files:
-    parts = ["", "dataset", "scale", *([f"paper/{paper}"] if paper else [])]
-    return _Files(
-        folder,
-        tuple(
-            (f"{part}/{file.name}", content_of(file))
-            for part in parts
-            for file in files_like(folder, f"{part}/*.yaml".lstrip("/"))
-            if file.stem != "claims"
-        ),
-    )
-
-
-def _compose(folder: Path, overrides: Sequence[str]) -> Tree:
-    searched = ",".join(QuotedString(f"file://{outside}", Quote.single).with_quotes() for outside in config_folders())
-    search = [f"hydra.searchpath=[{searched}]"] if searched else []
-    with initialize_config_dir(str(folder), version_base="1.3"):
-        composed = compose("config", [*search, *overrides])
-    # Plain values: OmegaConf takes ten times longer to copy and to read.
-    tree: Tree = OmegaConf.to_container(composed)  # type: ignore[assignment]
-    return tree
 
 
 @contextmanager

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import different
@@ -15,6 +14,9 @@ from resaudit.plan.fields import LARGEST_RUNS, Names, Rates, Runs
 from residual.images.jobs import TrainImages
 from residual.images.records import Records
 from residual.images.setting import Network, Recipe, check
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_DEPTH = 10_000
 LARGEST_EPOCHS = 10_000
@@ -112,17 +114,21 @@ class ImageTraining(Experiment):
             for runs in packs
         }
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of all evaluations of all runs.
 
         Columns: network, depth, learning_rate, run, step, epoch (whole if the training is counted in epochs),
         train_loss and train_error (since the evaluation before; nan at the first), test_loss, test_error, error (the
         test error as ``reading`` reports it), mean_frobenius_norm (over the weight tensors). Errors are in %.
         """
+        import pandas as pd
+
         parts = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
         return pd.concat(parts, ignore_index=True)
 
-    def _table(self, where: Mapping[str, Any], records: Records) -> pd.DataFrame:
+    def _table(self, where: Mapping[str, Any], records: Records) -> "pd.DataFrame":
+        import pandas as pd
+
         runs, evaluations = records.test_error.shape
         epoch = records.epoch if self.epochs is None else np.rint(records.epoch).astype(int)
         each = {

@@ -1,13 +1,14 @@
 """A check of "Importance of Shortcut Connections": the two stages of a run."""
 
-from typing import Literal
-
-import pandas as pd
+from typing import TYPE_CHECKING, Literal
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import take
 from resaudit.plan.check import Check
 from residual.shortcut_importance.trajectories import FOLLOWED
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 MEANINGS = {
     "turn": ("share of the filter's whole turn that happens in stage I", "share"),
@@ -25,7 +26,7 @@ class TwoStages(Check, name="two_stages"):
 
     quantity: Literal["turn", "projection", "distance"]
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """One effect a run, which has no spread: a run is determined by its start."""
         measured = Measured(*MEANINGS[self.quantity])
         take(table, "property")
@@ -40,7 +41,7 @@ class TwoStages(Check, name="two_stages"):
                 measured.add(f"run {draw}", self._of(run, second.iloc[0]), None, 1)
         return measured
 
-    def _of(self, run: pd.DataFrame, switch: "pd.Series[float]") -> float:
+    def _of(self, run: "pd.DataFrame", switch: "pd.Series[float]") -> float:
         first, last = run.iloc[0], run.iloc[-1]
         match self.quantity:
             case "turn":

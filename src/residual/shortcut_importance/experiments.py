@@ -3,10 +3,9 @@
 from collections.abc import Mapping, Sequence
 from math import ceil, radians, sqrt
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 import numpy as np
-import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import Model, different
@@ -25,6 +24,9 @@ from residual.shortcut_importance.reduced.setting import (
     Setting,
     largest_step,
 )
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 LARGEST_PATCHES = 100_000
 LARGEST_CAP = 10_000_000
@@ -170,8 +172,10 @@ class SuccessRates(Simulations, name="success_rates"):
             at(network=name): Simulate(name, settings[name], self.world.start, self.runs, seed) for name in settings
         }
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of counts; columns: network, patches, runs, successes, trapped, undecided, published (a rate)."""
+        import pandas as pd
+
         rows = []
         for where, job in jobs.items():
             network = dict(where)["network"]
@@ -331,11 +335,13 @@ class Worlds(Simulations, name="worlds"):
         settings = tuple(world.setting(network, k, world.steady_step(k)) for k in self.patches for world in worlds)
         return Simulate(network, settings, self.world.start, self.runs, seed)
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of counts.
 
         Columns: plane, network, patches, angle, value, runs, successes, trapped, undecided, published (a rate).
         """
+        import pandas as pd
+
         rows = []
         for where, job in jobs.items():
             plane = dict(where)["plane"]

@@ -1,25 +1,30 @@
 """A tidy table of trajectories."""
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from resaudit.plan.experiment import Coordinates
 from residual.shortcut_importance.jobs.simulate import Simulate, Simulated
 from residual.shortcut_importance.reduced.reduced import distance, loss, projection
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 FOLLOWED = "trajectory"
 """The property of the rows of figure ``theory`` that hold trajectories."""
 
 
-def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
+def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> "pd.DataFrame":
     """One row a run and step that was kept.
 
     Columns: network, patches, run, step, time (step * eta_a), stage (1 or 2: that of the next step, so the first row of
     2 is the end of stage I; it is always kept), angle (radians), projection (a.a*/N), distance (||a - a*||/||a*||),
     loss (L/N).
     """
+    import pandas as pd
+
     parts = []
     for where, (job, simulated) in found.items():
         (setting,) = job.settings_of_runs

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
 from resaudit.claims.checks.measured import Effect, Measured
 from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid, sweep_of
@@ -14,6 +13,9 @@ from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.figures.sweeps import at_the_end, sweep
 from resaudit.plan.check import Check, Depth
 from residual.stable_scaling.depths import common_rates, steps_to_target
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 COLUMNS = ("network", "depth", "learning_rate", "run", "step", "loss")
 
@@ -27,7 +29,7 @@ class CommonRate(Check, name="common_rate"):
 
     network: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean final losses at each depth, to those at every rate that may be the depth's best."""
         measured = Measured(
             f"mean final loss of {self.network} at one rate for all depths over that at the depth's best rate",
@@ -63,7 +65,7 @@ class StepsToLoss(Check, name="steps_to_loss"):
     from_depth: Depth = 2
     depths: Depths = "all"
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of geometric means over runs.
 
         A run that does not reach the loss counts with its last step, and leaves the ratio open on that side.
@@ -91,23 +93,23 @@ class StepsToLoss(Check, name="steps_to_loss"):
         return measured
 
 
-def _by_depth(rows: pd.DataFrame) -> Iterator[tuple[int, pd.DataFrame]]:
+def _by_depth(rows: "pd.DataFrame") -> "Iterator[tuple[int, pd.DataFrame]]":
     for depth, part in rows.groupby("depth"):
         yield int(str(depth)), part
 
 
-def _best_rates(rows: pd.DataFrame) -> tuple[float, ...]:
+def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     ends = at_the_end(rows)
     return Sweep("", *sweep(ends, "loss"), np.sort(ends["run"].unique())).choice().order
 
 
-def _steps(rows: pd.DataFrame, rates: tuple[float, ...]) -> list[pd.Series]:
+def _steps(rows: "pd.DataFrame", rates: tuple[float, ...]) -> "list[pd.Series]":
     """Steps by run, at each rate."""
     return [steps_to_target(rows[rows["learning_rate"] == rate]) for rate in rates]
 
 
 def _open_ends(
-    where: str, above: list[pd.Series], below: list[pd.Series], last: float, measured: Measured
+    where: str, above: "list[pd.Series]", below: "list[pd.Series]", last: float, measured: Measured
 ) -> list[Effect]:
     """The ends of a ratio that are open, as a run that does not reach the loss needs more than its ``last`` step."""
     ends: list[Effect] = []

@@ -1,13 +1,17 @@
 """One learning rate for all depths, and the steps to a loss, from tables of losses by step."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from resaudit.figures.rates import NEAR
 from resaudit.figures.sweeps import at_the_end, sweep
 
+if TYPE_CHECKING:
+    import pandas as pd
 
-def common_rates(rows: pd.DataFrame) -> tuple[float, ...]:
+
+def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     """The learning rates that serve all depths of one network best, the one shown first.
 
     A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
@@ -28,7 +32,7 @@ def common_rates(rows: pd.DataFrame) -> tuple[float, ...]:
     return tuple(near) if np.isfinite(least) else ()
 
 
-def steps_to_target(rows: pd.DataFrame) -> pd.Series:
+def steps_to_target(rows: "pd.DataFrame") -> "pd.Series":
     """Steps until the loss first is the target, by run; infinite if it never is.
 
     A window's loss counts at its middle; between two middles it is interpolated linearly.
@@ -36,10 +40,12 @@ def steps_to_target(rows: pd.DataFrame) -> pd.Series:
     Args:
         rows: of one network, depth and learning rate, with step, loss and target_loss.
     """
+    import pandas as pd
+
     return pd.Series({run: _first(part.sort_values("step")) for run, part in rows.groupby("run")}, dtype=float)
 
 
-def _first(run: pd.DataFrame) -> float:
+def _first(run: "pd.DataFrame") -> float:
     target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
     middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
     reached = np.flatnonzero(losses <= target)

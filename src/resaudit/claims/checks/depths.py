@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-import pandas as pd
 
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
@@ -25,7 +24,10 @@ from resaudit.claims.checks.rows import (
 from resaudit.figures.fits import slope
 from resaudit.plan.check import Check, Depth, Names, Share
 
-Logs = Mapping[float, pd.Series]
+if TYPE_CHECKING:
+    import pandas as pd
+
+Logs = Mapping[float, "pd.Series"]
 """Natural logarithms of a quantity, by depth and run."""
 
 
@@ -47,7 +49,7 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
     epochs: list[Share] = []
     depths: list[Depth] = []
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of geometric means over runs, of each depth to the first or the previous one."""
         to = "at the least depth" if self.reference == "first" else "at the depth before"
         measured = Measured(f"{words(self.column)} over the same {to}", "ratio", logarithmic=True)
@@ -70,8 +72,8 @@ class RatioAcrossDepths(Check, name="ratio_across_depths"):
 
 
 def _tied_logs(
-    rows: pd.DataFrame, epoch: int | None, column: str, network: str, least_runs: int, measured: Measured
-) -> dict[float, list[pd.Series]]:
+    rows: "pd.DataFrame", epoch: int | None, column: str, network: str, least_runs: int, measured: Measured
+) -> "dict[float, list[pd.Series]]":
     """Logarithms by depth, at the learning rate shown, then at those tied with it."""
     tied: dict[float, list[pd.Series]] = {}
     for _, of_depth in rows.groupby("depth"):
@@ -100,7 +102,7 @@ class GrowthExponent(Check, name="growth_exponent"):
     per: list[str] = []
     span: Literal["each", "overall", "last"] = "each"
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Exponent b of a quantity ~ depth^b (geometric means over runs), step by step or overall."""
         what = self.rows.get("property", words(self.column))
         measured = Measured(f"exponent of the growth with {words(self.by)} of: {what}", "exponent")
@@ -121,13 +123,15 @@ class GrowthExponent(Check, name="growth_exponent"):
                 measured.add_tied(where, [replace(found, left_out=()) if known else found])
         return measured
 
-    def _growth(self, span: list[float], logs: list[pd.Series], paired: bool) -> Effect:
+    def _growth(self, span: list[float], logs: "list[pd.Series]", paired: bool) -> Effect:
         """The exponent over a span: runs of other depths are other networks, a draw or a run's layers are the same."""
+        import pandas as pd
+
         if not paired:
             return effect_of(partial(_slope, span), *(each.to_numpy() for each in logs))
         return effect_of(partial(slope, np.log(span)), pd.concat(logs, axis=1, join="inner").to_numpy())
 
-    def _pieces(self, table: pd.DataFrame) -> list[tuple[str, pd.DataFrame]]:
+    def _pieces(self, table: "pd.DataFrame") -> "list[tuple[str, pd.DataFrame]]":
         """Groups of rows to measure separately, by name: each network, or each combination of values."""
         take(table, self.column, self.by, *self.rows, *self.per, by=(*self.rows, *self.per))
         table = rows_with(table, self.rows)
@@ -150,7 +154,7 @@ class GrowthDifference(Check, name="growth_difference"):
     other: str
     column: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Difference of two networks' overall exponents."""
         measured = Measured(
             f"exponent of growth of the {words(self.column)} with depth, {self.network} minus {self.other}",
@@ -182,8 +186,8 @@ def _spans(places: list[float], span: str) -> list[list[float]]:
 
 
 def _logs(
-    rows: pd.DataFrame, column: str, by: str, network: str, least_runs: int, measured: Measured
-) -> dict[float, pd.Series]:
+    rows: "pd.DataFrame", column: str, by: str, network: str, least_runs: int, measured: Measured
+) -> "dict[float, pd.Series]":
     """Logarithms by depth. A depth with an unknown run is left out, since the known ones are the smaller ones."""
     logs = {}
     for place, part in rows.groupby(by):

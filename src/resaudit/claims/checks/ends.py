@@ -1,12 +1,15 @@
 """Checks of any quantity at the end of training, each network at its best learning rate."""
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rates import COLUMNS, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.plan.check import Check, Depth
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class EndRatio(Check, name="end_ratio"):
@@ -28,7 +31,7 @@ class EndRatio(Check, name="end_ratio"):
     column: str
     depths: list[Depth] = []
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean values at the last step."""
         measured = Measured(
             f"{words(self.column)} of {self.network} over that of {self.other} when training ends",

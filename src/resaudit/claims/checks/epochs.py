@@ -1,10 +1,9 @@
 """Checks of the timing of events during training, and of training curves."""
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from resaudit.claims.checks.measured import Measured, effect_of
@@ -21,6 +20,9 @@ from resaudit.claims.checks.rows import (
 )
 from resaudit.figures.by_loss import descending, interpolate
 from resaudit.plan.check import Check, Share
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class EarlyFall(Check, name="early_fall"):
@@ -39,7 +41,7 @@ class EarlyFall(Check, name="early_fall"):
     within: Annotated[float, Field(gt=0, le=1)] = 0.01
     of_whole: bool = False
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean over runs of the fall from epoch 0, absolute or relative to the whole fall."""
         epoch = epoch_at(table, self.within)
         measured = _measured_fall(self, f"by epoch {epoch}")
@@ -75,7 +77,7 @@ class FallByLoss(Check, name="fall_by_loss"):
     within: Annotated[float, Field(gt=0, le=1)] = 0.5
     of_whole: bool = False
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean over runs of the fall, absolute or relative to the whole fall."""
         where = f"first {100 * self.within:g} % of the loss's fall"
         measured = _measured_fall(self, f"in the {where}")
@@ -121,7 +123,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
     peak: str
     drop: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean over runs of the epochs between the peak and the two recorded epochs with the steepest fall."""
         measured = Measured(
             f"distance of the peak of the {self.peak.replace('_', ' ')} of {self.network} to the steepest fall of its "
@@ -136,7 +138,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
         return measured
 
 
-def _distances(peaks: pd.DataFrame, drops: pd.DataFrame) -> np.ndarray:
+def _distances(peaks: "pd.DataFrame", drops: "pd.DataFrame") -> np.ndarray:
     """Epochs between each run's peak and its steepest drop; NaN without a drop or a peak."""
     epochs = drops.index.to_numpy()
     distances = []
@@ -165,7 +167,7 @@ class CurveRatio(Check, name="curve_ratio"):
     other: str
     epochs: list[Share] = [0.01, 0.1, 1.0]
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean excess losses at shares of the training, depth by depth."""
         measured = Measured(
             f"mean excess loss of {self.network} over that of {self.other}, each at its best rate, during training",
@@ -190,12 +192,12 @@ class CurveRatio(Check, name="curve_ratio"):
         return measured
 
 
-def _of_network(table: pd.DataFrame, network: str, *columns: str) -> list[pd.DataFrame]:
+def _of_network(table: "pd.DataFrame", network: str, *columns: str) -> "list[pd.DataFrame]":
     """One network's rows, at the learning rate that is shown, then at those tied with it."""
     return at_tied_rates(of_network(take(table, "network", "run", "epoch", "loss", *columns), network))
 
 
-def _curves(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+def _curves(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
     """A column by epoch (rows) and run (columns); NaN after a run diverged."""
     rows = rows.assign(**{column: rows[column].where(np.isfinite(rows["loss"]))})
     return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)

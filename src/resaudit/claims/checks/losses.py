@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from resaudit.base.errors import ResauditError
@@ -26,6 +25,9 @@ from resaudit.claims.checks.rows import (
 from resaudit.figures.by_loss import descending, interpolate
 from resaudit.plan.check import Check, Names
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 
 class AtEveryLoss(Check, name="at_every_loss"):
     """A network's quantity against each other network's at equal losses, interpolated linearly in the loss run by run.
@@ -45,7 +47,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
     compare: Literal["ratio", "difference"] = "ratio"
     losses: Annotated[int, Field(ge=2, le=1000)] = 20
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratios of geometric means over runs, or differences of arithmetic means.
 
         At each loss, only runs that passed it count.
@@ -94,7 +96,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     others: Names
     column: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The ratio of geometric means at the largest common loss over that at the smallest.
 
         At each end, the runs that have a value there count.
@@ -137,7 +139,7 @@ class AtTheEnd(Check, name="at_the_end"):
     other: str
     column: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of geometric means over runs at the last epoch."""
         what = words(self.column)
         measured = Measured(
@@ -158,13 +160,13 @@ class AtTheEnd(Check, name="at_the_end"):
         add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
         return measured
 
-    def _last(self, rows: pd.DataFrame, epoch: int) -> pd.Series:
+    def _last(self, rows: "pd.DataFrame", epoch: int) -> "pd.Series":
         """Values at an epoch by run; NaN for a run that has no row there."""
         return by_run(rows[rows["epoch"] == epoch], self.column, "last epoch").reindex(sorted(rows["run"].unique()))
 
 
 def _common_losses(
-    network: str, others: list[str], table: pd.DataFrame, least_runs: int, count: int, measured: Measured
+    network: str, others: list[str], table: "pd.DataFrame", least_runs: int, count: int, measured: Measured
 ) -> np.ndarray:
     """``count`` losses, descending, over the range that enough runs of all networks pass through; possibly none.
 
@@ -196,7 +198,7 @@ def _common_losses(
 
 
 def _pairs(
-    table: pd.DataFrame, network: str, other: str, column: str, grid: np.ndarray
+    table: "pd.DataFrame", network: str, other: str, column: str, grid: np.ndarray
 ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
     """A column of two networks at the losses of the grid, each of shape (runs, losses); NaN where unknown.
 
@@ -209,7 +211,7 @@ def _pairs(
     yield from product(*curves)
 
 
-def _curves(rows: pd.DataFrame, column: str, grid: np.ndarray) -> np.ndarray:
+def _curves(rows: "pd.DataFrame", column: str, grid: np.ndarray) -> np.ndarray:
     """The column at the losses of the grid, shape (runs, losses); NaN where unknown."""
     rows = rows.assign(**{column: values_of(rows, column)})
     curves = [interpolate(grid, *descending(part, column)) for _, part in rows.groupby("run")]

@@ -1,13 +1,17 @@
 """Checks of arithmetic means over runs, with intervals."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import by_run, by_values, not_negative, rows_with, take, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.figures.fits import slope
 from resaudit.plan.check import Check
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class MeanOfRuns(Check, name="mean_of_runs"):
@@ -24,7 +28,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
     rows: dict[str, str] = {}
     per: list[str]
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The mean of each combination; raises ResauditError if a run is in it more than once."""
         measured = Measured(f"mean of {words(self.column)}", "mean", logarithmic=True, arithmetic=True)
         for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
@@ -64,7 +68,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         """The columns of the table that its parameters name."""
         return [*super().columns, self.against]
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The zero of each combination."""
         measured = Measured(
             f"{words(self.against)} at which {words(self.column)} does not change with {words(self.by)}",
@@ -84,7 +88,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         return measured
 
 
-def _exponents(values: pd.DataFrame) -> np.ndarray:
+def _exponents(values: "pd.DataFrame") -> np.ndarray:
     """Least-squares exponents of means over runs, with replicates, shape (1 + runs, coordinates).
 
     Args:
@@ -97,7 +101,7 @@ def _exponents(values: pd.DataFrame) -> np.ndarray:
     return slope(np.log(depths), logs)
 
 
-def _levels(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+def _levels(values: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray]:
     """The distinct coordinates and depths of the columns, ascending."""
     first, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
     return first.to_numpy(dtype=float), depths.to_numpy(dtype=float)
@@ -109,8 +113,8 @@ def _zeros(found: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
 
 
 def _pieces(
-    table: pd.DataFrame, wanted: dict[str, str], per: list[str], columns: list[str]
-) -> list[tuple[str, pd.DataFrame]]:
+    table: "pd.DataFrame", wanted: dict[str, str], per: list[str], columns: list[str]
+) -> "list[tuple[str, pd.DataFrame]]":
     """The rows of each combination of values, by name."""
     take(table, *wanted, *per, *columns, by=(*wanted, *per))
     return by_values(rows_with(table, wanted), per)

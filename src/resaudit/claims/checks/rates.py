@@ -6,10 +6,9 @@ Effects that depend on the best rate are measured at every tied rate (:mod:`resa
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise, product
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
-import pandas as pd
 from pydantic import Field
 
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
@@ -18,6 +17,9 @@ from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.figures.rates import LEVEL, BestRate, choose_rate
 from resaudit.figures.sweeps import sweep
 from resaudit.plan.check import Check, Depth, Names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Depths = Literal["all", "last"]
 """Every depth, or the greatest one."""
@@ -48,11 +50,13 @@ class Sweep:
         """The best rate and those tied with it."""
         return choose_rate(self.rates, self.losses, level)
 
-    def finals(self) -> list[pd.Series]:
+    def finals(self) -> "list[pd.Series]":
         """Losses by run at the rate shown, then at those tied with it.
 
         If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
         """
+        import pandas as pd
+
         best = self.choice()
         if best.shown is None:
             finite = np.isfinite(self.losses)
@@ -61,8 +65,10 @@ class Sweep:
             return [pd.Series(self.losses[:, fewest], index=self.runs)]
         return [self.at(rate) for rate in best.order]
 
-    def at(self, rate: float) -> pd.Series:
+    def at(self, rate: float) -> "pd.Series":
         """Losses by run at a rate of the grid."""
+        import pandas as pd
+
         return pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs)
 
 
@@ -80,7 +86,7 @@ class FinalExcess(Check, name="final_excess"):
     networks: Names
     depths: Depths = "all"
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean final excess loss relative to the optimal loss."""
         table = take(_finals(table, "excess_loss"), "optimal_loss", "initial_loss")
         start = float((table["initial_loss"] / table["optimal_loss"] - 1).max())
@@ -119,7 +125,7 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
     depths: Depths = "all"
     excess: bool = True
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean final losses or mean excess losses."""
         what = "distance of the mean final loss to the optimum" if self.excess else "mean final loss"
         measured = Measured(
@@ -147,7 +153,7 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
     reads = COLUMNS
     network: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean final losses at consecutive depths."""
         measured = Measured(
             f"mean final loss of {self.network} over the same at the depth before",
@@ -181,7 +187,7 @@ class BestRateRatio(Check, name="best_rate_ratio"):
     others: Names
     from_depth: Depth = 1
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of best rates at each depth."""
         measured = _of_rates(f"best learning rate of {self.network} over the other network's")
         column = _ranked_by(table)
@@ -208,7 +214,7 @@ class BestRateKept(Check, name="best_rate_kept"):
     reads = COLUMNS
     network: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of the best rates at the greatest and the least depth."""
         measured = _of_rates(f"best learning rate of {self.network} at the greatest depth over that at the least")
         column = _ranked_by(table)
@@ -242,7 +248,7 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         """None: all networks are one measurement."""
         return []
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of the largest to the least mean final loss."""
         measured = Measured(
             "largest over least mean final loss of all rates and networks",
@@ -312,12 +318,12 @@ def _say_depths(measured: Measured, there: int) -> None:
     measured.missing.append(f"{there} of the two depths that a ratio needs")
 
 
-def _ranked_by(table: pd.DataFrame) -> str:
+def _ranked_by(table: "pd.DataFrame") -> str:
     """The column that ranks rates: the excess loss, which has more digits, if the table has it."""
     return "excess_loss" if "excess_loss" in table else "final_loss"
 
 
-def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
+def _finals(table: "pd.DataFrame", column: str) -> "pd.DataFrame":
     """One row per run and rate with its final loss; from a table with epochs or steps, the last one."""
     time = "step" if "step" in table else "epoch"
     if "final_loss" not in table and {time, "loss"} <= set(table):
@@ -326,7 +332,7 @@ def _finals(table: pd.DataFrame, column: str) -> pd.DataFrame:
     return not_negative(take(table, *COLUMNS, column), column)
 
 
-def by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.DataFrame]]:
+def by_depth(table: "pd.DataFrame", depths: Depths) -> "Iterator[tuple[int, pd.DataFrame]]":
     """The rows of each depth, ascending."""
     every = sorted(table["depth"].unique())
     for depth in every if depths == "all" else every[-1:]:
@@ -334,7 +340,7 @@ def by_depth(table: pd.DataFrame, depths: Depths) -> Iterator[tuple[int, pd.Data
 
 
 def sweep_of(
-    rows: pd.DataFrame, network: str, depth: int, column: str, least_runs: int, measured: Measured
+    rows: "pd.DataFrame", network: str, depth: int, column: str, least_runs: int, measured: Measured
 ) -> Sweep | None:
     """A network's sweep at a depth, over the rates that every run tried; None with too few runs."""
     where = f"{network}, depth {depth}"

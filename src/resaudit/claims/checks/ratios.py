@@ -2,18 +2,21 @@
 
 from collections.abc import Sequence
 from itertools import product
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
 
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 def add_ratio(
     measured: Measured,
     where: str,
-    above: Sequence[pd.Series],
-    below: Sequence[pd.Series],
+    above: "Sequence[pd.Series]",
+    below: "Sequence[pd.Series]",
     least_runs: int,
     of_logarithms: bool = False,
     further: Sequence[Effect] = (),
@@ -42,8 +45,10 @@ def add_ratio(
     measured.add_tied(where, [*effects, *further])
 
 
-def ratio_of_same_runs(above: pd.Series, below: pd.Series) -> Effect:
+def ratio_of_same_runs(above: "pd.Series", below: "pd.Series") -> Effect:
     """The ratio of two means over the same runs, which are paired: a network and depth at two learning rates."""
+    import pandas as pd
+
     both = pd.concat([above, below], axis=1, join="inner").to_numpy(dtype=float)
     return effect_of(lambda means: means[:, 0] / means[:, 1], both)
 

@@ -1,12 +1,14 @@
 """Checked access to the values of a table."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-import pandas as pd
-from pandas.api.types import is_numeric_dtype
 
 from resaudit.base.errors import ResauditError
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Values under a spectrum's noise floor are not evidence; these columns are known only where `resolved` is true.
 ONLY_IF_RESOLVED = ("condition_number", "lambda_p10")
@@ -18,7 +20,7 @@ TEXTS = ("network", "run", "draw", "property")
 """Columns whose values may be text; so may any that a check groups or chooses rows by."""
 
 
-def take(table: pd.DataFrame, *columns: str, by: Collection[str] = ()) -> pd.DataFrame:
+def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.DataFrame":
     """Return the table after checking that it has these columns and no required value is missing.
 
     Args:
@@ -29,6 +31,9 @@ def take(table: pd.DataFrame, *columns: str, by: Collection[str] = ()) -> pd.Dat
     Raises:
         ResauditError: a column or a value is missing, or text where a number is needed.
     """
+    import pandas as pd
+    from pandas.api.types import is_numeric_dtype
+
     lacking = [column for column in columns if column not in table]
     if lacking:
         raise ResauditError(f"column {', '.join(lacking)} is missing; there are {', '.join(table.columns)}")
@@ -46,7 +51,7 @@ def take(table: pd.DataFrame, *columns: str, by: Collection[str] = ()) -> pd.Dat
     return table
 
 
-def resolved(table: pd.DataFrame) -> pd.Series:
+def resolved(table: "pd.DataFrame") -> "pd.Series":
     """Whether each row's spectrum lies above its noise floor.
 
     Raises:
@@ -59,7 +64,7 @@ def resolved(table: pd.DataFrame) -> pd.Series:
     return table["resolved"].astype(bool)
 
 
-def not_negative(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
+def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
     """Return the table after checking that these columns are not negative.
 
     Raises:
@@ -70,13 +75,13 @@ def not_negative(table: pd.DataFrame, *columns: str) -> pd.DataFrame:
     return table
 
 
-def _refuse(table: pd.DataFrame, bad: pd.Series, what: str) -> None:
+def _refuse(table: "pd.DataFrame", bad: "pd.Series", what: str) -> None:
     if bad.any():
         line = int(table.index[bad][0]) + 2
         raise ResauditError(f"{what} in line {line} ({int(bad.sum())} such lines)")
 
 
-def values_of(rows: pd.DataFrame, column: str) -> pd.Series:
+def values_of(rows: "pd.DataFrame", column: str) -> "pd.Series":
     """A column as numbers, NaN where unresolved: a ``value`` whose ``error``, if known, exceeds its ``tolerance``."""
     if column == "value" and {"error", "tolerance"} <= set(rows):
         take(rows, "error", "tolerance")
@@ -105,12 +110,14 @@ def logarithm(values: np.ndarray, what: str) -> np.ndarray:
         return np.asarray(np.log(values))
 
 
-def logarithms(values: pd.Series, what: str) -> pd.Series:
+def logarithms(values: "pd.Series", what: str) -> "pd.Series":
     """Natural logarithms of a series; raises as :func:`logarithm`."""
+    import pandas as pd
+
     return pd.Series(logarithm(values.to_numpy(dtype=float), what), index=values.index)
 
 
-def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
+def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
     """A column as numbers, NaN where unresolved, by run (or draw) number, ascending.
 
     Raises:
@@ -124,7 +131,7 @@ def by_run(rows: pd.DataFrame, column: str, where: str) -> pd.Series:
     return values_of(rows, column).set_axis(rows[key]).sort_index()
 
 
-def at_tied_rates(rows: pd.DataFrame) -> list[pd.DataFrame]:
+def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
     """One network's rows (at one depth) at the learning rate shown, then at each one tied with it.
 
     A table without the column ``shown`` has one rate.
@@ -136,26 +143,26 @@ def at_tied_rates(rows: pd.DataFrame) -> list[pd.DataFrame]:
     return [shown, *others]
 
 
-def of_network(table: pd.DataFrame, network: str) -> pd.DataFrame:
+def of_network(table: "pd.DataFrame", network: str) -> "pd.DataFrame":
     """The rows of a network, possibly none."""
     return take(table, "network")[table["network"] == network]
 
 
-def epoch_at(table: pd.DataFrame, share: float) -> int:
+def epoch_at(table: "pd.DataFrame", share: float) -> int:
     """The last recorded epoch that is not after a share of the training, or the first one."""
     epochs = np.sort(take(table, "epoch")["epoch"].unique())
     before = epochs[epochs <= share * epochs[-1] + 1e-9]
     return int(before[-1] if len(before) else epochs[0])
 
 
-def rows_with(table: pd.DataFrame, wanted: Mapping[str, str]) -> pd.DataFrame:
+def rows_with(table: "pd.DataFrame", wanted: Mapping[str, str]) -> "pd.DataFrame":
     """The rows that have these values in these columns."""
     for column, value in wanted.items():
         table = table[table[column].astype(str) == value]
     return table
 
 
-def by_values(table: pd.DataFrame, columns: Sequence[str]) -> list[tuple[str, pd.DataFrame]]:
+def by_values(table: "pd.DataFrame", columns: Sequence[str]) -> "list[tuple[str, pd.DataFrame]]":
     """The rows of each combination of these columns' values, by its name."""
     return [
         (", ".join(f"{words(column)} {value}" for column, value in zip(columns, values, strict=True)), rows)

@@ -1,10 +1,13 @@
 """Checks of shares of runs, with exact binomial intervals. Tables have a row for each ensemble, with its counts."""
 
-import pandas as pd
+from typing import TYPE_CHECKING
 
 from resaudit.claims.checks.measured import Counted, Measured
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.plan.check import Check, Names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class ShareOfRuns(Check, name="share_of_runs"):
@@ -23,7 +26,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
     by: str
     differ_from: str | None = None
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The share, or its difference to the other."""
         other = self.differ_from
         minus, unit = (f", minus {other}", "difference of shares") if other else ("", "share")
@@ -52,7 +55,7 @@ class ShareChange(Check, name="share_change"):
     column: str
     by: str
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The share at the greatest value minus that at the least."""
         what = f"share of runs: {self.column.replace('_', ' ')}"
         measured = Measured(f"{what}, at the greatest {self.by} minus at the least", "difference of shares")
@@ -65,7 +68,7 @@ class ShareChange(Check, name="share_change"):
 
 
 def _counts(
-    table: pd.DataFrame, network: str, by: str, column: str, least_runs: int, measured: Measured
+    table: "pd.DataFrame", network: str, by: str, column: str, least_runs: int, measured: Measured
 ) -> list[tuple[float, "pd.Series[float]"]]:
     """One network's rows with enough runs, by ascending coordinate."""
     not_negative(take(table, "network", by, "runs", column), "runs", column)

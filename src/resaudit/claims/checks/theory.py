@@ -1,11 +1,15 @@
 """Checks of theorems: exact, over every random draw and size."""
 
+from typing import TYPE_CHECKING
+
 import numpy as np
-import pandas as pd
 
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import not_negative, take
 from resaudit.plan.check import Check, Names
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 
 class IdentitiesHold(Check, name="identities_hold"):
@@ -18,7 +22,7 @@ class IdentitiesHold(Check, name="identities_hold"):
     reads = ("property",)
     properties: Names
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The largest error of each property, relative to its tolerance."""
         measured = Measured("largest error over what double precision allows", "ratio")
         asked = table[take(table, "property")["property"].isin(self.properties)]
@@ -46,7 +50,7 @@ class Magnitude(Check, name="magnitude"):
     properties: Names
     absolute: bool = False
 
-    def measure(self, table: pd.DataFrame, least_runs: int) -> Measured:
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The least or largest value of each property; left out if a value is not finite."""
         # A region with two ends needs both the least and the largest value.
         ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
@@ -62,7 +66,7 @@ class Magnitude(Check, name="magnitude"):
         return measured
 
 
-def _rows(table: pd.DataFrame, name: str, least_runs: int, measured: Measured) -> pd.DataFrame:
+def _rows(table: "pd.DataFrame", name: str, least_runs: int, measured: Measured) -> "pd.DataFrame":
     rows = table[table["property"] == name]
     if len(rows) < least_runs:
         measured.missing.append(f"{name}: {len(rows)} draws, {least_runs} are needed")

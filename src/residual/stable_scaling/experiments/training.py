@@ -2,10 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 import numpy as np
-import pandas as pd
 from pydantic import AfterValidator, Field, model_validator
 
 from resaudit.base.models import Model, different
@@ -16,6 +15,9 @@ from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import LARGEST_DEPTH, Key, Runs, SomeRates
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 PLAIN = "feedforward"
 LARGEST_WIDTH = 10_000
@@ -91,21 +93,25 @@ class ScaledTraining(Experiment, name="scaled_training"):
             for depth in self.depths
         }  # fmt: skip
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> pd.DataFrame:
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of losses.
 
         Columns: network, depth, learning_rate, run, step, loss (the mean over the steps of the window that ends there),
         target_loss.
         """
+        import pandas as pd
+
         each = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
         return pd.concat(each, ignore_index=True).assign(target_loss=self.target_loss)
 
-    def best_rates(self, found: pd.DataFrame) -> Mapping[Key, BestRate]:
+    def best_rates(self, found: "pd.DataFrame") -> Mapping[Key, BestRate]:
         """By losses at the last step."""
         return best_rates(at_the_end(found), "loss")
 
-    def _table(self, where: Mapping[str, Any], losses: Any) -> pd.DataFrame:
+    def _table(self, where: Mapping[str, Any], losses: Any) -> "pd.DataFrame":
         # In double precision: a sum of large losses must not overflow.
+        import pandas as pd
+
         windows = losses.loss.astype(float).reshape(-1, self.window, losses.loss.shape[1]).mean(axis=1)
         count, runs = windows.shape
         return pd.DataFrame(
