@@ -34,7 +34,7 @@ import pandas as pd
 import torch
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.containers import first_line
+from resaudit.data.files import first_line
 from resaudit.data.images import ImageSet
 from residual.images import costs
 from residual.images.engine import check_memory, load

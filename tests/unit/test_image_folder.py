@@ -146,24 +146,8 @@ def spoil_nested(folder: Path) -> None:
     draw(folder / "train" / "cat" / "sub" / "1.png", 1)
 
 
-def spoil_nested_deep_below_another(folder: Path) -> None:
-    draw(folder / "top" / "test" / "cat" / "sub" / "more" / "1.png", 1)
-
-
-def spoil_far_below(folder: Path) -> None:
-    draw(folder / "train" / "cat" / "a" / "b" / "c" / "d" / "e" / "f" / "1.png", 1)
-
-
-def spoil_far_beside(folder: Path) -> None:
-    draw(folder / "a" / "b" / "c" / "d" / "e" / "f" / "train" / "cat" / "10.png", 1)
-
-
 def spoil_without_class(folder: Path) -> None:
     draw(folder / "train" / "1.png", 1)
-
-
-def spoil_doubled(folder: Path) -> None:
-    draw(folder / "copy" / "train" / "cat" / "10.png", 1)
 
 
 def spoil_validation(folder: Path) -> None:
@@ -182,13 +166,9 @@ SPOILT = [
     (spoil_cut, r"train/Bee/9.jpg cannot be decoded \(", True),
     (spoil_no_image, "train/Bee/9.jpg is no image of a known format", True),
     (spoil_all, r"mine holds no images train/CLASS/NAME and test/CLASS/NAME \(.bmp, ", True),
-    (spoil_nested, "train/cat/sub/1.png would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME", True),
-    (spoil_nested_deep_below_another, "top/test/cat/sub/more/1.png would be left out; allowed", True),
-    (spoil_far_below, "train/cat/a/b/c/d/e/f/1.png would be left out; allowed", True),
-    (spoil_far_beside, "a/b/c/d/e/f/train/cat/10.png comes twice", True),
+    (spoil_nested, "train/cat/sub would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME", True),
     (spoil_without_class, "train/1.png would be left out; allowed", True),
-    (spoil_doubled, "copy/train/cat/10.png comes twice: .*mine has two images train/cat/10.png; allowed: one", True),
-    (spoil_validation, "val/cat/1.png would be left out, since there is test; allowed: train with test or val", True),
+    (spoil_validation, "mine has train, val and test, and val would be left out", True),
     (spoil_class, r"mine has 4 classes \(Bee, ant, cat, …\); own has 3", False),
     (spoil_pixel, "train-images.idx is not the right file: SHA-256 expected", False),
     (spoil_order, "train-images.idx is not the right file: SHA-256 expected", False),
@@ -399,7 +379,7 @@ def test_what_is_no_file_in_an_archive_is_refused(mine: Path, tmp_path: Path, na
         member = tarfile.TarInfo(f"mine/{name}")
         member.type, member.linkname = kind, "nowhere.png"
         archive.addfile(member)
-    with pytest.raises(ResauditError, match=name):
+    with pytest.raises(ResauditError, match="nowhere.png" if kind == tarfile.LNKTYPE else name):
         description_of(tmp_path / "mine.tar")
 
 
@@ -411,17 +391,10 @@ def test_what_is_no_file_in_a_folder_is_refused(mine: Path, name: str, make: Cal
         description_of(mine)
 
 
-@pytest.mark.parametrize("name", ["train/ant/round", "round", "train/round"])
-def test_link_to_a_folder_that_it_lies_in_leads_no_deeper(mine: Path, name: str) -> None:
-    expected = description_of(mine)
+@pytest.mark.parametrize("name", ["train/ant/round", "train/round"])
+def test_link_to_a_folder_that_it_lies_in_is_refused(mine: Path, name: str) -> None:
     (mine / name).symlink_to(mine)
-    assert description_of(mine) == expected
-
-
-def test_links_between_two_folders_end(mine: Path) -> None:
-    for name, other in (("ant", "Bee"), ("Bee", "ant")):
-        (mine / "train" / name / "other").symlink_to(mine / "train" / other)
-    with pytest.raises(ResauditError, match=r"other/.* would be left out"):
+    with pytest.raises(ResauditError, match=r"round.* would be left out"):
         description_of(mine)
 
 
@@ -436,7 +409,7 @@ def test_link_to_a_folder_elsewhere_is_followed(mine: Path, tmp_path: Path) -> N
 def test_folder_that_cannot_be_read_is_refused(mine: Path) -> None:
     (mine / "train" / "cat").chmod(0)
     try:
-        with pytest.raises(ResauditError, match=r"train/cat .* a folder that cannot be read"):
+        with pytest.raises(ResauditError, match=r"train/cat cannot be read"):
             description_of(mine)
     finally:
         (mine / "train" / "cat").chmod(0o700)

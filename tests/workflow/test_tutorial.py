@@ -6,6 +6,7 @@ Sees a tutorial or an example that does not work, ends with another paper, or gi
 import doctest
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ import pytest
 from sybil import Document, Example
 from sybil.parsers.myst import CodeBlockParser
 
-from tests.conftest import CHECKOUT, run_snakemake
+from tests.conftest import CHECKOUT, run_command
 
 TUTORIAL, EXAMPLES = CHECKOUT / "docs" / "tutorial.md", CHECKOUT / "examples"
 COMPARED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
@@ -77,8 +78,28 @@ def test_the_example_is_short() -> None:
         assert f"{counted} {said}" in " ".join(page.read_text(encoding="utf-8").split())
 
 
-def test_the_example_has_the_verdicts_that_its_readme_says(tmp_path: Path) -> None:
-    run = run_snakemake("--config", f"papers_path={EXAMPLES}", "figures=[adam]", cwd=tmp_path)
+BARE = """
+import sys
+sys.modules |= dict.fromkeys(("torch", "torchvision", "residual"))  # importing them raises ImportError
+"""
+
+
+def test_the_engine_without_torch_and_without_residual_gives_the_verdicts_that_the_examples_readme_says(
+    tmp_path: Path,
+) -> None:
+    """Sees a module of the engine that needs a paper of this repository or torch where a paper does not."""
+    for part in ("Snakefile", "config", "profiles", "src", "workflow"):
+        copied = shutil.copytree if (CHECKOUT / part).is_dir() else shutil.copy
+        copied(CHECKOUT / part, tmp_path / part)
+    shutil.rmtree(tmp_path / "src" / "residual")
+    for paper in (tmp_path / "config" / "paper").iterdir():
+        shutil.rmtree(paper)
+    (tmp_path / "bare").mkdir()
+    (tmp_path / "bare" / "sitecustomize.py").write_text(BARE, encoding="utf-8")
+    run = run_command(
+        "snakemake", "--cores", "1", "--config", f"papers_path={EXAMPLES}", "figures=[adam]", cwd=tmp_path,
+        environment={"PYTHONPATH": f"{tmp_path / 'bare'}{os.pathsep}{tmp_path / 'src'}"}, timeout=600,
+    )  # fmt: skip
     assert run.returncode == 0, run.stderr[-3000:]
     audit = json.loads((tmp_path / "figures" / "audit.json").read_text(encoding="utf-8"))
     (paper,) = (paper for paper in audit["papers"] if paper["id"] == "adam")

@@ -1,4 +1,6 @@
-"""CIFAR's records: read from any copy of the archives, and accepted by the digests of the records alone.
+"""CIFAR's records: read from the batches for Python, and accepted by the digests of the records alone.
+
+Not by torchvision's reader, which drops CIFAR-100's coarse labels and, with them, the published records.
 
 A record is one label byte (CIFAR-100: two, coarse and fine), then 1024 red, 1024 green and 1024 blue bytes of an image
 of 32 x 32 pixels, row by row (https://www.cs.toronto.edu/~kriz/cifar.html).
@@ -12,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.containers import Name, Refused, archives_in, files_in, is_image, names_in
-from resaudit.data.dataset import CifarDataset
+from resaudit.data.dataset import LARGEST_FILE, CifarDataset, StoredFile
+from resaudit.data.files import Refused, beginning, children, unpacked
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
@@ -50,74 +52,44 @@ def parse_records(content: bytes, dataset: CifarDataset, what: str) -> tuple[np.
 def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
     """The records of every file of the data set, by its key in the configuration.
 
-    Files are recognised by their content, so batches with interchanged names are put in order. A pickle is opened only
-    if its MD5 is known: no second file with the MD5 of a given one can be made.
-
     Args:
-        place: a folder with the archive for Python or the binary one, or with what either unpacks to; or an archive.
+        place: the archive for Python; or a folder with its batches or files of records, or with a folder of these, as
+            torchvision's ``root``.
         dataset: what is wanted.
 
     Raises:
-        Refused: it has not all of them.
+        Refused: a file is missing, or a batch has another MD5 than the published one.
     """
-    refusals = []
-    for each in [place, *archives_in(place)] if place.is_dir() else [place]:
+    with unpacked(place) as folder:
+        folders = [folder, *(path for path in children(folder) if path.is_dir())]
         try:
-            return _read(each, dataset)
-        except Refused as refusal:
-            refusals.append(str(refusal))
-    # What is said of the folder matters only if it has some of the files, or no archive.
-    raise Refused("; ".join([said for said in refusals if _NOTHING not in said] or refusals[:1]))
+            return {key: _records(folders, file, dataset, place) for key, file in dataset.files.items()}
+        except OSError as error:
+            raise Refused(f"{place} cannot be read ({error.strerror})") from error
 
 
-_NOTHING = "holds no file of"
+def _records(folders: Sequence[Path], file: StoredFile, dataset: CifarDataset, place: Path) -> bytes:
+    """The records in a file of this name, or in the batch for Python of the same stem."""
+    batch = Path(file.name).stem
+    for folder in folders:
+        if (folder / file.name).is_file():
+            return beginning(folder / file.name, file.size + 1)
+        if batch in dataset.pickles and (folder / batch).is_file():
+            return _unpickled(beginning(folder / batch, LARGEST_FILE), batch, dataset)
+    if any((folder / "train").is_dir() for folder in folders):
+        lost = "whose order, and in JPEG whose pixels, are lost"
+        use = "use a data set of format image_folder, as dataset=cifar10_jpeg"
+        raise Refused(f"{place} holds images, not {dataset.title}'s records, {lost}; {use}")
+    raise Refused(f"{place} lacks {batch} (or {file.name}) of {dataset.title}")
 
 
-def _read(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
-    known = {file.digest: key for key, file in dataset.files.items()}
-    names = {file.name for file in dataset.files.values()} | set(dataset.pickles)
-    found: dict[str, bytes] = {}
-    wrong: list[str] = []
-    for name, content in files_in(place, lambda name: name.name in names):
-        try:
-            records = _unpickled(name.name, content, dataset) if name.name in dataset.pickles else content
-        except Refused as refusal:
-            wrong.append(str(refusal))
-            continue
-        digest = next(iter(dataset.files.values())).digest_of(records)
-        if digest in known:
-            found[known[digest]] = records
-        else:
-            wrong.append(f"{name.name} is another file (SHA-1 {digest}, {len(records)} bytes)")
-    missing = [file.name for key, file in dataset.files.items() if key not in found]
-    if not missing:
-        return {key: found[key] for key in dataset.files}
-    if found or wrong:
-        raise Refused("; ".join([f"{place} lacks {', '.join(missing)} of {dataset.title}", *wrong]))
-    raise Refused(_without_records(place, dataset))
+def _unpickled(content: bytes, name: str, dataset: CifarDataset) -> bytes:
+    """Records of a pickled batch, which is opened only if its MD5 is known: unpickling can run code.
 
-
-def _without_records(place: Path, dataset: CifarDataset) -> str:
-    image = next(filter(is_image, names_in(place)), None)
-    if image is None:
-        return f"{place} {_NOTHING} {dataset.title}, neither batches nor .bin files"
-    return (
-        f"{place} holds images ({image}), not {dataset.title}'s records: {_lost(image)}; use a data set of format "
-        "image_folder, as dataset=cifar10_jpeg"
-    )
-
-
-def _lost(image: Name) -> str:
-    if image.suffix.lower() in (".jpg", ".jpeg"):
-        return "JPEG has changed their pixels, and their order is lost"
-    return "their order is lost"
-
-
-def _unpickled(name: str, content: bytes, dataset: CifarDataset) -> bytes:
-    """Records of a pickled batch, which is opened only if its MD5 is known: unpickling can run code."""
-    found = hashlib.md5(content, usedforsecurity=False).hexdigest()
-    if found not in dataset.pickles.values():
-        expected = dataset.pickles[name]
+    No second file with the MD5 of a given one can be made.
+    """
+    found, expected = hashlib.md5(content, usedforsecurity=False).hexdigest(), dataset.pickles[name]
+    if found != expected:
         raise Refused(f"{name} was not opened, since a pickle can run code: its MD5 is {found}, expected {expected}")
     batch = pickle.loads(content, encoding="latin1")  # noqa: S301
     keys = ("labels",) if dataset.labels == 1 else ("coarse_labels", "fine_labels")

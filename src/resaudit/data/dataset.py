@@ -217,7 +217,7 @@ class CifarDataset(Dataset):
             until July 2017: the first red value is the label, and the last blue value is lost.
     """
 
-    held: ClassVar[str] = "an archive, its batches or .bin files"
+    held: ClassVar[str] = "the archive for Python, its batches or .bin files"
 
     format: Literal["cifar"]
     files: Mapping[str, RecordsFile]

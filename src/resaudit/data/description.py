@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.containers import Refused, beginning
 from resaudit.data.dataset import FILES, LARGEST_FILE, DataFile
+from resaudit.data.files import Refused, beginning
 from resaudit.data.idx import LARGEST_HEADER, parse_idx, shape_and_size
 from resaudit.data.image_folder import decoded
 

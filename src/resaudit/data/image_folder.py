@@ -1,39 +1,28 @@
 """Images in folders of classes, as torchvision's ImageFolder reads them, decoded to arrays."""
 
-import io
 import struct
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from resaudit.data.containers import (
-    IMAGE_SUFFIXES,
-    UNREAD_SUFFIXES,
-    Name,
-    Refused,
-    archives_in,
-    files_in,
-    first_line,
-    is_image,
-    names_in,
-)
 from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE, ImageFolderDataset
+from resaudit.data.files import Refused, children, first_line, unpacked
 from resaudit.data.idx import to_idx
 
+IMAGE_SUFFIXES = (".bmp", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp")
+"""Those that torchvision's ImageFolder reads."""
+UNREAD_SUFFIXES = (".avif", ".gif", ".heic", ".heif", ".jfif", ".jp2", ".jpe", ".jxl", ".pbm", ".pnm", ".tga")
+"""Of other images, which it would leave out."""
 MODES = ("1", "L", "P", "RGB")
 """Of images, in Pillow's words, that red, green and blue in bytes hold exactly."""
 FORMATS = ("BMP", "JPEG", "PNG", "PPM", "TIFF", "WEBP")
 """Of images, in Pillow's words: what a file of one of the suffixes may be."""
 UNDECODABLE = (OSError, EOFError, SyntaxError, ValueError, TypeError, LookupError, ArithmeticError, struct.error)
 """Raised by Pillow where a file is damaged."""
-SPLITS, VALIDATION = ("train", "test"), "val"
-"""Of images; those for validation are the test's if there is no ``test``."""
-
-Place = tuple[str, str, str]
-"""Split, class and name of an image."""
+LAYOUT = "train/CLASS/NAME and test/CLASS/NAME"
 
 
 def read_image_folder(place: Path, dataset: ImageFolderDataset) -> dict[str, bytes]:
@@ -53,84 +42,74 @@ def read_image_folder(place: Path, dataset: ImageFolderDataset) -> dict[str, byt
 def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
     """Class names, sorted, and four IDX files: images, shape (images, 3, height, width), by class and name; labels.
 
+    The order is that of torchvision's ImageFolder, which would take hidden folders for classes, and turn 16-bit samples
+    and transparency into other pixels without a word.
     Images of black and white, grey or a palette are converted to red, green and blue. Pixels of JPEG depend on the
     decoder: libjpeg-turbo's, in every wheel of Pillow, gives the same on all processors.
 
     Args:
-        place: ``train/CLASS/NAME`` and ``test/CLASS/NAME``, in a folder or a tar archive, or a folder that holds one
-            archive; ``val`` in place of ``test`` if there is no ``test``.
+        place: a folder or a tar archive of ``train/CLASS/NAME`` and ``test/CLASS/NAME``, or of one folder with these;
+            ``val`` in place of ``test`` if there is no ``test``.
 
     Raises:
         Refused: an image cannot be read, has another mode than :data:`MODES`, transparency, samples that bytes cannot
-            hold or several frames, another size than the first, lies elsewhere below these folders, is of a format that
-            is not read or has the place of another one, or a class lacks images.
+            hold or several frames, another size than the first, lies elsewhere below these folders or is of a format
+            that is not read, or a class lacks images.
     """
-    images: dict[Place, np.ndarray] = {}
-    place, total = _with_images(place), 0
-    size: tuple[int, ...] | None = None
-    for name, content in files_in(place, _is_of_a_split):
-        key = _place_of(name)
-        if key in images:
-            raise Refused(f"{name} comes twice: {place} has two images {'/'.join(key)}; allowed: one")
-        image = images[key] = _pixels(name, content, size)
-        size, total = image.shape, total + image.nbytes
-        if total > LARGEST_FILE:
-            raise Refused(f"{place} has more than {LARGEST_FILE} bytes of pixels; all are kept in memory")
-    images = _with_test(images)
-    classes = sorted({label for _, label, _ in images})
-    _check_classes(place, images.keys(), classes)
-    contents = {}
-    for split in SPLITS:
-        keys = sorted(key for key in images if key[0] == split)
-        contents[f"{split}_images"] = to_idx(np.stack([images[key] for key in keys]))
-        contents[f"{split}_labels"] = to_idx(np.array([classes.index(label) for _, label, _ in keys], dtype=np.uint8))
+    with unpacked(place) as folder:
+        files = _files(place, folder)
+        classes = _checked_classes(place, files)
+        contents: dict[str, bytes] = {}
+        size: tuple[int, ...] | None = None
+        total = 0
+        for split, of_class in files.items():
+            images: list[np.ndarray] = []
+            for path in (path for label in classes for path in of_class[label]):
+                images.append(_pixels(path, path.relative_to(folder).as_posix(), size))
+                size, total = images[-1].shape, total + images[-1].nbytes
+                if total > LARGEST_FILE:
+                    raise Refused(f"{place} has more than {LARGEST_FILE} bytes of pixels; all are kept in memory")
+            labels = np.repeat(np.arange(len(classes), dtype=np.uint8), [len(of_class[label]) for label in classes])
+            contents |= {f"{split}_images": to_idx(np.stack(images)), f"{split}_labels": to_idx(labels)}
     return classes, contents
 
 
-def _with_images(place: Path) -> Path:
-    """The place itself, or the first of its archives that has images where it has none."""
-    archives = archives_in(place) if place.is_dir() and not _has_images(place) else []
-    return next(filter(_has_images, archives), place)
+def _files(place: Path, folder: Path) -> dict[str, dict[str, list[Path]]]:
+    """The images of each class of ``train`` and ``test``, sorted."""
+    root = next((each for each in (folder, *children(folder)) if (each / "train").is_dir()), None)
+    if root is None:
+        raise Refused(f"{place} holds no images {LAYOUT} ({', '.join(IMAGE_SUFFIXES)})")
+    validation = (root / "val").is_dir()
+    if validation and (root / "test").is_dir():
+        raise Refused(f"{place} has train, val and test, and val would be left out; allowed: train with test or val")
+    found: dict[str, dict[str, list[Path]]] = {}
+    for split, split_folder in {"train": root / "train", "test": root / ("val" if validation else "test")}.items():
+        found[split] = {}
+        for path in children(split_folder) if split_folder.is_dir() else ():
+            if path.is_dir():
+                found[split][path.name] = list(_images(path, root))
+            elif not path.is_file() or path.suffix.lower() in IMAGE_SUFFIXES:
+                raise Refused(f"{path.relative_to(root)} would be left out; allowed: images {LAYOUT}")
+    return found
 
 
-def _has_images(place: Path) -> bool:
-    return any(map(_is_in_class, names_in(place)))
+def _images(label: Path, root: Path) -> Iterator[Path]:
+    """The images of a class, sorted; other files, such as a README, are left out."""
+    for path in children(label):
+        name, suffix = path.relative_to(root).as_posix(), path.suffix.lower()
+        if not path.is_file():
+            raise Refused(f"{name} would be left out; allowed: images {LAYOUT}, and links to these")
+        if suffix in UNREAD_SUFFIXES:
+            raise Refused(f"{name} would be left out; convert it: allowed are images {', '.join(IMAGE_SUFFIXES)}")
+        if suffix in IMAGE_SUFFIXES:
+            yield path
 
 
-def _is_of_a_split(name: Name) -> bool:
-    return (is_image(name) or name.suffix.lower() in UNREAD_SUFFIXES) and not {*SPLITS, VALIDATION}.isdisjoint(
-        name.parts[:-1]
-    )
-
-
-def _is_in_class(name: Name) -> bool:
-    return is_image(name) and len(name.parts) > 2 and name.parts[-3] in (*SPLITS, VALIDATION)
-
-
-def _place_of(name: Name) -> Place:
-    if not is_image(name):
-        raise Refused(f"{name} would be left out; convert it: allowed are images {', '.join(IMAGE_SUFFIXES)}")
-    if not _is_in_class(name):
-        raise Refused(f"{name} would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME")
-    split, label, file = name.parts[-3:]
-    return split, label, file
-
-
-def _with_test(images: dict[Place, np.ndarray]) -> dict[Place, np.ndarray]:
-    """The same with images for validation as the test's."""
-    left_out = next((key for key in images if key[0] == VALIDATION), None)
-    if left_out is None:
-        return images
-    if any(split == "test" for split, _, _ in images):
-        raise Refused(f"{'/'.join(left_out)} would be left out, since there is test; allowed: train with test or val")
-    return {("test" if key[0] == VALIDATION else key[0], *key[1:]): image for key, image in images.items()}
-
-
-def _pixels(name: Name, content: bytes, shape: tuple[int, ...] | None) -> np.ndarray:
+def _pixels(path: Path, name: str, shape: tuple[int, ...] | None) -> np.ndarray:
     from PIL import Image, UnidentifiedImageError
 
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        with Image.open(path, formats=FORMATS) as image:
             _check_exact(name, image)
             found = (3, image.height, image.width)
             if shape not in (None, found):
@@ -143,7 +122,7 @@ def _pixels(name: Name, content: bytes, shape: tuple[int, ...] | None) -> np.nda
         raise Refused(f"{name} cannot be decoded ({first_line(error)})") from error
 
 
-def _check_exact(name: Name, image: Any) -> None:
+def _check_exact(name: str, image: Any) -> None:
     """Check that red, green and blue in bytes hold all that is in a file."""
     if image.mode not in MODES or image.has_transparency_data:
         has = "transparency" if image.mode in MODES else f"not {', '.join(MODES)}"
@@ -184,9 +163,11 @@ def _wider_in_tiff(image: Any) -> str | None:
     return None
 
 
-def _check_classes(place: Path, found: Iterable[Place], classes: list[str]) -> None:
+def _checked_classes(place: Path, files: dict[str, dict[str, list[Path]]]) -> list[str]:
+    """The names of the classes, sorted; each has images in ``train`` and in ``test``."""
+    classes = sorted({label for of_class in files.values() for label in of_class})
     if not classes:
-        raise Refused(f"{place} holds no images train/CLASS/NAME and test/CLASS/NAME ({', '.join(IMAGE_SUFFIXES)})")
+        raise Refused(f"{place} has no classes; needed: images {LAYOUT}")
     if len(classes) > LARGEST_CLASSES:
         raise Refused(f"{place} has {len(classes)} classes; allowed: at most {LARGEST_CLASSES}, since labels are bytes")
     alike: dict[str, str] = {}
@@ -194,7 +175,7 @@ def _check_classes(place: Path, found: Iterable[Place], classes: list[str]) -> N
         other = alike.setdefault(unicodedata.normalize("NFC", label), label)
         if other != label:
             raise Refused(f"{place} has two classes that look alike, {other!a} and {label!a}; name them in NFC")
-    there = {(split, label) for split, label, _ in found}
-    lacking = [f"{split}/{label}" for split in SPLITS for label in classes if (split, label) not in there]
+    lacking = [f"{split}/{label}" for split in files for label in classes if not files[split].get(label)]
     if lacking:
         raise Refused(f"{place} has no images in {', '.join(lacking[:3])}; each class needs some in train and in test")
+    return classes

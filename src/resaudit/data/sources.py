@@ -20,8 +20,8 @@ import numpy as np
 from resaudit.base.errors import ResauditError, in_one_line
 from resaudit.base.files import sha256_of, written_whole
 from resaudit.data.cifar import read_cifar
-from resaudit.data.containers import DAMAGED, Refused, beginning, is_web_page
 from resaudit.data.dataset import CifarDataset, Dataset, IdxDataset, ImageFolderDataset, Source, StoredFile
+from resaudit.data.files import DAMAGED, Refused, beginning, is_web_page
 from resaudit.data.idx import to_idx
 from resaudit.data.image_folder import read_image_folder
 
@@ -130,7 +130,7 @@ def _download_cifar(dataset: CifarDataset) -> Contents:
         # Not kind(download=True), which unpacks and unpickles.
         with _downloading(Path(root)):
             download_url(kind.url, root, kind.filename, kind.tgz_md5)
-        return read_cifar(Path(root), dataset)
+        return read_cifar(Path(root) / kind.filename, dataset)
 
 
 def _torchvision_class(name: str | None) -> Any:
@@ -235,7 +235,7 @@ def _downloading(root: Path) -> Iterator[None]:
     socket.setdefaulttimeout(SECONDS_TO_CONNECT)
     try:
         yield
-    except (*DAMAGED, RuntimeError, ValueError, http.client.HTTPException) as error:
+    except (*DAMAGED, RuntimeError, http.client.HTTPException) as error:
         said = in_one_line(str(error)).strip() or type(error).__name__
         page = "; the answer is a web page, not the file" if any(map(is_web_page, root.rglob("*"))) else ""
         raise Refused(f"download failed ({said}{page}{_proxies()})") from error

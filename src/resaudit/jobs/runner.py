@@ -14,6 +14,7 @@ from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
+from resaudit.jobs.results import read_provenance
 from resaudit.runtime.devices import claim_device, processors
 from resaudit.runtime.progress import say
 
@@ -46,11 +47,17 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
         "started": started,
         "code": work.code,
         # Of raw data, a job may read the training set alone.
-        "inputs": {name: sha256_of(path) for name, path in job.data_read(results).items() if path.is_file()},
+        "inputs": {name: _digest(path) for name, path in job.data_read(results).items() if path.is_file()},
     }
     write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
     forget(work.checkpoints)
     say(f"wrote {folder}")
+
+
+def _digest(path: Path) -> str:
+    """The SHA-256 of a file that a job has read: of a result the recorded one, which its reader has checked."""
+    recorded = read_provenance(path.parent).sha256 if (path.parent / "provenance.json").is_file() else {}
+    return recorded.get(path.name) or sha256_of(path)
 
 
 def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:

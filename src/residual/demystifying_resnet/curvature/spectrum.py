@@ -47,16 +47,43 @@ def spectrum_statistics(eigenvalues: torch.Tensor) -> Spectra:
 
 
 def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
-    """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
+    """Spectra of the exact Hessians at each of the weights, from all eigenvalues; shape (weights, runs).
 
-    Computed in the precision of the weights; the paper may have used float32. A run that has diverged, or whose Hessian
-    overflows, has NaN statistics and is not resolved.
+    A run that has diverged, or whose Hessian overflows, has NaN statistics and is not resolved.
+
+    Args:
+        weights: any number, each of shape (depth, runs, width, width). In float32 (the paper may have used it) the
+            eigenvalues are computed in float32, and the noise floor is 5e8 times that of float64.
+        network: linear.
+        moments: of the data.
+
+    Raises:
+        ValueError: shapes differ from the network's, or the network is not linear.
     """
-    return _stack([spectra_at(w, network, moments) for w in weights])
+    found = [_spectra_at(at, network, moments) for at in weights]
+    return Spectra(*(np.stack([getattr(spectra, f.name) for spectra in found]) for f in fields(Spectra)))
 
 
-def spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
-    """Spectra at weights (depth, runs, width, width), from all eigenvalues of the dense Hessians; shape (runs,)."""
+def check_shapes(weights: torch.Tensor, network: Network, moments: Moments) -> None:
+    """Check that weights and moments fit a linear network.
+
+    Raises:
+        ValueError: they do not.
+    """
+    depth, width = network.depth, network.width
+    if weights.ndim != 4 or (weights.shape[0], *weights.shape[2:]) != (depth, width, width):
+        raise ValueError(
+            f"weights have the shape {tuple(weights.shape)}; needed: a list of tensors of shape (depth, runs, width, "
+            f"width) = ({depth}, runs, {width}, {width})"
+        )
+    if moments.xx.shape != (width, width):
+        raise ValueError(f"moments are of {len(moments.xx)} inputs; needed: {width}, the network's width")
+    if not network.is_linear:
+        raise ValueError("the network has activations; the exact Hessian is that of a linear one")
+
+
+def _spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
+    check_shapes(weights, network, moments)
     finite = torch.isfinite(weights).all(dim=3).all(dim=2).all(dim=0)
     eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
     at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))
@@ -68,7 +95,3 @@ def spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spe
         eigenvalues[runs] = torch.linalg.eigvalsh(hessians)
         eigenvalues[runs[overflowed]] = torch.nan
     return spectrum_statistics(eigenvalues)
-
-
-def _stack(spectra: list[Spectra]) -> Spectra:
-    return Spectra(*(np.stack([getattr(s, f.name) for s in spectra]) for f in fields(Spectra)))

@@ -16,7 +16,7 @@ from residual.demystifying_resnet.curvature.foresight import Foresight
 from residual.demystifying_resnet.curvature.kernels.library import library
 from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude, runs_at_once
 from residual.demystifying_resnet.curvature.spectra import Spectra
-from residual.demystifying_resnet.curvature.spectrum import SIZEABLE, spectra_at
+from residual.demystifying_resnet.curvature.spectrum import SIZEABLE, check_shapes, spectra_along
 from residual.demystifying_resnet.networks.network import Network
 
 CERTIFIED = 1e-8
@@ -52,17 +52,26 @@ class _Row:
 
 
 def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
-    """Spectra of the exact Hessians at each of the weights (depth, runs, width, width), stacked on axis 0.
+    """Spectra of the exact Hessians at each of the weights, from eigenvalue counts; shape (weights, runs).
 
     The result of :func:`residual.demystifying_resnet.curvature.spectrum.spectra_along` from about twenty counts each:
     the indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise
-    floor is NaN, and so is an index whose count was given up. Float64 on the CPU; similar consecutive weights cost
-    less.
+    floor is NaN, and so is an index whose count was given up.
+
+    Args:
+        weights: any number, each of shape (depth, runs, width, width); computed in float64 on the CPU, also from
+            float32. Similar consecutive weights cost less.
+        network: linear.
+        moments: of the data.
+
+    Raises:
+        ValueError: shapes differ from the network's, or the network is not linear.
     """
     vectors: torch.Tensor | None = None
     foresight: list[Foresight] = []
     rows: list[list[_Row]] = []
     for at in weights:
+        check_shapes(at, network, moments)
         sound, finite = _sound(at.to("cpu", torch.float64), network, moments)
         magnitudes, vectors = _largest(sound, network, moments, vectors)
         foresight = foresight or [Foresight() for _ in magnitudes]
@@ -172,6 +181,6 @@ def _dense_row(weights: torch.Tensor, lambda_max: float, network: Network, momen
     """Statistics without counts: from all eigenvalues, or, if these cost too much, lambda_max alone."""
     if network.parameters > LARGEST_DENSE:
         return _Row(lambda_max=lambda_max, noise_floor=EPS * network.parameters * lambda_max)
-    dense = spectra_at(weights[:, None], network, moments)
+    dense = spectra_along([weights[:, None]], network, moments)
     row = _Row(**{f.name: getattr(dense, f.name).item() for f in fields(Spectra)})
     return row if row.resolved else replace(row, lambda_p10=math.nan, condition_number=math.nan)

@@ -73,7 +73,7 @@ def descend(
 
     Args:
         objective: loss and gradient of all runs.
-        weights: initial weights, shape (depth, runs, width, width); not changed.
+        weights: initial weights, shape (depth, runs, width, width), of the objective's type; not changed.
         learning_rates: one per run, shape (runs,).
         epochs: number of steps; with full batches a step is an epoch.
         snapshot_epochs: epochs whose weights are kept.
@@ -83,7 +83,13 @@ def descend(
 
     A run whose loss is not finite leaves the batch and costs nothing from then on; so does a run whose step changes no
     bit of its weights, since it will never move again.
+
+    Raises:
+        ValueError: there are more or fewer learning rates than runs.
     """
+    if learning_rates.shape != weights.shape[1:2]:
+        found, needed = tuple(learning_rates.shape), tuple(weights.shape[1:2])
+        raise ValueError(f"learning_rates have the shape {found}; needed: {needed}, one a run")
     if start is None:
         runs = torch.arange(weights.shape[1], device=weights.device)
         record = weights.new_full((epochs + 1, len(runs)), torch.inf)
