@@ -88,8 +88,8 @@ def descend(
         ValueError: there are more or fewer learning rates than runs.
     """
     if learning_rates.shape != weights.shape[1:2]:
-        found, needed = tuple(learning_rates.shape), tuple(weights.shape[1:2])
-        raise ValueError(f"learning_rates have the shape {found}; needed: {needed}, one a run")
+        shape, needed = tuple(learning_rates.shape), tuple(weights.shape[1:2])
+        raise ValueError(f"learning_rates have the shape {shape}; needed: {needed}, one a run")
     if start is None:
         runs = torch.arange(weights.shape[1], device=weights.device)
         record = weights.new_full((epochs + 1, len(runs)), torch.inf)
