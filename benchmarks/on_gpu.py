@@ -180,7 +180,7 @@ def tests(trial: Trial, until: float) -> Iterator[str]:
     """The oracles that want a GPU; their own report says which passed."""
     files = [f"tests/oracle/{name}.py" for name in TESTS[: 1 if trial.device.type == "cpu" else None]]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-o", "addopts=", "-p", "no:cacheprovider", "--noconftest"]
-    command += ["-p", "benchmarks.made_fixtures", "-m", "not slow"]
+    command += ["-m", "not slow"]
     # Plugins may need what is not there.
     alone = os.environ | {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     yield from said_by("tests", [*command, *files], until, alone)

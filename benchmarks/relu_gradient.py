@@ -9,14 +9,14 @@ multiplications and additions in registers in the same run.
 """
 
 import argparse
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
-from benchmarks.autograd import peers
 from benchmarks.common import by_turns, machine, whitened_mnist
 
 from resaudit.data.whitening import Whitened
+from residual.demystifying_resnet.networks.functions import output
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
 from residual.demystifying_resnet.training.kernels.library import lanes, library
@@ -27,6 +27,8 @@ ROUNDS = 5
 PEAK_ROUNDS = 20_000_000
 DEPTHS = (4, 16, 64)
 SAMPLES_AT_ONCE = (1000, 4000, 15_000)
+Gradient = Callable[[torch.Tensor], torch.Tensor]
+Loss = Callable[..., torch.Tensor]
 
 
 def main() -> None:
@@ -68,6 +70,32 @@ def report(network: Network, whitened: Whitened, arguments: argparse.Namespace) 
         if tried:
             best = max(tried, key=tried.__getitem__)
             print(f"  {best} at once: {tried[best]:.1f} GFLOP/s; fused / {peer} {speed['fused'] / tried[best]:.1f}")
+
+
+def peers(
+    objective: SampledObjective, samples_at_once: Sequence[int], compiler: Callable[[Loss], Loss] | None
+) -> dict[str, Gradient]:
+    """Gradients of an ensemble by ``eager N`` and, with a compiler, ``compiled N``, N samples at once."""
+
+    def summed_loss(weights: torch.Tensor, inputs: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+        return 0.5 * ((output(weights, objective.network, inputs) - targets) ** 2).sum()
+
+    losses: dict[str, Loss] = {"eager": summed_loss} | ({"compiled": compiler(summed_loss)} if compiler else {})
+    return {f"{kind} {n}": _gradient_of(loss, objective, n) for kind, loss in losses.items() for n in samples_at_once}
+
+
+def _gradient_of(loss: Loss, objective: SampledObjective, at_once: int) -> Gradient:
+    count = objective.inputs.shape[1]
+
+    def gradient(weights: torch.Tensor) -> torch.Tensor:
+        variable, total = weights.float().requires_grad_(), torch.zeros_like(weights)
+        for start in range(0, count, at_once):
+            part = slice(start, start + at_once)
+            value = loss(variable, objective.inputs[:, part], objective.targets[:, part])
+            total += torch.autograd.grad(value, variable)[0]
+        return total / count
+
+    return gradient
 
 
 def peak(threads: int) -> None:

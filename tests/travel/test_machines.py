@@ -91,7 +91,7 @@ def test_without_vectors_there_is_no_compiled_kernel(lanes: Any) -> None:
     assert found["counts"] == {"LAPACK up to 3200 parameters"}
 
 
-def test_on_a_gpu_a_kernel_is_one_of_a_gpu() -> None:
+def test_on_a_gpu_networks_with_activations_train_by_torch() -> None:
     assert allowed(GPU)["train, ReLU"] == {"torch, as configured"}
 
 

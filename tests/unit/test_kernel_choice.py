@@ -84,8 +84,20 @@ def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
     for quiet in (["figures=[fig07]"], ["figures=[fig08]", "kernel=torch"]):
         warn_of(*quiet, "device=cpu")
         assert capsys.readouterr().err == ""
-    with pytest.raises(ResauditError, match="kernel is fused, but"):
-        warn_of("figures=[fig08]", "device=cpu", "kernel=fused")
+    for device in ("cpu", "cuda"):
+        with pytest.raises(ResauditError, match="kernel is fused, but"):
+            warn_of("figures=[fig08]", f"device={device}", "kernel=fused")
+
+
+def test_on_a_gpu_it_is_torch_and_fused_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    assert library.kernel_of(RELU, "auto", "cuda") == ("torch", "torch, since the fused kernel computes on a CPU alone")
+    with pytest.raises(ResauditError) as refusal:
+        library.kernel_of(RELU, "fused", "cuda")
+    assert str(refusal.value) == (
+        "kernel is fused, but the fused kernel computes on a CPU alone; allowed: kernel=auto, kernel=torch"
+    )
+    warn_of("figures=[fig08]", "device=cuda")
+    assert capsys.readouterr().err == ""
 
 
 def test_training_is_by_the_kernel_that_is_asked_for(mnist_config: Config, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ BYTES_AT_ONCE = 256 * 2**20
 class SampledObjective:
     """The loss (1/2m) sum |y - f(x)|^2 of any network (Demystifying ResNet, eq. 23), over all samples.
 
-    The plain twin of the fused kernels and their fallback. Samples are computed in the precision of ``inputs``; losses
+    The plain twin of the fused kernel and its fallback. Samples are computed in the precision of ``inputs``; losses
     and gradients of batches are summed in double precision.
 
     Attributes:
