@@ -2,19 +2,19 @@
 
 import pytest
 
-from resaudit.audit.terminal import _chosen
+from resaudit.audit.terminal import run_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims import robustness
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans
+from tests.conftest import CHECKOUT
 
 
 def test_figures_without_claims_have_no_verdicts() -> None:
     without = "no claim is checked against demystifying_resnet/fig10; "
-    claims = [{"id": "paper/claim", "evidence": "demystifying_resnet/fig04"}]
-    with pytest.raises(ResauditError, match=f"{without}figures with claims: demystifying_resnet/fig04"):
-        _chosen(claims, None, make_plan(load(["figures=[fig10]"])))
-    assert _chosen(claims, None, make_plan(load(["figures=[demystifying_resnet/fig04]"]))) == claims
+    committed = f"paths.figures={CHECKOUT / 'figures' / 'reference'}"
+    with pytest.raises(ResauditError, match=f"{without}figures with claims: .*demystifying_resnet/fig04"):
+        run_audit(make_plan(load(["figures=[fig10]", "device=cpu", committed])), [], print)
     with pytest.raises(ResauditError, match=without):
         robustness.matrix(Plans.composed(["figures=[fig10]"]), "demystifying_resnet", {})

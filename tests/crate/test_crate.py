@@ -323,7 +323,7 @@ def lose_provenance(plan: Plan) -> None:
 
 def damage_a_result(plan: Plan) -> None:
     job = first_of(plan, Train)
-    (job.folder(Path(plan.config.paths.results)) / job.files[0]).write_bytes(b"other")
+    (job.folder(Path(plan.config.paths.results)) / next(iter(job.files))).write_bytes(b"other")
 
 
 def half_an_audit(plan: Plan) -> None:

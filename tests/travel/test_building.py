@@ -47,7 +47,7 @@ def staged(figure: str, smoked: Path, staging: Path) -> list[str]:
 
 def change(job: Job, results: Path, array: str, value: float) -> None:
     """Fill an array of a result with one value; redo its digest."""
-    file, provenance = job.folder(results) / job.files[0], job.folder(results) / "provenance.json"
+    file, provenance = job.folder(results) / next(iter(job.files)), job.folder(results) / "provenance.json"
     with np.load(file) as arrays:
         changed = {name: np.full_like(arrays[name], value) if name == array else arrays[name] for name in arrays.files}
     np.savez(file, **changed)

@@ -92,7 +92,7 @@ def in_words(value: Any) -> str:
     >>> in_words([1, 2.5, True]), in_words(list(range(9))), in_words(None), in_words({"a": [1, 2], "b": 3})
     ('1, 2.5, yes', '0 … 8 (9 values)', 'all', 'a: 1, 2; b: 3')
     """
-    if isinstance(value, BaseModel):
+    if isinstance(value, BaseModel) and type(value).__str__ is BaseModel.__str__:
         return ", ".join(f"{key.replace('_', ' ')} {in_words(part)}" for key, part in value)
     if isinstance(value, dict):
         return "; ".join(f"{key}: {in_words(part)}" for key, part in value.items())
