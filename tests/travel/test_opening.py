@@ -168,11 +168,11 @@ class Unknown(Simulation):
 
 
 def test_arrays_as_numpy_writes_them_are_taken(tmp_path: Path) -> None:
-    np.savez(tmp_path / "good.npz", losses=np.full((2, 3), np.inf), names=np.array(["a", "bc"]), run=np.arange(3))
-    check_arrays(tmp_path / "good.npz", Unknown())
-    np.savez(tmp_path / "less.npz", losses=np.zeros(3), names=np.array(["a"]))
+    np.savez(tmp_path / "result.npz", losses=np.full((2, 3), np.inf), names=np.array(["a", "bc"]), run=np.arange(3))
+    check_arrays(tmp_path / "result.npz", Unknown())
+    np.savez(tmp_path / "result.npz", losses=np.zeros(3), names=np.array(["a"]))
     with pytest.raises(ResauditError, match="holds losses, names; its job gives losses, names, run"):
-        check_arrays(tmp_path / "less.npz", Unknown())
+        check_arrays(tmp_path / "result.npz", Unknown())
 
 
 @pytest.mark.parametrize(
