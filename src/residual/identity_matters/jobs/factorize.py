@@ -18,22 +18,15 @@ SEARCHES = 18
 
 @dataclass(frozen=True)
 class Factorize(Job):
-    """The maps of one kind.
-
-    Attributes:
-        data: whose least-squares map is one of the maps.
-        family: of :data:`residual.identity_matters.linear.targets.FAMILIES`.
-        sizes: widths, depths and draws.
-        seed: of all draws.
-    """
+    """The maps of one kind."""
 
     kind = "factorize"
     files = {"factored.npz": Factored}
 
-    data: Whiten
-    family: str
-    sizes: Factorizations
-    seed: int
+    data: Whiten  # whose least-squares map is one of the maps
+    family: str  # of linear.targets.FAMILIES
+    sizes: Factorizations  # widths, depths and draws
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

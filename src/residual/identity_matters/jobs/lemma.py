@@ -12,18 +12,13 @@ SECONDS_PER_ENTRY = 5e-7
 
 @dataclass(frozen=True)
 class Lemma(Job):
-    """One block for each size and draw.
-
-    Attributes:
-        sizes: widths, margins, constants, draws.
-        seed: of all draws.
-    """
+    """One block for each size and draw."""
 
     kind = "lemma"
     files = {"checked.npz": LemmaChecked}
 
-    sizes: LemmaSizes
-    seed: int
+    sizes: LemmaSizes  # widths, margins, constants, draws
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:
