@@ -21,23 +21,16 @@ LARGEST_WHITENING_ERROR = 1e-12
 
 @dataclass(frozen=True)
 class Whiten(Job):
-    """Whitened data.
-
-    Attributes:
-        data: the raw files.
-        components: number of principal components.
-        centered: whether the mean is subtracted first.
-        signs: of the components.
-    """
+    """Whitened data."""
 
     kind = "whiten"
     files = {"samples.npz": Whitened, "moments.npz": Moments, "summary.json": dict}
     typical = Cost(7.0, 1200.0)
 
-    data: Fetch
-    components: int
-    centered: bool
-    signs: Signs = "largest_positive"
+    data: Fetch  # the raw files
+    components: int  # number of principal components
+    centered: bool  # whether the mean is subtracted first
+    signs: Signs = "largest_positive"  # of the components
 
     @property
     def stem(self) -> str:

@@ -31,28 +31,18 @@ NORMALISED_AS_PUBLISHED = ("cifar10", "cifar10_jpeg")
 
 @dataclass(frozen=True)
 class TrainImages(Job):
-    """Runs of one network and one recipe.
-
-    Attributes:
-        data: the images.
-        network: its settings.
-        recipe: of the training.
-        runs: their numbers; a run depends on its number and the seed, not on the others.
-        shared_start: whether all runs start from the same weights.
-        samples: the first training images are used; None: all.
-        seed: of all random draws.
-    """
+    """Runs of one network and one recipe."""
 
     kind = "train_images"
     files = {"records.npz": Records}
 
-    data: Fetch
-    network: Network
-    recipe: Recipe
-    runs: tuple[int, ...]
-    seed: int
-    shared_start: bool = False
-    samples: int | None = None
+    data: Fetch  # the images
+    network: Network  # its settings
+    recipe: Recipe  # of the training
+    runs: tuple[int, ...]  # their numbers; a run depends on its number and the seed, not on the others
+    seed: int  # of all random draws
+    shared_start: bool = False  # whether all runs start from the same weights
+    samples: int | None = None  # the first training images are used; None: all
 
     @property
     def stem(self) -> str:
@@ -185,17 +175,11 @@ class TrainImages(Job):
 
 @dataclass(frozen=True)
 class MemoryNeeds:
-    """Memory in MB.
+    """Memory in MB."""
 
-    Attributes:
-        megabytes: of the machine, for one run on a CPU.
-        gpu_held: of a GPU, for the images and the program.
-        gpu_each: of a GPU, for each run at once.
-    """
-
-    megabytes: float
-    gpu_held: float
-    gpu_each: float
+    megabytes: float  # of the machine, for one run on a CPU
+    gpu_held: float  # of a GPU, for the images and the program
+    gpu_each: float  # of a GPU, for each run at once
 
 
 @dataclass(frozen=True)

@@ -47,11 +47,10 @@ def check_headers(job: Job, file: str, found: Mapping[str, Header], where: objec
         # An empty list has no type of its own.
         is_type = 0 in header.shape or (header.dtype.kind == "U" if is_text else header.dtype == dtype)
         # Sizes that are not known yet are known from here on.
-        is_shape = len(array.shape) == len(header.shape) and all(
+        if not (is_type and len(array.shape) == len(header.shape)) or not all(
             (known.setdefault(size, there) if isinstance(size, str) else size) == there
             for size, there in zip(array.shape, header.shape, strict=True)
-        )
-        if not (is_type and is_shape):
+        ):
             sizes = ", ".join(str(known.get(size, size) if isinstance(size, str) else size) for size in array.shape)
             allowed = f"{'text' if is_text else dtype}[{sizes}]"
             raise ResauditError(f"{where}: {name} is {one_line(str(header))}; its job can only give {allowed}")

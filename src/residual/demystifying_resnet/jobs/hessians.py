@@ -33,24 +33,16 @@ EIGENVALUES = 8
 
 @dataclass(frozen=True)
 class Hessians(Job):
-    """The Hessians of an ensemble at its training's snapshots, or, without training, at its initial point.
-
-    Attributes:
-        data: whose moments give the Hessian.
-        ensemble: of linear networks.
-        training: of that ensemble.
-        precision: floating-point type of Hessians and eigenvalues.
-        method: ``counts`` of eigenvalues below bounds, or ``dense``: all eigenvalues.
-    """
+    """The Hessians of an ensemble at its training's snapshots, or, without training, at its initial point."""
 
     kind = "hessians"
     files = {"spectra.npz": Spectra}
 
-    data: Whiten
-    ensemble: Ensemble
-    precision: str
-    method: str
-    training: Train | None = None
+    data: Whiten  # whose moments give the Hessian
+    ensemble: Ensemble  # of linear networks
+    precision: str  # floating-point type of Hessians and eigenvalues
+    method: str  # "counts" of eigenvalues below bounds, or "dense": all eigenvalues
+    training: Train | None = None  # of that ensemble
 
     @property
     def stem(self) -> str:

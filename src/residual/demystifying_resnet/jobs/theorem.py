@@ -22,20 +22,14 @@ MEGABYTES_TO_VERIFY = 850.0
 
 @dataclass(frozen=True)
 class Theorem(Job):
-    """One theorem.
-
-    Attributes:
-        data: source of the real samples.
-        statement: ``theorem_1``, ``theorem_2``, ``sphere_path`` or ``zero_hessians``.
-        cases: sizes and draws.
-    """
+    """One theorem."""
 
     kind = "theorem"
     files = {"measurements.npz": Measurements}
 
-    data: Whiten
-    statement: str
-    cases: Cases
+    data: Whiten  # source of the real samples
+    statement: str  # theorem_1, theorem_2, sphere_path or zero_hessians
+    cases: Cases  # sizes and draws
 
     @property
     def stem(self) -> str:

@@ -34,28 +34,18 @@ RATES_TIED = 3
 
 @dataclass(frozen=True)
 class Train(Job):
-    """One ensemble's training.
-
-    Attributes:
-        data: training data.
-        ensemble: the runs.
-        epochs: steps of gradient descent.
-        learning_rates: to try; empty if they come from a sweep.
-        sweep: the training whose best rates are used.
-        rate: which of them, a choice of :func:`residual.demystifying_resnet.training.rates.followed_rates`.
-        snapshot_epochs: epochs whose weights are kept.
-    """
+    """One ensemble's training."""
 
     kind = "train"
     files = {"trajectory.npz": Trajectory}
 
-    data: Whiten
-    ensemble: Ensemble
-    epochs: int
-    learning_rates: tuple[float, ...] = ()
-    sweep: Optional["Train"] = None
-    rate: str | None = None
-    snapshot_epochs: tuple[int, ...] = ()
+    data: Whiten  # training data
+    ensemble: Ensemble  # the runs
+    epochs: int  # steps of gradient descent
+    learning_rates: tuple[float, ...] = ()  # to try; empty if they come from a sweep
+    sweep: Optional["Train"] = None  # the training whose best rates are used
+    rate: str | None = None  # which of them, a choice of training.rates.followed_rates
+    snapshot_epochs: tuple[int, ...] = ()  # epochs whose weights are kept
 
     @property
     def stem(self) -> str:

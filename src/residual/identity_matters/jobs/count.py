@@ -9,19 +9,14 @@ from residual.images.measured import Architecture, LayerCounts
 
 @dataclass(frozen=True)
 class Count(Job):
-    """One network.
-
-    Attributes:
-        network: its name.
-        architecture: from which it is built.
-    """
+    """One network."""
 
     kind = "count"
     files = {"counts.npz": LayerCounts}
     typical = Cost(4.0, 560.0)
 
-    network: str
-    architecture: Architecture
+    network: str  # its name
+    architecture: Architecture  # from which it is built
 
     @property
     def stem(self) -> str:

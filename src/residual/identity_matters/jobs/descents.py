@@ -14,22 +14,15 @@ SECONDS_PER_LAYER_AND_STEP = 4e-5
 
 @dataclass(frozen=True)
 class Descents(Job):
-    """Runs on the maps of one kind.
-
-    Attributes:
-        data: whose least-squares map is one of the maps.
-        target: of :data:`residual.identity_matters.linear.descent.TARGETS`.
-        runs: depths, starts, draws and steps.
-        seed: of all draws.
-    """
+    """Runs on the maps of one kind."""
 
     kind = "descents"
     files = {"descended.npz": Descended}
 
-    data: Whiten
-    target: str
-    runs: Runs
-    seed: int
+    data: Whiten  # whose least-squares map is one of the maps
+    target: str  # of linear.descent.TARGETS
+    runs: Runs  # depths, starts, draws and steps
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

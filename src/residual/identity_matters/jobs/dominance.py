@@ -13,18 +13,13 @@ SECONDS_PER_LAYER = 1.5e-4
 
 @dataclass(frozen=True)
 class Dominance(Job):
-    """Both sides of the inequality, and the gradient against automatic differentiation.
-
-    Attributes:
-        points: widths, depths, radii and draws.
-        seed: of all draws.
-    """
+    """Both sides of the inequality, and the gradient against automatic differentiation."""
 
     kind = "dominance"
     files = {"dominated.npz": Dominated}
 
-    points: Points
-    seed: int
+    points: Points  # widths, depths, radii and draws
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

@@ -26,22 +26,15 @@ BYTES_OF_POINTS = 44.0
 
 @dataclass(frozen=True)
 class Express(Job):
-    """Cases in turn, with the same images and seed.
-
-    Attributes:
-        data: raw images.
-        cases: networks.
-        nested: numbers of images whose least distance is measured.
-        seed: of all draws.
-    """
+    """Cases in turn, with the same images and seed."""
 
     kind = "express"
     files = {"expressed.npz": Expressed}
 
-    data: Fetch
-    cases: tuple[Case, ...]
-    nested: tuple[int, ...]
-    seed: int
+    data: Fetch  # raw images
+    cases: tuple[Case, ...]  # networks
+    nested: tuple[int, ...]  # numbers of images whose least distance is measured
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

@@ -11,23 +11,16 @@ from residual.identity_matters.linear.measured import Factored, Factorizations
 
 @dataclass(frozen=True)
 class Factorize(Job):
-    """The maps of one kind.
-
-    Attributes:
-        data: whose least-squares map is one of the maps.
-        family: of :data:`residual.identity_matters.linear.targets.FAMILIES`.
-        sizes: widths, depths and draws.
-        seed: of all draws.
-    """
+    """The maps of one kind."""
 
     kind = "factorize"
     files = {"factored.npz": Factored}
     typical = Cost(5.0, 650.0)
 
-    data: Whiten
-    family: str
-    sizes: Factorizations
-    seed: int
+    data: Whiten  # whose least-squares map is one of the maps
+    family: str  # of linear.targets.FAMILIES
+    sizes: Factorizations  # widths, depths and draws
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

@@ -9,19 +9,14 @@ from residual.identity_matters.relu.measured import LemmaChecked, LemmaSizes
 
 @dataclass(frozen=True)
 class Lemma(Job):
-    """One block for each size and draw.
-
-    Attributes:
-        sizes: widths, margins, constants, draws.
-        seed: of all draws.
-    """
+    """One block for each size and draw."""
 
     kind = "lemma"
     files = {"checked.npz": LemmaChecked}
     typical = Cost(5.0, 650.0)
 
-    sizes: LemmaSizes
-    seed: int
+    sizes: LemmaSizes  # widths, margins, constants, draws
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

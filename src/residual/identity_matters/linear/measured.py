@@ -35,25 +35,15 @@ class Factored:
 
 @dataclass(frozen=True)
 class Factorizations:
-    """Which maps R are factored, and into how many factors.
+    """Which maps R are factored, and into how many factors."""
 
-    Attributes:
-        widths: every d; MNIST's map has the width of its data instead.
-        depths: every l; those below max(3 gamma, 5) are left out, and that least one is added.
-        draws: random R of each width.
-        condition: s_max/s_min of ill-conditioned and positive R, whose s_max s_min is 1.
-        searched_widths: every d at which the smallest largest norm is searched.
-        searched_depths: every l there.
-        iterations: of L-BFGS for each smoothing of the maximum.
-    """
-
-    widths: tuple[int, ...]
-    depths: tuple[int, ...]
-    draws: int
-    condition: float
-    searched_widths: tuple[int, ...]
-    searched_depths: tuple[int, ...]
-    iterations: int
+    widths: tuple[int, ...]  # every d; MNIST's map has the width of its data instead
+    depths: tuple[int, ...]  # every l; those below max(3 gamma, 5) are left out, and that least one is added
+    draws: int  # random R of each width
+    condition: float  # s_max/s_min of ill-conditioned and positive R, whose s_max s_min is 1
+    searched_widths: tuple[int, ...]  # every d at which the smallest largest norm is searched
+    searched_depths: tuple[int, ...]  # every l there
+    iterations: int  # of L-BFGS for each smoothing of the maximum
 
 
 @dataclass(frozen=True)
@@ -73,23 +63,14 @@ class Dominated:
 
 @dataclass(frozen=True)
 class Points:
-    """The points A at which eq. 2.3 is evaluated.
+    """The points A at which eq. 2.3 is evaluated."""
 
-    Attributes:
-        widths: every d.
-        depths: every l.
-        radii: every tau.
-        draws: of A, R and Sigma at random; starts of a search.
-        condition: of Sigma, whose largest eigenvalue is 1.
-        iterations: of L-BFGS in a search; 0: the random points themselves.
-    """
-
-    widths: tuple[int, ...]
-    depths: tuple[int, ...]
-    radii: tuple[float, ...]
-    draws: int
-    condition: float
-    iterations: int
+    widths: tuple[int, ...]  # every d
+    depths: tuple[int, ...]  # every l
+    radii: tuple[float, ...]  # every tau
+    draws: int  # of A, R and Sigma at random; starts of a search
+    condition: float  # of Sigma, whose largest eigenvalue is 1
+    iterations: int  # of L-BFGS in a search; 0: the random points themselves
 
 
 @dataclass(frozen=True)
@@ -112,24 +93,13 @@ class Descended:
 
 @dataclass(frozen=True)
 class Runs:
-    """Runs of gradient descent on maps R of one kind.
+    """Runs of gradient descent on maps R of one kind."""
 
-    Attributes:
-        depths: every l.
-        width: d of random maps.
-        starts: each c gives runs whose A_i all have spectral norm c/l, if that is below 1.
-        draws: runs for each of them.
-        condition: of a random map R, with s_max s_min = 1.
-        rate: learning rate of f/2 times its curvature at the start or the optimum.
-        epochs: steps, unless a run arrives before.
-        kept: number of steps that are measured.
-    """
-
-    depths: tuple[int, ...]
-    width: int
-    starts: tuple[float, ...]
-    draws: int
-    condition: float
-    rate: float
-    epochs: int
-    kept: int
+    depths: tuple[int, ...]  # every l
+    width: int  # d of random maps
+    starts: tuple[float, ...]  # each c gives runs whose A_i all have spectral norm c/l, if that is below 1
+    draws: int  # runs for each of them
+    condition: float  # of a random map R, with s_max s_min = 1
+    rate: float  # learning rate of f/2 times its curvature at the start or the optimum
+    epochs: int  # steps, unless a run arrives before
+    kept: int  # number of steps that are measured

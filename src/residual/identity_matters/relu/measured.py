@@ -22,27 +22,16 @@ Traced = Annotated[Float, Shape("traced"), Tolerance(relative=1e-3, absolute=1e-
 
 @dataclass(frozen=True)
 class Case:
-    """One network of Theorem 3.2 for each labelling of the same points.
+    """One network of Theorem 3.2 for each labelling of the same points."""
 
-    Attributes:
-        points: ``images`` or ``sphere``.
-        samples: n, the first points.
-        width: k.
-        projection: law of A_0, ``orthogonal`` or ``gaussian``.
-        normalized: whether the projected points are scaled to norm 1, as if they were the data.
-        share: rho' / rho, with rho the least squared distance of the points; sets the biases.
-        labels: ``given``, ``random`` or both.
-        precision: ``double`` or ``single``, of weights and points.
-    """
-
-    points: str
-    samples: int
-    width: int
-    projection: str
-    normalized: bool
-    share: float
-    labels: tuple[str, ...]
-    precision: str
+    points: str  # images or sphere
+    samples: int  # n, the first points
+    width: int  # k
+    projection: str  # law of A_0, orthogonal or gaussian
+    normalized: bool  # whether the projected points are scaled to norm 1, as if they were the data
+    share: float  # rho' / rho, with rho the least squared distance of the points; sets the biases
+    labels: tuple[str, ...]  # given, random or both
+    precision: str  # double or single, of weights and points
 
 
 @dataclass(frozen=True)
@@ -74,21 +63,13 @@ class Expressed:
 
 @dataclass(frozen=True)
 class LemmaSizes:
-    """Sizes of the checks of Lemma B.1.
+    """Sizes of the checks of Lemma B.1."""
 
-    Attributes:
-        widths: every k.
-        margins: every rho'.
-        constants: every c of the condition ||a_i - a_j||^2 >= c rho'.
-        draws: of each.
-        others: points that the block must leave, per moved one.
-    """
-
-    widths: tuple[int, ...]
-    margins: tuple[float, ...]
-    constants: tuple[float, ...]
-    draws: int
-    others: int
+    widths: tuple[int, ...]  # every k
+    margins: tuple[float, ...]  # every rho'
+    constants: tuple[float, ...]  # every c of the condition ||a_i - a_j||^2 >= c rho'
+    draws: int  # of each
+    others: int  # points that the block must leave, per moved one
 
 
 @dataclass(frozen=True)

@@ -37,7 +37,7 @@ class Simulate(Job):
 
     network: str  # resnet-warm-up, resnet or cnn
     settings_of_runs: tuple[Setting, ...]  # each gets the same number of runs
-    start: str  # law of the start, of LAWS
+    start: str  # law of the start, of reduced.starts.LAWS
     runs: int  # of each setting
     seed: int  # of all draws
     steps: tuple[int, ...] = ()  # after which the states are kept

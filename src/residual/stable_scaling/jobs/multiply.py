@@ -16,16 +16,12 @@ SECONDS_PER_PRODUCT = 4.5e-10
 
 @dataclass(frozen=True)
 class Multiply(AtInitialisation):
-    """Norms of the products between ``kept`` layers.
-
-    Attributes:
-        steps: of Lanczos.
-    """
+    """Norms of the products between ``kept`` layers."""
 
     kind = "multiply"
     files = {"products.npz": Products}
 
-    steps: int
+    steps: int  # of Lanczos
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to the entries of the matrices; these are held."""

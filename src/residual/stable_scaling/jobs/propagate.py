@@ -19,23 +19,14 @@ NUMBERS_AT_ONCE = 1 << 18
 
 @dataclass(frozen=True)
 class AtInitialisation(Job):
-    """Networks at initialisation, each with so many runs that differ in weights and inputs.
+    """Networks at initialisation, each with so many runs that differ in weights and inputs."""
 
-    Attributes:
-        data: the images; None: inputs on the sphere.
-        networks: each gets all runs, which draw from the same streams.
-        samples: of each run.
-        runs: of each network.
-        kept: number of layers whose norms are kept.
-        seed: of all draws.
-    """
-
-    data: Fetch | None
-    networks: tuple[Network, ...]
-    samples: Samples
-    runs: int
-    kept: int
-    seed: int
+    data: Fetch | None  # the images; None: inputs on the sphere
+    networks: tuple[Network, ...]  # each gets all runs, which draw from the same streams
+    samples: Samples  # of each run
+    runs: int  # of each network
+    kept: int  # number of layers whose norms are kept
+    seed: int  # of all draws
 
     @property
     def stem(self) -> str:

@@ -24,36 +24,22 @@ BYTES = {"float32": 4, "float64": 8}
 
 @dataclass(frozen=True)
 class TrainScaled(Job):
-    """One ensemble's training.
-
-    Attributes:
-        data: images and labels.
-        depth: L.
-        width: m.
-        power: a of tau = L^-a; None: the plain feedforward network.
-        learning_rates: to try, in units of d/m with d classes, for the mean loss of a batch.
-        runs: draws of weights and batches, each trained at every rate.
-        samples: the first ones of the training set are used.
-        batch: samples of a step.
-        steps: of SGD.
-        precision: of all numbers, float32 or float64.
-        seed: of all random draws.
-    """
+    """One ensemble's training."""
 
     kind = "train_scaled"
     files = {"losses.npz": Losses}
 
-    data: Fetch
-    depth: int
-    width: int
-    power: float | None
-    learning_rates: tuple[float, ...]
-    runs: int
-    samples: int
-    batch: int
-    steps: int
-    precision: str
-    seed: int
+    data: Fetch  # images and labels
+    depth: int  # L
+    width: int  # m
+    power: float | None  # a of tau = L^-a; None: the plain feedforward network
+    learning_rates: tuple[float, ...]  # to try, in units of d/m with d classes, for the mean loss of a batch
+    runs: int  # draws of weights and batches, each trained at every rate
+    samples: int  # the first ones of the training set are used
+    batch: int  # samples of a step
+    steps: int  # of SGD
+    precision: str  # of all numbers, float32 or float64
+    seed: int  # of all random draws
 
     @property
     def stem(self) -> str:

@@ -32,39 +32,25 @@ PLAIN = Variances(middle=2.0)
 
 @dataclass(frozen=True)
 class Network:
-    """A network at initialisation, as :mod:`residual.stable_scaling.network.model` defines it.
+    """A network at initialisation, as :mod:`residual.stable_scaling.network.model` defines it."""
 
-    Attributes:
-        width: m.
-        depth: L, layers h_1 ... h_L.
-        tau: factor of the branches; None: the plain feedforward network, with W_l ~ N(0, 2/m).
-        branch: ``plain``: W_l h; else its entries normalised to mean square 1/m: by the batch's moments (each unit), by
-            the units' (each sample), or by what is expected over W_l.
-        start: law of h_0: ``gaussian``: A ~ N(0, 2/m); ``uniform``: the same variance; ``unit``: scaled to norm 1.
-    """
-
-    width: int
-    depth: int
-    tau: float | None
+    width: int  # m
+    depth: int  # L, layers h_1 ... h_L
+    tau: float | None  # factor of the branches; None: the plain feedforward network, with W_l ~ N(0, 2/m)
+    # "plain": W_l h; else its entries normalised to mean square 1/m: by the batch's moments (each unit), by the units'
+    # (each sample), or by what is expected over W_l.
     branch: str = "plain"
-    start: str = "gaussian"
+    start: str = "gaussian"  # law of h_0: gaussian: A ~ N(0, 2/m); uniform: the same variance; unit: scaled to norm 1
 
 
 @dataclass(frozen=True)
 class Samples:
-    """The inputs of a network; each run has its own.
+    """The inputs of a network; each run has its own."""
 
-    Attributes:
-        law: ``mnist``: random training images; ``sphere``: uniform on the unit sphere.
-        count: n.
-        dimension: of inputs on the sphere; images keep theirs.
-        norm: of images: ``each`` has norm 1; ``mean``: their mean square is 1 over all; ``pixels``: values in [0, 1].
-    """
-
-    law: str
-    count: int
-    dimension: int = 784
-    norm: str = "each"
+    law: str  # mnist: random training images; sphere: uniform on the unit sphere
+    count: int  # n
+    dimension: int = 784  # of inputs on the sphere; images keep theirs
+    norm: str = "each"  # of images: each has norm 1; mean: their mean square is 1 over all; pixels: values in [0, 1]
 
 
 @dataclass(frozen=True)
