@@ -33,7 +33,6 @@ from residual.images.costs import PRODUCTS, counts
 from residual.images.engine import load
 from residual.images.memory import keep_memory
 from residual.images.networks.build import build
-from residual.images.precision import computing
 from residual.images.schedule import Schedule
 from residual.images.setting import PostActivation, Recipe
 from residual.images.trainee import Trainee
@@ -107,10 +106,9 @@ def ours(images: ImageSet) -> Iterator[None]:
     keep_memory()
     data = load(images, RECIPE.augmentation, True, torch.device("cpu"))
     schedule = Schedule(RECIPE, len(images.train_images))
-    trainee = Trainee(build(NETWORK, 3, 10, 1), data, schedule, 1, 0, captured=False)
+    trainee = Trainee(build(NETWORK, 3, 10, 1), data, schedule, 1, 0)
     while True:
-        with computing("fp32"):
-            trainee.advance()
+        trainee.advance()
         yield
 
 

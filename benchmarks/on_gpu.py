@@ -4,8 +4,8 @@ python -m benchmarks.on_gpu run ARCHIVE [--part PART ...] [--minutes N]   on the
 python -m benchmarks.on_gpu run ARCHIVE --rehearse                        the same on a CPU in small, in a minute
 python -m benchmarks.on_gpu prepare ARCHIVE                               where Hydra is, for a machine without it
 
-Parts, in this order: ``tests`` (bytes of graphs and eager steps, alone and in packs, after a resume), ``steps``
-(microseconds a layer and step, memory against the plan), ``peer`` (the usual loop), ``arithmetic`` (the
+Parts, in this order: ``tests`` (bytes of graphs and eager steps, also after a resume), ``steps`` (microseconds a
+layer and step, eager and by a graph, memory against the plan), ``peer`` (the usual loop), ``arithmetic`` (the
 all-convolutional network in TFLOP/s), ``figure`` (Figure 2 of Demystifying ResNet at scale gpu_hour; what is not done
 when the time is over stays as checkpoints). The exit status is 1 if a part failed.
 
@@ -34,12 +34,10 @@ import pandas as pd
 import torch
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.files import first_line
 from resaudit.data.images import ImageSet
 from residual.images import costs
-from residual.images.engine import check_memory, load
+from residual.images.engine import load
 from residual.images.networks.build import build
-from residual.images.precision import computing
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 from residual.images.trainee import Trainee, deterministic
@@ -47,7 +45,7 @@ from residual.images.trainee import Trainee, deterministic
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
 TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_image_costs"]
-DEPTHS, PACKS = (38, 110, 434, 1202), (1, 2, 4, 8)
+DEPTHS = (38, 110, 434, 1202)
 BATCH = 128
 # Of each saved number, in the least traffic of a step: written and read forward, read backward, and its gradient
 # written and read.
@@ -66,7 +64,6 @@ class Trial:
     Attributes:
         device: of all parts.
         depths: of pre-activation networks.
-        packs: runs at once.
         seconds: of a measurement.
         blocks: of each stage of the all-convolutional network.
         images: of the training set.
@@ -77,16 +74,15 @@ class Trial:
 
     device: torch.device
     depths: tuple[int, ...] = DEPTHS
-    packs: tuple[int, ...] = PACKS
     seconds: float = SECONDS_OF_STEPS
     blocks: int = 9
-    images: int = 49_920  # whole batches: each other size would be captured within the time that is measured
+    images: int = 49_920  # whole batches: a smaller one would be an eager step
     archive: Path | None = None
     scale: str = "gpu_hour"
     overrides: tuple[str, ...] = ()
 
 
-REHEARSAL = Trial(torch.device("cpu"), (8, 14), (1, 2), 0.5, 1, 1280, None, "smoke", ("fig02.depths=[8]",))
+REHEARSAL = Trial(torch.device("cpu"), (8, 14), 0.5, 1, 1280, None, "smoke", ("fig02.depths=[8]",))
 
 
 def main() -> None:
@@ -187,47 +183,43 @@ def tests(trial: Trial, until: float) -> Iterator[str]:
 
 
 def steps(trial: Trial, _until: float) -> Iterator[str]:
-    """Time and memory of a step, by depth and pack."""
+    """Time and memory of a step, eager and by a graph, by depth."""
     bandwidth = copied_a_second(trial.device)
     yield f"A copy in the device's memory: {bandwidth / 1e9:.0f} GB/s.\n"
-    titles = ["depth", "runs at once", "us a layer and step of one run", "images/s, all runs", "bandwidth floor, share"]
+    titles = ["depth", "steps", "us a layer and step", "images/s", "bandwidth floor, share"]
     yield f"| {' | '.join(titles)} | planned MB | measured MB |\n|---|---|---|---|---|---|---|"
-    for depth, pack in product(trial.depths, trial.packs):
+    for depth, by_graph in product(trial.depths, (False, True)):
         network = PreActivation(depth)
-        counts, planned = costs.counts(network), pack * costs.run_megabytes(network, recipe())
+        counts, planned = costs.counts(network), costs.run_megabytes(network, recipe())
         try:
-            measured = timed(trial, network, recipe(), pack)
-        except (ResauditError, torch.OutOfMemoryError) as error:
-            yield f"| {depth} | {pack} | {first_line(error)} | | | {planned:.0f} | |"
+            measured = timed(trial, network, recipe(), by_graph)
+        except ResauditError as error:
+            yield f"| {depth} | {'graph' if by_graph else 'eager'} | {error} | | | {planned:.0f} | |"
             continue
-        each = measured.seconds / pack
-        speed = f"{1e6 * each / counts.layers:.1f} | {BATCH / each:.0f}"
-        floor = PASSES * 4 * BATCH * counts.saved / bandwidth
-        yield f"| {depth} | {pack} | {speed} | {floor / each:.0%} | {planned:.0f} | {measured.megabytes:.0f} |"
+        speed = f"{1e6 * measured.seconds / counts.layers:.1f} | {BATCH / measured.seconds:.0f}"
+        floor = PASSES * 4 * BATCH * counts.saved / bandwidth / measured.seconds
+        yield f"| {depth} | {measured.how} | {speed} | {floor:.0%} | {planned:.0f} | {measured.megabytes:.0f} |"
 
 
 def peer(trial: Trial, _until: float) -> Iterator[str]:
-    """The engine in fp32 against the usual loop, whose convolutions torch does in TF32 unless told otherwise."""
+    """The engine against the usual loop, whose convolutions torch does in TF32 unless told otherwise."""
     from benchmarks.images import usual
 
     images = made(trial)
     loop = usual(images, trial.device)
     took = paced(trial, lambda: next(loop))
-    engine = timed(trial, PostActivation(20, batch_norm=True, power=None), recipe("pad_first"), 1)
-    packed = timed(trial, PostActivation(20, batch_norm=True, power=None), recipe("pad_first"), trial.packs[-1])
+    engine = timed(trial, PostActivation(20, batch_norm=True, power=None), recipe("pad_first"))
     yield f"Usual loop: {BATCH / took:.0f} images/s. Engine: {BATCH / engine.seconds:.0f} images/s, "
-    yield f"{took / engine.seconds:.1f} times as many; with {trial.packs[-1]} runs at once "
-    yield f"{trial.packs[-1] * BATCH / packed.seconds:.0f}, {trial.packs[-1] * took / packed.seconds:.1f} times."
+    yield f"{took / engine.seconds:.1f} times as many; steps: {engine.how}."
 
 
 def arithmetic(trial: Trial, _until: float) -> Iterator[str]:
-    """The all-convolutional network, by precision."""
+    """The all-convolutional network."""
     network = AllConvolutional(trial.blocks)
     flops = 2 * costs.PRODUCTS * costs.counts(network).macs * BATCH
-    yield "| precision | ms a step | TFLOP/s |\n|---|---|---|"
-    for precision in ("fp32", "tf32", "bf16"):
-        measured = timed(trial, network, recipe("standardise", precision), 1)
-        yield f"| {precision} | {1e3 * measured.seconds:.1f} | {flops / measured.seconds / 1e12:.2f} |"
+    measured = timed(trial, network, recipe("standardise"))
+    speed = flops / measured.seconds / 1e12
+    yield f"{1e3 * measured.seconds:.1f} ms a step, {speed:.2f} TFLOP/s; steps: {measured.how}."
 
 
 def figure(trial: Trial, until: float) -> Iterator[str]:
@@ -292,19 +284,21 @@ def prepare(archive: Path, scale: str, overrides: Sequence[str]) -> None:
 
 @dataclass(frozen=True)
 class Measured:
-    """One step of all runs of a pack.
+    """One step of a run.
 
     Attributes:
         seconds: of the step.
         megabytes: of the GPU's memory at the peak, without what lay there before; nan on a CPU.
+        how: steps were taken.
     """
 
     seconds: float
     megabytes: float
+    how: str
 
 
-def timed(trial: Trial, network: Network, of: Recipe, pack: int) -> Measured:
-    """Train a pack for some seconds.
+def timed(trial: Trial, network: Network, of: Recipe, by_graph: bool = True) -> Measured:
+    """Train for some seconds; on a CPU all steps are eager.
 
     Raises:
         ResauditError: it does not fit into the GPU's memory.
@@ -313,14 +307,14 @@ def timed(trial: Trial, network: Network, of: Recipe, pack: int) -> Measured:
     data, schedule = load(images, of.augmentation, False, trial.device), Schedule(of, trial.images)
     if cuda:
         torch.cuda.empty_cache()
-        check_memory(0.0, costs.run_megabytes(network, of), torch.cuda.mem_get_info()[0] / 1e6, pack)
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_reserved()
-    with deterministic(trial.device.type), computing(of.precision):
-        runs = [Trainee(build(network, 3, 10, run), data, schedule, 1, run, captured=True) for run in range(pack)]
-        seconds = paced(trial, lambda: [one.advance() for one in runs])
+    with deterministic(trial.device.type):
+        trainee = Trainee(build(network, 3, 10, 1), data, schedule, 1, 0)
+        how = trainee.use_graph() if by_graph and cuda else "eager"
+        seconds = paced(trial, trainee.advance)
     # Reserved: between replays the memory of a graph belongs to it, though nothing in it is allocated.
-    return Measured(seconds, (torch.cuda.max_memory_reserved() - before) / 1e6 if cuda else np.nan)
+    return Measured(seconds, (torch.cuda.max_memory_reserved() - before) / 1e6 if cuda else np.nan, how)
 
 
 def paced(trial: Trial, step: Callable[[], object]) -> float:
@@ -344,9 +338,9 @@ def copied_a_second(device: torch.device) -> float:
     return 8 * size / paced(Trial(device, seconds=0.5), lambda: target.copy_(source))
 
 
-def recipe(augmentation: str = "pad_last", precision: str = "fp32") -> Recipe:
+def recipe(augmentation: str = "pad_last") -> Recipe:
     """Long enough never to end; a rate at which nothing diverges."""
-    return Recipe(10_000, "epochs", 1e-3, (), BATCH, augmentation, precision=precision, evaluations=1)  # type: ignore[arg-type]
+    return Recipe(10_000, "epochs", 1e-3, (), BATCH, augmentation, evaluations=1)  # type: ignore[arg-type]
 
 
 def made(trial: Trial) -> ImageSet:

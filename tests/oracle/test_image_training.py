@@ -1,4 +1,4 @@
-"""Oracles: torch.optim.SGD with a plain loop over NCHW batches, and the same runs alone, eager or left alone.
+"""Oracles: torch.optim.SGD with a plain loop over NCHW batches, and the same runs eager or left alone.
 
 They see a wrong momentum or decay, a step at another learning rate, a batch or augmentation of another run, a graph
 that differs from its step, state that a checkpoint lacks, and a diverged run that looks trained.
@@ -11,7 +11,7 @@ import shutil
 import signal
 import time
 import weakref
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -29,12 +29,12 @@ from resaudit.data.images import ImageSet
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Work
 from residual.images.counter_hash import WEIGHTS, key_of
-from residual.images.engine import check_memory, load, records_of, train
+from residual.images.engine import load, records_of
+from residual.images.graphs import Graph, Step
 from residual.images.jobs import TrainImages
 from residual.images.networks.build import build
 from residual.images.networks.layers import Convolution
 from residual.images.optimiser import FlatParameters, MomentumSgd
-from residual.images.precision import computing
 from residual.images.records import Records
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
@@ -72,17 +72,13 @@ NETWORKS: list[tuple[Network, Recipe]] = [
 ]
 
 
-def trainee(
-    run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU, captured: bool = True
-) -> Trainee:
-    return trainee_of(build(network, 3, CLASSES, key_of(1, WEIGHTS, run)), run, recipe, device, captured)
+def trainee(run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Trainee:
+    return trainee_of(build(network, 3, CLASSES, key_of(1, WEIGHTS, run)), run, recipe, device)
 
 
-def trainee_of(
-    module: nn.Module, run: int = 0, recipe: Recipe = RECIPE, device: torch.device = CPU, captured: bool = True
-) -> Trainee:
+def trainee_of(module: nn.Module, run: int = 0, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Trainee:
     data = load(IMAGES, recipe.augmentation, True, device)
-    return Trainee(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run, captured)
+    return Trainee(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run)
 
 
 def doubled(network: Network) -> nn.Module:
@@ -92,11 +88,16 @@ def doubled(network: Network) -> nn.Module:
     return module
 
 
-def trained(group: Sequence[Trainee], precision: str = "fp32") -> list[tuple[bytes, ...]]:
-    """The bytes of the state of each at the end."""
-    with deterministic(DEVICE), computing(precision):
-        train(group, lambda _: None)
-        return [tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state())) for one in group]
+def trained(one: Trainee) -> tuple[bytes, ...]:
+    """The bytes of its state at the end."""
+    with deterministic(DEVICE):
+        while not one.finished:
+            one.advance()
+        return bytes_of(one)
+
+
+def bytes_of(one: Trainee) -> tuple[bytes, ...]:
+    return tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state()))
 
 
 class Plain:
@@ -200,32 +201,92 @@ def test_images_and_gradients_stay_channels_last(network: Network, recipe: Recip
         assert strides == (channels * height * width, 1, channels * width, channels), name
 
 
-def test_runs_beside_each_other_have_the_bytes_that_they_have_alone() -> None:
-    together = trained([trainee(run) for run in range(3)])
-    assert together == [trained([trainee(run)])[0] for run in range(3)]
-    assert len(set(together)) == 3
+@needs_card
+@pytest.mark.parametrize(("network", "recipe"), NETWORKS)
+def test_a_graph_has_the_bytes_of_eager_steps(network: Network, recipe: Recipe) -> None:
+    eager, replayed = (trainee(0, network, recipe, torch.device("cuda")) for _ in range(2))
+    with deterministic(DEVICE):
+        assert replayed.use_graph() == "CUDA graph"
+    assert trained(replayed) == trained(eager)
 
 
 @needs_card
-@pytest.mark.parametrize("precision", ["fp32", "tf32", "bf16"])
+def test_on_a_gpu_convolutions_are_in_single_precision() -> None:
+    images, kernels = (torch.randn(8, 16, 3, 3, device="cuda") for _ in range(2))
+    with deterministic(DEVICE):
+        found = nn.functional.conv2d(images, kernels)
+    exact = nn.functional.conv2d(images.double(), kernels.double())
+    assert float((found - exact).abs().max()) < 1e-4  # of TF32, with ten bits, 1e-2
+
+
+class Replayed:
+    """In place of a CUDA graph, where there is none: the step itself on a copy of the samples."""
+
+    def __init__(self, step: Step, samples: torch.Tensor) -> None:
+        self.step, self.inputs, self.calls = step, samples.clone(), 0
+
+    def __call__(self, samples: torch.Tensor) -> None:
+        self.inputs.copy_(samples)
+        self.step(self.inputs)
+        self.calls += 1
+
+
+class Stale(Replayed):
+    """Replays the samples of the capture."""
+
+    def __call__(self, samples: torch.Tensor) -> None:
+        self.step(self.inputs)
+
+
+def refusing(step: Step, samples: torch.Tensor) -> Step:
+    step(samples)
+    raise RuntimeError("CUDA error: operation not permitted when stream is capturing\nCompile with more")
+
+
 @pytest.mark.parametrize(("network", "recipe"), NETWORKS)
-def test_graphs_alone_and_packed_have_the_bytes_of_eager_steps(
-    network: Network, recipe: Recipe, precision: str
+def test_whole_batches_are_replayed_with_the_bytes_of_eager_steps(network: Network, recipe: Recipe) -> None:
+    made: list[Replayed] = []
+
+    def capture(step: Step, samples: torch.Tensor) -> Step:
+        made.append(Replayed(step, samples))
+        return made[0]
+
+    replayed = trainee(0, network, recipe)
+    before = bytes_of(replayed)
+    assert replayed.use_graph(capture) == "CUDA graph"
+    assert bytes_of(replayed) == before
+    assert trained(replayed) == trained(trainee(0, network, recipe))
+    # Two to compare; in epochs the last of six batches is smaller.
+    assert made[0].calls == 2 + (20 if recipe.unit == "epochs" else 23)
+
+
+@pytest.mark.parametrize(
+    ("capture", "why"),
+    [
+        (Stale, "two of its steps differ from eager ones"),
+        (refusing, "CUDA error: operation not permitted when stream is capturing"),
+        pytest.param(Graph, "", marks=pytest.mark.skipif(DEVICE == "cuda", reason="there is a GPU")),
+    ],
+)
+def test_where_the_graph_fails_steps_stay_eager_which_is_said(
+    capture: Callable[[Step, torch.Tensor], Step], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    cuda = torch.device("cuda")
-    eager = [trained([trainee(run, network, recipe, cuda, captured=False)], precision)[0] for run in range(4)]
-    alone = [trained([trainee(run, network, recipe, cuda)], precision)[0] for run in range(4)]
-    packed = trained([trainee(run, network, recipe, cuda) for run in range(4)], precision)
-    assert alone == eager
-    assert packed == eager
+    one = trainee()
+    before = bytes_of(one)
+    how = one.use_graph(capture)
+    assert how.startswith(f"eager, since the CUDA graph failed: {why}")
+    assert capsys.readouterr().err == f"resaudit: warning: steps are {how}; this takes longer\n"
+    assert bytes_of(one) == before
+    assert trained(one) == trained(trainee())
 
 
 def test_the_memory_of_a_run_is_free_as_soon_as_it_is_done() -> None:
-    """The next pack needs it; the garbage collector may come much later."""
+    """The next run needs it; the garbage collector may come much later."""
     gc.disable()
     try:
         with deterministic(DEVICE):
             one = trainee(device=torch.device(DEVICE))
+            one.use_graph(Graph if DEVICE == "cuda" else refusing)
             one.advance()
         left = weakref.ref(one)
         del one
@@ -237,14 +298,14 @@ def test_the_memory_of_a_run_is_free_as_soon_as_it_is_done() -> None:
 @needs_card
 @pytest.mark.parametrize("captured", [True, False])
 def test_a_run_resumed_on_a_gpu_ends_with_the_bytes_of_one_left_alone(captured: bool) -> None:
-    cuda = torch.device("cuda")
-    (expected,) = trained([trainee(device=cuda, captured=captured)])
-    stopped, resumed = (trainee(device=cuda, captured=captured) for _ in range(2))
-    with deterministic(DEVICE), computing("fp32"):
+    expected, stopped, resumed = (trainee(device=torch.device("cuda")) for _ in range(3))
+    with deterministic(DEVICE):
         for _ in range(7):
             stopped.advance()
-    resumed.resume(stopped.state())
-    assert trained([resumed]) == [expected]
+        resumed.resume(stopped.state())
+        if captured:
+            resumed.use_graph()
+    assert trained(resumed) == trained(expected)
 
 
 @needs_card
@@ -252,7 +313,7 @@ def test_a_run_on_a_gpu_starts_as_on_the_cpu() -> None:
     cuda = torch.device("cuda")
     for recipe in (RECIPE, STEPS):
         one, other = trainee(0, NETWORK, recipe), trainee(0, NETWORK, recipe, cuda)
-        with deterministic(DEVICE), computing("fp32"):
+        with deterministic(DEVICE):
             for each in (one, other):
                 each.advance()
         np.testing.assert_allclose(other.state().weights, one.state().weights, rtol=1e-3, atol=1e-5)
@@ -261,7 +322,7 @@ def test_a_run_on_a_gpu_starts_as_on_the_cpu() -> None:
 def test_records_are_sums_of_the_plain_loop() -> None:
     ours, plain = trainee_of(doubled(NETWORK)), Plain(NETWORK, RECIPE)
     plain.steps(24)
-    trained([ours])
+    trained(ours)
     records = records_of(Schedule(RECIPE, 88), [5], [ours.state()], ours.weight_names, 41)
     assert records.run.tolist() == [5]
     assert records.step.tolist() == [0, 6, 12, 18, 24]
@@ -287,8 +348,8 @@ def test_records_are_sums_of_the_plain_loop() -> None:
 def test_a_diverged_run_ends_and_says_so() -> None:
     recipe = replace(RECIPE, learning_rate=1e30, warm_up=0)
     network = PostActivation(8, batch_norm=False, power=0.0)
-    ours, other = trainee(0, network, recipe), trainee(1)
-    ends = trained([ours, other])
+    ours = trainee(0, network, recipe)
+    trained(ours)
     records = records_of(Schedule(recipe, 88), [0], [ours.state()], ours.weight_names, 41)
     assert np.isfinite(records.test_loss[0, 0])
     assert np.isinf(records.test_loss[0, 1:]).all()
@@ -296,15 +357,6 @@ def test_a_diverged_run_ends_and_says_so() -> None:
     assert np.isinf(records.norms[0, 1:]).all()
     assert (records.test_error[0, 1:] == 1).all()
     assert (records.train_error[0, 1:] == 1).all()
-    assert ends[1] == trained([trainee(1)])[0]
-
-
-def test_a_pack_that_does_not_fit_is_refused_with_what_would() -> None:
-    check_memory(1000, 2000, 9000, 4)
-    with pytest.raises(ResauditError, match=r"4 runs at once need 9000 MB .* 8999 MB are free; set pack=3$"):
-        check_memory(1000, 2000, 8999, 4)
-    with pytest.raises(ResauditError, match="take another GPU, or device=cpu"):
-        check_memory(1000, 2000, 2999, 1)
 
 
 def job(**changes: object) -> TrainImages:
@@ -345,13 +397,6 @@ def test_larger_images_need_more_memory_than_a_small_machine_has(
     said = r"^a run needs \d+ MB of memory, and this machine has 1300 MB; take fewer layers, a smaller batch or another"
     with pytest.raises(ResauditError, match=said):
         run(recipe=recipe, network=network)
-
-
-def test_what_a_gpu_must_hold_grows_with_the_images() -> None:
-    one = job(runs=(0,))
-    small, large = (one.needs(Schedule(RECIPE, 88), 129, shape) for shape in ((3, 32, 32), (3, 64, 64)))
-    assert large.gpu_each > 3.5 * small.gpu_each
-    assert one.needs(Schedule(RECIPE, 88), 129, (3, 16, 64)) == small
 
 
 def same(a: Records, b: Records) -> bool:

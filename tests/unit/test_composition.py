@@ -218,7 +218,6 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
         ("whitening.components=20", "must be 10, the number of classes of MNIST"),
         ("figure.demystifying_resnet.fig07.protocol.epochs=0", "epochs is 0; allowed: greater than or equal to 1"),
         ("checkpoint_seconds=-1", "checkpoint_seconds is -1; allowed: greater than or equal to 0"),
-        ("pack=0", "pack is 0; allowed: greater than or equal to 1"),
         ("kernel=fast", "kernel is 'fast'; allowed: 'auto', 'fused' or 'torch'"),
         (f"{FIG04}.protocol.networks=[xavier-relu]", "allowed where Hessians are wanted: linear networks"),
         (

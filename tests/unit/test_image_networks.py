@@ -1,7 +1,7 @@
 """Oracles of the networks for images: published counts, and the laws of the initial weights.
 
 They see a layer, bias or parameter too many, weights of another law or that depend on anything but the seed, a depth
-that does not fit and is built, and a residual stream that loses its precision.
+that does not fit and is built.
 """
 
 from collections import Counter
@@ -13,7 +13,6 @@ from torch import nn
 
 from residual.images.networks.build import build
 from residual.images.networks.layers import BatchNorm
-from residual.images.precision import computing
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, check
 
 
@@ -119,32 +118,6 @@ def test_statistics_of_equal_groups_keep_the_firsts() -> None:
     torch.testing.assert_close(y[40:], BatchNorm(4)(x[40:]))
     assert torch.equal(grouped.running_mean, alone.running_mean)
     assert torch.equal(grouped.running_variance, alone.running_variance)
-
-
-@pytest.mark.parametrize(
-    "setting",
-    [PreActivation(14), PostActivation(14, True, 0.5), PostActivation(14, False, 0.5, True), AllConvolutional(1)],
-    ids=str,
-)
-def test_branches_in_bfloat16_beside_a_stream_in_single_precision(setting: Network) -> None:
-    network, dtypes = build(setting, 3, 10, 1), Counter[torch.dtype]()
-    for name, layer in network.named_modules():
-        if "block" in name and name.endswith("conv2"):
-            layer.register_forward_hook(lambda *at: dtypes.update([at[2].dtype]))
-        if name.count(".") == 1:
-            layer.register_forward_hook(lambda *at: dtypes.update([at[2].dtype]))
-    x = torch.randn(8, 3, 16, 16)
-    exact = network(x).detach()
-    dtypes.clear()
-    with computing("bf16"):
-        scores = network(x)
-    blocks = sum(name.count(".") == 1 and "block" in name for name, _ in network.named_modules())
-    assert dtypes == {torch.bfloat16: blocks, torch.float32: blocks}
-    assert scores.dtype == torch.float32
-    # Each block rounds weights, inputs and results of two layers, to 8 bits.
-    assert 0 < float((scores.detach() - exact).norm() / exact.norm()) < 6 * blocks * 2**-8
-    scores.sum().backward()
-    assert all(p.grad is not None and p.grad.dtype == torch.float32 for p in network.parameters())
 
 
 @pytest.mark.parametrize("depth", [38, 74, 110, 434])

@@ -239,8 +239,8 @@ needs_no_card = pytest.mark.skipif(torch.cuda.is_available(), reason="torch can 
 @pytest.mark.parametrize(
     ("figure", "device", "usable", "taken", "locks"),
     [
-        ("fig08", "auto", True, "cuda", ["4.lock"]),
-        ("fig08", "cuda", True, "cuda", ["4.lock"]),
+        ("fig08", "auto", True, "cuda", ["4.0.lock"]),
+        ("fig08", "cuda", True, "cuda", ["4.0.lock"]),
         ("fig08", "auto", False, "cpu", []),
         ("fig08", "cpu", True, "cpu", []),
         ("fig07", "auto", True, "cpu", []),

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-import torch
 from benchmarks import on_gpu
 from benchmarks.on_gpu import REHEARSAL, TESTS, run
 
+from resaudit.base.errors import ResauditError
 from tests.conftest import CHECKOUT, run_command
 from tests.made_images import ARCHIVE, make_checkout
 
@@ -51,17 +51,17 @@ def test_a_command_that_takes_too_long_is_ended_and_its_words_are_kept(
 
 
 def test_a_row_that_does_not_fit_takes_no_other_along(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def timed(_trial: object, _network: object, _recipe: object, pack: int) -> on_gpu.Measured:
-        if pack == 2:
-            raise torch.OutOfMemoryError("CUDA out of memory.\nTried to allocate")
-        return on_gpu.Measured(0.01, 123.4)
+    def timed(_trial: object, _network: object, _recipe: object, by_graph: bool) -> on_gpu.Measured:
+        if by_graph:
+            raise ResauditError("the GPU's memory is too small")
+        return on_gpu.Measured(0.01, 123.4, "eager")
 
     monkeypatch.setattr(on_gpu, "timed", timed)
     assert run(REHEARSAL, ["steps"], until=float("inf")) == 0
     rows = [line for line in report.read_text(encoding="utf-8").splitlines() if re.match(r"\| (8|14) ", line)]
     assert [row.count("|") for row in rows] == [8, 8, 8, 8]
     assert rows[0].endswith("| 123 |")
-    assert rows[1].startswith("| 8 | 2 | CUDA out of memory. |")
+    assert rows[1].startswith("| 8 | graph | the GPU's memory is too small |")
 
 
 def test_when_the_time_is_over_no_part_begins(report: Path) -> None:

@@ -93,13 +93,11 @@ class Execution:
         device: of jobs that want a GPU, ``cpu`` or ``cuda``; other jobs run on the CPU.
         kernel: that trains networks with activations: ``fused``, ``torch`` or ``auto``.
         checkpoint_seconds: between two checkpoints.
-        pack: trainings on images that run on one GPU at once.
     """
 
     device: str = "cpu"
     kernel: str = "auto"
     checkpoint_seconds: float = 60.0
-    pack: int = 5
 
 
 @dataclass

@@ -280,7 +280,6 @@ class Run(Model):
         device: where jobs that want a GPU run.
         kernel: what computes networks with activations.
         checkpoint_seconds: of work between two checkpoints of a training.
-        pack: trainings on images that run on one GPU at once.
         scale: how much of the protocol is run.
         figures: to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or one of :data:`CONTROLS`.
@@ -290,8 +289,6 @@ class Run(Model):
     device: Device
     kernel: Kernel
     checkpoint_seconds: Annotated[float, Field(ge=0)]
-    # No GPU has more queues than that at work.
-    pack: Annotated[int, Field(ge=1, le=64)]
     scale: Scale
     figures: list[str]
     variant: str | None = None

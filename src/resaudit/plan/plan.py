@@ -119,4 +119,4 @@ def fetch_of(dataset: Dataset, data: str) -> Fetch:
 
 def execution_of(run: Run) -> Execution:
     """How jobs run here."""
-    return Execution(settled(run.device), run.kernel, run.checkpoint_seconds, run.pack)
+    return Execution(settled(run.device), run.kernel, run.checkpoint_seconds)

@@ -1,4 +1,4 @@
-"""Whether torch can use CUDA here, and one device for each process, which Snakemake does not assign.
+"""Whether torch can use CUDA here, and a device for each process, which Snakemake does not assign.
 
 Imports nothing heavy; call it before torch initialises CUDA.
 """
@@ -8,7 +8,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Iterable, MutableMapping
 from pathlib import Path
 
@@ -16,7 +15,6 @@ from resaudit.base.errors import ResauditError
 from resaudit.runtime.locks import hold
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-SECONDS_BETWEEN_TRIES = 1.0
 
 
 def processors() -> int:
@@ -27,11 +25,12 @@ def processors() -> int:
 def claim_device(
     environment: MutableMapping[str, str] = os.environ, folder: Path | None = None, nodes: Path = Path("/dev")
 ) -> str | None:
-    """Claim the first free device and let CUDA see only that one.
+    """Claim a device with the fewest claims, and let CUDA see only that one.
 
-    The claim is an operating-system lock, held until this process ends. If all devices are taken, it waits and says so.
-    It chooses only among ``CUDA_VISIBLE_DEVICES``, as a scheduler set it; claims in one Slurm job do not collide with
-    those in another, since Slurm may number each job's devices from 0.
+    A claim is an operating-system lock, held until this process ends. Nothing here bounds how many processes share a
+    device: Snakemake starts as many as its resource ``gpu`` allows. It chooses only among ``CUDA_VISIBLE_DEVICES``, as
+    a scheduler set it; claims in one Slurm job do not count in another, since Slurm may number each job's devices from
+    0.
 
     Args:
         environment: where ``CUDA_VISIBLE_DEVICES`` is read and set.
@@ -48,11 +47,11 @@ def claim_device(
     if not devices:
         return None
     folder = folder or _folder_of_locks(environment)
-    warned = False
+    claims = 0
     while True:
         for device in devices:
             try:
-                is_ours = hold(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.lock")
+                is_ours = hold(folder / f"{re.sub('[^A-Za-z0-9-]', '_', device)}.{claims}.lock")
             except NotImplementedError as error:
                 unshared = f"{error}, so jobs may meet on one GPU; set TMPDIR to another folder"
                 print(f"resaudit: warning: {unshared}", file=sys.stderr, flush=True)
@@ -60,10 +59,7 @@ def claim_device(
             if is_ours:
                 environment[VISIBLE] = device
                 return device
-        if not warned:
-            print(f"resaudit: waiting for one of {len(devices)} CUDA devices, all taken", file=sys.stderr, flush=True)
-            warned = True
-        time.sleep(SECONDS_BETWEEN_TRIES)
+        claims += 1
 
 
 def settled(wanted: str) -> str:

@@ -7,7 +7,7 @@ from residual.images.setting import AllConvolutional, Network, PostActivation, P
 
 # Measured on one core, and estimates for one H100; see benchmarks/RESULTS.md.
 CPU_FLOPS_A_SECOND = 60e9
-GPU_FLOPS_A_SECOND = {"fp32": 30e12, "tf32": 150e12, "bf16": 250e12}
+GPU_FLOPS_A_SECOND = 30e12
 GPU_SECONDS_A_LAYER_STEP = 30e-6
 # Forward, and the gradients by inputs and by weights.
 PRODUCTS = 3
@@ -15,7 +15,7 @@ PRODUCTS = 3
 PASSING = 4
 # Images of one batch of the test, and hidden layers of theirs that exist at once.
 TEST_BATCH, TESTING = 250, 4
-# Copies of the weights: themselves, momentum, gradients one by one and joined, and those kept during a capture.
+# Copies of the weights: themselves, momentum, gradients one by one and joined, and those kept while a graph is checked.
 COPIES = 6
 FLOAT = 4
 
@@ -84,7 +84,7 @@ def run_megabytes(network: Network, recipe: Recipe, channels: int = 3, side: int
 
 
 def test_megabytes(network: Network, channels: int, side: int) -> float:
-    """Memory of a batch of test images; a CPU takes it from that of the run, a GPU's graphs keep theirs."""
+    """Memory of a batch of test images; a CPU takes it from that of the run, a GPU's graph keeps its own."""
     return FLOAT * TEST_BATCH * TESTING * counts(network, channels, side).largest / 1e6
 
 
@@ -96,7 +96,7 @@ def cpu_seconds(network: Network, images: int, tests: int) -> float:
 def gpu_seconds(network: Network, recipe: Recipe, images: int, tests: int) -> float:
     """On one GPU, by its arithmetic or by its latency, whichever takes longer."""
     of = counts(network)
-    arithmetic = 2 * of.macs * (PRODUCTS * images + tests) / GPU_FLOPS_A_SECOND[recipe.precision]
+    arithmetic = 2 * of.macs * (PRODUCTS * images + tests) / GPU_FLOPS_A_SECOND
     return max(arithmetic, of.layers * images / recipe.batch * GPU_SECONDS_A_LAYER_STEP)
 
 

@@ -1,10 +1,6 @@
-"""Trainings on images, several at once on one GPU: each with a stream, memory and random numbers of its own.
+"""What a training on images begins with, and what is recorded at its end."""
 
-A run computes the same bits alone and beside others: its kernels are the same, and nothing else is shared but the
-images.
-"""
-
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import torch
@@ -14,7 +10,7 @@ from resaudit.data.images import ImageSet
 from residual.images.augmentation import Images, normalisation_of
 from residual.images.records import Records
 from residual.images.schedule import Schedule
-from residual.images.trainee import OnDevice, RunState, Trainee
+from residual.images.trainee import OnDevice, RunState
 
 
 def load(images: ImageSet, augmentation: str, published: bool, device: torch.device) -> OnDevice:
@@ -31,18 +27,6 @@ def load(images: ImageSet, augmentation: str, published: bool, device: torch.dev
     labels = (torch.from_numpy(part.astype(np.int64)).to(device) for part in (images.train_labels, images.test_labels))
     (train, test), (train_labels, test_labels) = parts, labels
     return OnDevice(train, train_labels, test, test_labels)
-
-
-def train(group: Sequence[Trainee], after_round: Callable[[int], None]) -> None:
-    """Train runs to their end, step by step in turn; steps of different runs overlap on a GPU.
-
-    Args:
-        group: the runs; finished ones stay as they are.
-        after_round: called when each unfinished run has done one more step, with the number of images trained on; may
-            raise to stop the training.
-    """
-    while active := [trainee for trainee in group if not trainee.finished]:
-        after_round(sum(trainee.advance() for trainee in active))
 
 
 def records_of(
@@ -66,26 +50,6 @@ def records_of(
         norms=np.stack([state.norms for state in states]),
         weights=np.asarray(weights),
     )
-
-
-def check_memory(needed: float, each: float, free: float, pack: int) -> None:
-    """Refuse a pack that a GPU cannot hold.
-
-    Args:
-        needed: MB for the images and the program.
-        each: MB for one run.
-        free: MB of the GPU's memory.
-        pack: runs at once.
-
-    Raises:
-        ResauditError: it does not fit; says what would.
-    """
-    if needed + pack * each <= free:
-        return
-    fits = int((free - needed) // each)
-    what = f"{pack} runs at once need {needed + pack * each:.0f} MB of the GPU's memory"
-    remedy = f"set pack={fits}" if fits >= 1 else "take another GPU, or device=cpu"
-    raise ResauditError(f"{what}, of which {free:.0f} MB are free; {remedy}")
 
 
 def check_host_memory(needed: float, there: float) -> None:

@@ -38,7 +38,7 @@ class ImageTraining(Experiment):
     Attributes:
         networks: names as in the figure's legend.
         runs: seeds of each setting.
-        runs_per_job: at most so many runs are one job, which trains them side by side on one GPU.
+        runs_per_job: at most so many runs are one job, which trains them one after the other.
         shared_start: all runs of a network start from the same weights.
         samples: the first training images are used; null: all.
         epochs: of the training; null: ``steps`` has its length.
@@ -52,7 +52,6 @@ class ImageTraining(Experiment):
         weight_decay: on the ``decayed`` parameters.
         decayed: all parameters or convolutions.
         augmentation: order of normalization, padding, crop and flip.
-        precision: of convolutions.
         evaluations: recorded points of a training, evenly spaced; null: every epoch.
         reading: the test error that is reported.
     """
@@ -76,7 +75,6 @@ class ImageTraining(Experiment):
     weight_decay: Annotated[float, Field(ge=0)]
     decayed: Literal["all", "convolutions"] = "all"
     augmentation: Literal["pad_last", "pad_first", "standardise"]
-    precision: Literal["fp32", "tf32", "bf16"] = "fp32"
     evaluations: Steps | None = None
     reading: Reading = "best"
 
@@ -91,7 +89,7 @@ class ImageTraining(Experiment):
     def recipe(self, learning_rate: float) -> Recipe:
         """The recipe at a learning rate."""
         unit: Literal["epochs", "steps"] = "steps" if self.epochs is None else "epochs"
-        same = ("warm_up", "batch", "momentum", "nesterov", "weight_decay", "decayed", "augmentation", "precision")
+        same = ("warm_up", "batch", "momentum", "nesterov", "weight_decay", "decayed", "augmentation")
         return Recipe(
             length=self.epochs or self.steps or 0,
             unit=unit,
@@ -104,14 +102,14 @@ class ImageTraining(Experiment):
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """A training by ``network``, ``depth``, ``learning_rate`` and ``first_run``."""
         images, most = needed_images(data), self.runs_per_job
-        packs = [tuple(range(first, min(first + most, self.runs))) for first in range(0, self.runs, most)]
+        groups = [tuple(range(first, min(first + most, self.runs))) for first in range(0, self.runs, most)]
         return {
             at(network=name, depth=depth, learning_rate=rate, first_run=runs[0]): TrainImages(
                 images, self.network(name, depth), self.recipe(rate), runs, seed, self.shared_start, self.samples
             )
             for name, depth in self.places()
             for rate in self.learning_rates
-            for runs in packs
+            for runs in groups
         }
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":

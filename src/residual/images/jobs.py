@@ -1,9 +1,8 @@
 """Training one network on images: several runs, each with its own weights, order and augmentation."""
 
 import os
-from collections.abc import Callable
 from dataclasses import dataclass
-from math import isqrt
+from math import isqrt, prod
 from typing import TYPE_CHECKING, Any
 
 from resaudit.base.errors import ResauditError
@@ -54,74 +53,73 @@ class TrainImages(Job):
         schedule = Schedule(self.recipe, self.samples or TRAIN_IMAGES)
         images = len(self.runs) * schedule.samples(schedule.steps - 1)[1]
         tests = len(self.runs) * len(schedule.evaluated) * TEST_IMAGES
-        needs = self.needs(schedule, TRAIN_IMAGES + TEST_IMAGES, IMAGE_SHAPE)
+        of_run = costs.run_megabytes(self.network, self.recipe)
+        # On a GPU the smaller last batch of an epoch is no part of the graph, which keeps its memory.
+        held = of_run * (1 + schedule.smaller_batch / self.recipe.batch)
+        held += costs.test_megabytes(self.network, *IMAGE_SHAPE[:2])
+        of_images = (TRAIN_IMAGES + TEST_IMAGES) * prod(IMAGE_SHAPE) / 1e6
         return Cost(
             SECONDS_TO_START + costs.cpu_seconds(self.network, images, tests),
-            needs.megabytes,
+            self.megabytes(TRAIN_IMAGES + TEST_IMAGES, IMAGE_SHAPE),
             wants_gpu=True,
             gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, self.recipe, images, tests),
-            gpu_megabytes=needs.gpu_held + min(execution.pack, len(self.runs)) * needs.gpu_each,
+            gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + held,
         )
 
-    def needs(self, schedule: Schedule, images: int, shape: tuple[int, ...]) -> "MemoryNeeds":
-        """The memory that it needs with so many images in all, of a shape (channels, height, width)."""
+    def megabytes(self, images: int, shape: tuple[int, ...]) -> float:
+        """Memory on a CPU in MB, with so many images in all, of a shape (channels, height, width)."""
         channels, height, width = shape
         # A square of as many pixels.
         size = channels, isqrt(height * width - 1) + 1
-        of_images = images * channels * height * width / 1e6
-        of_run = costs.run_megabytes(self.network, self.recipe, *size)
-        of_test = costs.test_megabytes(self.network, *size)
-        # Before an epoch's smaller last batch is captured, one run takes steps on it without a graph.
-        of_smaller = of_run * schedule.smaller_batch / self.recipe.batch
-        return MemoryNeeds(
-            # The images twice: as they are read, and colours last.
-            MEGABYTES_TO_START + MEGABYTES_HELD + 2 * of_images + FRAGMENTS * max(of_run, of_test),
-            GPU_MEGABYTES_TO_START + of_images + of_smaller,
-            of_run + of_test,
-        )
+        largest = max(costs.run_megabytes(self.network, self.recipe, *size), costs.test_megabytes(self.network, *size))
+        # The images twice: as they are read, and colours last.
+        return MEGABYTES_TO_START + MEGABYTES_HELD + 2 * images * prod(shape) / 1e6 + FRAGMENTS * largest
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; resume each run from its checkpoint if there is one.
+        """Train one run after the other; resume each from its checkpoint if there is one.
 
         Raises:
-            ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the GPU's memory is
-                too small for ``pack`` runs, or without a GPU the machine's for one.
+            ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the
+                GPU, or without one of the machine, is too small.
         """
         import torch
 
         from resaudit.jobs.checkpoints import delayed_signals
         from resaudit.runtime.progress import Progress
-        from residual.images.engine import load, records_of, train
+        from residual.images.engine import check_host_memory, load, records_of
         from residual.images.memory import keep_memory
-        from residual.images.precision import computing
         from residual.images.trainee import deterministic
 
         keep_memory()
         images = self.images()
-        with delayed_signals() as signalled, deterministic(work.device), computing(self.recipe.precision):
-            self.check_memory(work, images)
+        train, tests = images.train_images, images.test_images
+        if work.device == "cpu":
+            needed = self.megabytes(len(train) + len(tests), train.shape[1:])
+            check_host_memory(needed, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6)
+        schedule = Schedule(self.recipe, len(train))
+        progress = Progress(len(self.runs) * schedule.samples(schedule.steps - 1)[1], "images", self.id)
+        states: list[RunState] = []
+        with delayed_signals() as signalled, deterministic(work.device):
             published = self.data.dataset.name in NORMALISED_AS_PUBLISHED
             data = load(images, self.recipe.augmentation, published, torch.device(work.device))
-            schedule = Schedule(self.recipe, len(data.train))
-            progress = Progress(len(self.runs) * schedule.samples(schedule.steps - 1)[1], "images", self.id)
-            states: list[RunState] = []
-            names: tuple[str, ...] = ()
-
-            def train_together(runs: tuple[int, ...]) -> None:
-                """A function of its own: its networks are gone before the next pack has memory."""
-                nonlocal names
-                trainees = {run: self.trainee(run, data, schedule, images) for run in runs}
-                kept = _Kept(trainees, {run: self.checkpoint(work, run) for run in runs}, signalled)
-                progress.skip(kept.resume(work.record))
-                train(list(trainees.values()), kept.after_round(progress.add))
-                states.extend(trainee.state() for trainee in trainees.values())
-                names = trainees[runs[0]].weight_names
-
-            at_once = work.execution.pack if work.device == "cuda" else 1
-            for start in range(0, len(self.runs), at_once):
-                train_together(self.runs[start : start + at_once])
+            for run in self.runs:
+                trainee, checkpoint = self.trainee(run, data, schedule, images), self.checkpoint(work, run)
+                state = checkpoint.read()
+                if state is not None:
+                    trainee.resume(state)
+                    work.record[f"run {run} resumed from step"] = int(state.step)
+                    work.record[f"run {run} seconds before"] = checkpoint.seconds_before
+                    progress.skip(trainee.images_done)
+                if work.device == "cuda" and not trainee.finished:
+                    work.record[f"run {run} steps"] = trainee.use_graph()
+                while not trainee.finished:
+                    progress.add(trainee.advance())
+                    checkpoint.keep(trainee.state, signalled(), due=trainee.finished)
+                states.append(trainee.state())
+                names = trainee.weight_names
+                del trainee  # the next run needs its memory
         progress.end()
-        return {"records.npz": records_of(schedule, self.runs, states, names, len(data.test))}
+        return {"records.npz": records_of(schedule, self.runs, states, names, len(tests))}
 
     def images(self) -> "ImageSet":
         """The images to use; raises as :meth:`run`."""
@@ -144,7 +142,7 @@ class TrainImages(Job):
 
         weights = key_of(self.seed, WEIGHTS, 0 if self.shared_start else run)
         network = build(self.network, images.train_images.shape[1], images.classes, weights)
-        return Trainee(network, data, schedule, self.seed, run, captured=True)
+        return Trainee(network, data, schedule, self.seed, run)
 
     def checkpoint(self, work: Work, run: int) -> "Checkpoint[RunState]":
         """That of one run; finished runs keep theirs until all are done."""
@@ -157,67 +155,3 @@ class TrainImages(Job):
         cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
         own = {"threads": torch.get_num_threads(), "cuDNN version": cudnn}
         return Checkpoint(folder, RunState, made_by(self, work, own), seconds)
-
-    def check_memory(self, work: Work, images: "ImageSet") -> None:
-        """Refuse what does not fit into the GPU, or without one into the machine; raises ResauditError."""
-        import torch
-
-        from residual.images.engine import check_host_memory, check_memory
-
-        train, tests = images.train_images, images.test_images
-        needs = self.needs(Schedule(self.recipe, len(train)), len(train) + len(tests), train.shape[1:])
-        if work.device == "cuda":
-            at_once = min(work.execution.pack, len(self.runs))
-            check_memory(needs.gpu_held, needs.gpu_each, torch.cuda.mem_get_info()[0] / 1e6, at_once)
-        else:
-            check_host_memory(needs.megabytes, os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6)
-
-
-@dataclass(frozen=True)
-class MemoryNeeds:
-    """Memory in MB."""
-
-    megabytes: float  # of the machine, for one run on a CPU
-    gpu_held: float  # of a GPU, for the images and the program
-    gpu_each: float  # of a GPU, for each run at once
-
-
-@dataclass(frozen=True)
-class _Kept:
-    """The checkpoints of runs that train at once, by run."""
-
-    trainees: dict[int, "Trainee"]
-    checkpoints: dict[int, "Checkpoint[RunState]"]
-    signalled: Callable[[], int | None]
-
-    def resume(self, record: dict[str, Any]) -> int:
-        """Put each run where its checkpoint left it, and give the images that are done."""
-        images = 0
-        for run, trainee in self.trainees.items():
-            state = self.checkpoints[run].read()
-            if state is not None:
-                trainee.resume(state)
-                record[f"run {run} resumed from step"] = int(state.step)
-                record[f"run {run} seconds before"] = self.checkpoints[run].seconds_before
-                images += trainee.images_done
-        return images
-
-    def after_round(self, count: Callable[[int], None]) -> Callable[[int], None]:
-        """What is called after each round of steps; it keeps states, all of them after a signal."""
-        left = {run for run, trainee in self.trainees.items() if not trainee.finished}
-
-        def after(images: int) -> None:
-            count(images)
-            signal = self.signalled()
-            done = {run for run in left if self.trainees[run].finished}
-            if signal is None:
-                for run in done:
-                    self.checkpoints[run].keep(self.trainees[run].state, due=True)
-            else:
-                for run in left:
-                    self.checkpoints[run].write(self.trainees[run].state())
-            for run in left - done:
-                self.checkpoints[run].keep(self.trainees[run].state, signal)
-            left.difference_update(done)
-
-        return after

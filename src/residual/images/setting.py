@@ -113,8 +113,7 @@ class Recipe:
         augmentation: ``pad_last``: normalise, flip, zero-pad 4, crop (fb.resnet.torch); ``pad_first``: zero-pad 4,
             crop, flip, normalise (stable_scaling); ``standardise``: pad 2, crop, flip, standardise each image
             (tensorflow/models).
-        precision: ``fp32``; ``tf32`` allows TF32 in convolutions; ``bf16``: branches in bfloat16, the residual stream
-            in float32.
+        precision: of all arithmetic: single precision.
         evaluations: records of the run, evenly spaced; in ``epochs`` at the end of epochs.
     """
 
@@ -129,5 +128,5 @@ class Recipe:
     nesterov: bool = False
     weight_decay: float = 1e-4
     decayed: Literal["all", "convolutions"] = "all"
-    precision: Literal["fp32", "tf32", "bf16"] = "fp32"
+    precision: Literal["fp32"] = "fp32"
     evaluations: int | None = None

@@ -1,8 +1,8 @@
 """One run of a training on images: its network, its place in the schedule and what was recorded of it so far."""
 
 import os
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,15 +11,17 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from resaudit.base.errors import ResauditError
+from resaudit.runtime.progress import say
 from residual.images.augmentation import Images
 from residual.images.costs import TEST_BATCH
-from residual.images.graphs import Graphs
+from residual.images.graphs import Graph, Step
 from residual.images.optimiser import FlatParameters, MomentumSgd
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
 
-# Steps that may wait in a GPU's queue: a signal or an evaluation waits for them.
-STEPS_AHEAD = 8
+# Steps after which the process waits for the GPU: a signal waits for what is in its queue.
+STEPS_AHEAD = 32
 
 
 @dataclass(frozen=True)
@@ -77,15 +79,12 @@ class Trainee:
         schedule: of the steps.
         seed: of order and augmentation.
         run: its number.
-        captured: whether steps are replayed as CUDA graphs, on a stream of their own.
 
     Attributes:
         step: the next one.
     """
 
-    def __init__(
-        self, network: nn.Module, data: OnDevice, schedule: Schedule, seed: int, run: int, captured: bool
-    ) -> None:
+    def __init__(self, network: nn.Module, data: OnDevice, schedule: Schedule, seed: int, run: int) -> None:
         device = data.train_labels.device
         self._network, self._data, self._schedule = network.to(device), data, schedule
         recipe = schedule.recipe
@@ -98,9 +97,7 @@ class Trainee:
         self._totals = torch.zeros(2, dtype=torch.float64, device=device)
         self._samples = Samples(len(data.train), data.train.padding, seed, run, device)
         self._weights = {name: p for name, p in self._parameters.tensors.items() if p.ndim >= 2}
-        self._stream = _new_stream(device) if device.type == "cuda" else None
-        self._graphs = Graphs(self._changing, self._stream) if captured and self._stream is not None else None
-        self._ahead: torch.cuda.Event | None = None
+        self._graph: Step | None = None
         self._rate: float | None = None
         self.step, self._evaluated = 0, schedule.evaluated
         evaluations = len(self._evaluated)
@@ -129,33 +126,70 @@ class Trainee:
         Returns:
             The images that were trained on.
         """
-        with self._on_stream():
-            if self.step == 0:
-                self._evaluate()
-            first, stop = self._schedule.samples(self.step)
-            self._set_rate(self._schedule.learning_rate(self.step))
-            samples = self._samples(first, stop)
-            if self._graphs is None:
-                self._take_step(samples)
-            else:
-                self._graphs(self._take_step, samples)
-            self.step += 1
-            self._wait()
-            if self.step in self._evaluated:
-                self._evaluate()
+        if self.step == 0:
+            self._evaluate()
+        first, stop = self._schedule.samples(self.step)
+        self._set_rate(self._schedule.learning_rate(self.step))
+        take = self._graph if self._graph and stop - first == self._schedule.recipe.batch else self._take_step
+        take(self._samples(first, stop))
+        self.step += 1
+        if self._totals.is_cuda and self.step % STEPS_AHEAD == 0:
+            torch.cuda.synchronize()
+        if self.step in self._evaluated:
+            self._evaluate()
         return stop - first
+
+    def use_graph(self, capture: Callable[[Step, Tensor], Step] = Graph) -> str:
+        """Take steps of whole batches by a CUDA graph, if two steps by it have the bytes of two eager ones.
+
+        Otherwise, or if the capture fails, steps stay eager, with a warning on standard error.
+
+        Args:
+            capture: makes a step that replays a given one, from that and samples of a batch.
+
+        Returns:
+            How steps are taken, for the provenance.
+        """
+        self._set_rate(self._schedule.learning_rate(self.step))
+        batch = self._schedule.recipe.batch
+        batches = [self._samples(first, first + batch) for first in (0, batch)]
+        changing = [self._parameters.vector, self._optimiser.velocity, self._totals, *self._buffers]
+        start = [tensor.clone() for tensor in changing]
+
+        def restore() -> None:
+            for tensor, value in zip(changing, start, strict=True):
+                tensor.copy_(value)
+
+        def bytes_after(step: Step) -> list[bytes]:
+            restore()
+            for samples in batches:
+                step(samples)
+            return [tensor.cpu().numpy().tobytes() for tensor in changing]
+
+        try:
+            eager, graph = bytes_after(self._take_step), capture(self._take_step, batches[0])
+            if bytes_after(graph) != eager:
+                raise RuntimeError("two of its steps differ from eager ones")
+            self._graph = graph
+        except RuntimeError as error:
+            reason = str(error).partition("\n")[0]
+            how = f"eager, since the CUDA graph failed: {reason}"
+            say(f"resaudit: warning: steps are {how}; this takes longer")
+            return how
+        finally:
+            restore()
+        return "CUDA graph"
 
     def state(self) -> RunState:
         """The state; waits for the device."""
-        with self._on_stream():
-            tensors = (self._parameters.vector, self._optimiser.velocity, _joined(self._buffers), self._totals)
-            weights, velocity, buffers, totals = (tensor.cpu().numpy().copy() for tensor in tensors)
+        tensors = (self._parameters.vector, self._optimiser.velocity, _joined(self._buffers), self._totals)
+        weights, velocity, buffers, totals = (tensor.cpu().numpy().copy() for tensor in tensors)
         records = self._train_loss, self._train_error, self._test_loss, self._halves, self._norms
         return RunState(np.asarray(self.step), weights, velocity, buffers, totals, *(part.copy() for part in records))
 
     def resume(self, state: RunState) -> None:
         """Continue from a state of the same run."""
-        with self._on_stream(), torch.no_grad():
+        with torch.no_grad():
             self._parameters.vector.copy_(torch.from_numpy(state.weights))
             self._optimiser.velocity.copy_(torch.from_numpy(state.velocity))
             self._totals.copy_(torch.from_numpy(state.totals))
@@ -166,10 +200,6 @@ class Trainee:
         self._train_loss, self._train_error = state.train_loss.copy(), state.train_error.copy()
         self._test_loss, self._halves = state.test_loss.copy(), state.test_error_halves.copy()
         self._norms = state.norms.copy()
-
-    @property
-    def _changing(self) -> list[Tensor]:
-        return [self._parameters.vector, self._optimiser.velocity, self._totals, *self._buffers]
 
     def _set_rate(self, rate: float) -> None:
         if rate != self._rate:
@@ -228,22 +258,16 @@ class Trainee:
         self._train_error[max(place, 1) :] = self._halves[place:] = 1.0
         self.step = self._schedule.steps
 
-    def _wait(self) -> None:
-        if self._stream is not None and self.step % STEPS_AHEAD == 0:
-            if self._ahead is not None:
-                self._ahead.synchronize()
-            self._ahead = torch.cuda.Event()  # type: ignore[no-untyped-call]
-            self._ahead.record()
-
-    def _on_stream(self) -> AbstractContextManager[object]:
-        return nullcontext() if self._stream is None else torch.cuda.stream(self._stream)
-
 
 @contextmanager
 def deterministic(device: str) -> Iterator[None]:
-    """Only kernels that give the same bits every time; new memory is not filled, which would change none.
+    """Compute in single precision, by kernels that give the same bits every time; on a GPU on a stream of its own.
 
-    On ``cpu`` those of a training always do, and the setting would load torch's compiler: 150 MB.
+    New memory is not filled, which would change no bits. On ``cpu`` the kernels of a training always give the same
+    bits, and the setting would load torch's compiler: 150 MB.
+
+    Raises:
+        ResauditError: the GPU's memory is too small.
     """
     if device == "cpu":
         yield
@@ -252,22 +276,23 @@ def deterministic(device: str) -> Iterator[None]:
     os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
     memory: Any = torch.utils.deterministic
     before = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
-    cudnn = torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic
-    torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = False, True
     torch.use_deterministic_algorithms(True)
     memory.fill_uninitialized_memory = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    # The default stream cannot be captured.
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    torch.cuda.synchronize()
     try:
-        yield
+        # PyTorch allows TF32 in convolutions unless it is told otherwise.
+        with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False), torch.cuda.stream(stream):
+            yield
+    except torch.OutOfMemoryError as error:
+        remedy = "let fewer jobs share the GPU (--resources gpu=N), take another one, or device=cpu"
+        raise ResauditError(f"the GPU's memory is too small; {remedy}") from error
     finally:
-        torch.backends.cudnn.benchmark, torch.backends.cudnn.deterministic = cudnn
+        torch.cuda.synchronize()
         torch.use_deterministic_algorithms(before[0])
         memory.fill_uninitialized_memory = before[1]
-
-
-def _new_stream(device: torch.device) -> torch.cuda.Stream:
-    """A stream that starts when everything before is done: networks and images are put on the device by another."""
-    torch.cuda.synchronize(device)
-    return torch.cuda.Stream(device)  # type: ignore[no-untyped-call]
 
 
 def _joined(tensors: list[Tensor]) -> Tensor:

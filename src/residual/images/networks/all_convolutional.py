@@ -14,7 +14,6 @@ from torch.nn.functional import avg_pool2d, conv2d, leaky_relu_, pad
 
 from residual.images.measured import Architecture, LayerCounts
 from residual.images.networks.layers import Convolution, RandomLayer, add_stages, average, fill
-from residual.images.precision import branch
 from residual.images.setting import AllConvolutional
 
 
@@ -53,7 +52,7 @@ class ConvolutionBlock(nn.Module):
         shortcut = avg_pool2d(x, stride) if stride > 1 else x
         if more:
             shortcut = pad(shortcut, (0, 0, 0, 0, more // 2, more - more // 2))
-        return branch(x, self.branch).add_(shortcut)
+        return self.branch(x).add_(shortcut)
 
     def branch(self, x: torch.Tensor) -> torch.Tensor:
         """C2(relu(C1 x))."""

@@ -8,7 +8,6 @@ import torch
 from torch import nn
 
 from residual.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, average, subsample, widen
-from residual.images.precision import branch
 from residual.images.setting import PostActivation
 
 Tau = float | torch.Tensor
@@ -26,7 +25,7 @@ class NormalisedBlock(nn.Module):
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
         shortcut = self.norm_shortcut(subsample(x, self.conv1.stride))
-        return scaled_sum(shortcut, branch(x, self.branch), tau).relu_()
+        return scaled_sum(shortcut, self.branch(x), tau).relu_()
 
     def branch(self, x: torch.Tensor) -> torch.Tensor:
         """B(x)."""
@@ -45,7 +44,7 @@ class BiasedBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
-        return scaled_sum(subsample(x, self.conv1.stride), branch(x, self.branch), tau).relu_()
+        return scaled_sum(subsample(x, self.conv1.stride), self.branch(x), tau).relu_()
 
     def branch(self, x: torch.Tensor) -> torch.Tensor:
         """B(x)."""

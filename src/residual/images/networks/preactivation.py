@@ -6,7 +6,6 @@ import torch
 from torch import nn
 
 from residual.images.networks.layers import BatchNorm, Convolution, Linear, add_stages, average, subsample, widen
-from residual.images.precision import branch
 from residual.images.setting import PreActivation
 
 
@@ -37,7 +36,7 @@ class Block(nn.Module):
         if self.first:
             x = self.norm1(x).relu_()
         shortcut = widen(subsample(x, self.stride), self.outputs)
-        return branch(x, self.branch).add_(shortcut)
+        return self.branch(x).add_(shortcut)
 
     def branch(self, x: torch.Tensor) -> torch.Tensor:
         """B(x), of a stage's first block without its first batch norm and ReLU."""
