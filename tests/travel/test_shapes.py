@@ -113,7 +113,7 @@ def test_arrays_as_a_kind_states_them_are_taken() -> None:
     [
         ("heads", Header(np.dtype("b1"), (4, 2)), "can only give bool[3, 2]"),
         ("heads", Header(np.dtype("b1"), (3, 1)), "can only give bool[3, 2]"),
-        ("names", Header(np.dtype("i8"), (4,)), "can only give text[4]"),
+        ("names", Header(np.dtype("i8"), (4,)), "can only give text[rows]"),
         ("loss", Header(np.dtype("f8"), (4,)), "can only give float32[4]"),
         ("loss", Header(np.dtype("f4"), (5,)), "can only give float32[4]"),
     ],

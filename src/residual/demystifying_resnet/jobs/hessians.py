@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.jobs.tolerance import Tolerance
+from residual.demystifying_resnet.curvature.kernels import library as _counts  # noqa: F401  registers its lanes
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.ensemble import Ensemble
