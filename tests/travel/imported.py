@@ -7,7 +7,7 @@ from typing import Any
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job import Job
 from resaudit.jobs.origin import IMPORTED, Origin
-from resaudit.jobs.plan_files import code_of_kind
+from resaudit.jobs.plan_files import code_of
 from resaudit.share.records import Import
 
 ARCHIVE = "ab" * 32
@@ -31,8 +31,8 @@ def mark_imported(jobs: Iterable[Job], results: Path, **changed: Any) -> list[st
         fields: dict[str, Any] = {
             "archive": ARCHIVE,
             "by": "A. Person",
-            "code": code_of_kind(job.kind),
-            "accepted_code": code_of_kind(job.kind),
+            "code": code_of(job),
+            "accepted_code": code_of(job),
             "machine_class": ran["machine class"],
             "kernel": ran.get("kernel"),
             "sha256": {name: sha256_of(folder / name) for name in job.files},

@@ -2,12 +2,6 @@
 from resaudit.base.papers import folder_of
 
 
-def code_of_claims(module):
-    claims = [claim for of_paper in PLAN.config.claims.values() for claim in of_paper.values()]
-    checks = {type(check).__module__ for claim in claims for check in claim.checks.values()}
-    return lambda _wildcards: code(module, *checks)
-
-
 def matrices(_wildcards):
     """The matrices that the page shows: of this run if it makes any, else of earlier runs.
 
@@ -51,7 +45,7 @@ rule report:
         mem_mb=mem_mb_of("report"),
         runtime=runtime_of("report"),
     params:
-        code=code_of_claims("resaudit.audit.report"),
+        code=code_for("report"),
         job=key_of("report"),
     shell:
         RUN
@@ -80,7 +74,7 @@ rule vary:
         mem_mb=mem_mb_of("vary"),
         runtime=runtime_of("vary"),
     params:
-        code=code_of_claims("resaudit.claims.vary"),
+        code=code_for("vary"),
         job=key_of("vary"),
     shell:
         RUN

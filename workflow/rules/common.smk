@@ -25,7 +25,6 @@ from resaudit.cli.workflow import (
     warn,
 )
 from resaudit.figures.formats import SUFFIXES
-from resaudit.jobs.code import code_sha256
 from resaudit.jobs.origin import RECOMPUTED, STATEMENTS
 from resaudit.jobs.plan_files import code_of, computing_kinds, kind_named, other_code_at, plan_file
 from resaudit.plan.left_out import left_out_in_words
@@ -153,12 +152,8 @@ def gpus_of(rule):
     return lambda wildcards: int(ON_GPU and JOBS.cost(job(rule, wildcards)).wants_gpu)
 
 
-def code(*modules):
-    """A hash of these modules' import closure, a param: it changes with the code, so Snakemake reruns the job."""
-    return code_sha256(*modules)
-
-
 def code_for(rule):
+    """A hash of the code that the job's result depends on, a param: an edit of it makes Snakemake rerun the job."""
     return lambda wildcards: code_of(job(rule, wildcards))
 
 

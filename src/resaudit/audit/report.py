@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.jobs.job import Job, Work
+from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import Config
 from resaudit.runtime.progress import say
 
@@ -27,6 +28,11 @@ class Report(Job):
     def stem(self) -> str:
         """One audit covers all papers."""
         return "audit"
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Its own, and those of the checks."""
+        return (*super().modules, *modules_of_checks(self.config.claims))
 
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``audit.json`` and ``audit.html`` into the folder of figures.

@@ -7,6 +7,7 @@ from typing import Any
 from resaudit.base.errors import ResauditError
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Job, Work
+from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import CONFIGURED, CONTROLS, Config
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.words import deviations
@@ -38,6 +39,11 @@ class Vary(Job):
     def stem(self) -> str:
         """The paper."""
         return self.paper
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """Its own, and those of the checks."""
+        return (*super().modules, *modules_of_checks(self.config.claims))
 
     def reads(self, results: Path) -> list[Path]:
         """The tables, each with its record."""

@@ -114,11 +114,6 @@ def code_of(job: Job) -> str:
     return _code_of(job.modules)
 
 
-def code_of_kind(kind: str) -> str:
-    """The same of all jobs of a kind whose files are in ``results/<kind>/<id>``."""
-    return _code_of((kind_named(kind).__module__,))
-
-
 @cache
 def _code_of(modules: tuple[str, ...]) -> str:
     return code_sha256(*modules)

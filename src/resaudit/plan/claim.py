@@ -3,6 +3,7 @@
 import importlib
 import math
 import pkgutil
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BeforeValidator, ConfigDict, Field, SerializeAsAny, ValidationError, model_validator
@@ -160,6 +161,12 @@ def read_claim(paper: str, name: str, given: Any) -> Claim:
     """
     import_checks(paper)
     return validated(Claim, given, f"claims.{paper}.{name}")
+
+
+def modules_of_checks(claims: Mapping[str, Mapping[str, Claim]]) -> list[str]:
+    """The modules of all checks of claims, which are by paper and id."""
+    every = (check for of_paper in claims.values() for claim in of_paper.values() for check in claim.checks.values())
+    return sorted({type(check).__module__ for check in every})
 
 
 def import_checks(paper: str) -> None:

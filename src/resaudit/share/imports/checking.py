@@ -16,7 +16,7 @@ from resaudit.base.papers import KEY
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import RECORDS, Job
 from resaudit.jobs.job_provenance import JobProvenance
-from resaudit.jobs.plan_files import code_of_kind, computing_kinds, planned
+from resaudit.jobs.plan_files import code_of, computing_kinds, planned
 from resaudit.plan.plan import Plan
 from resaudit.share.imports.machines import check_machine
 from resaudit.share.imports.packed import Packed
@@ -56,7 +56,7 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
     for key in packed.jobs:
         check_machine(jobs[key], found[key], f"{packed.path}: results/{key}/provenance.json")
         _check_inputs(packed, jobs[key], found)
-    others = [key for key, ran in found.items() if ran.code != code_of_kind(jobs[key].kind)]
+    others = [key for key, ran in found.items() if ran.code != code_of(jobs[key])]
     if others and not other_code:
         raise ResauditError(
             f"{packed.path}: {_several(sorted(others))} of other code than this checkout's; check out the commit "

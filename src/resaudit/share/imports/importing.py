@@ -22,7 +22,7 @@ from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import RECORDS, Job
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.origin import IMPORTED, Origin, origin_of
-from resaudit.jobs.plan_files import code_of_kind
+from resaudit.jobs.plan_files import code_of
 from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
@@ -105,7 +105,7 @@ def _fill(
             complete = all(path.is_file() for path in job.written(results))
             equal = complete and all(sha256_of(results / key / name) == d for name, d in provenance.sha256.items())
             if here is not None and here.archive == digest:
-                if not equal or here.accepted_code != code_of_kind(job.kind):
+                if not equal or here.accepted_code != code_of(job):
                     new.append(key)
             elif here is not None or complete:
                 kept[key] = equal
@@ -156,7 +156,7 @@ def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: s
         archive=digest,
         by=packed.agents[job.key],
         code=ran.code,
-        accepted_code=code_of_kind(job.kind),
+        accepted_code=code_of(job),
         machine_class=ran.machine_class,
         kernel=ran.kernel,
         sha256=ran.sha256,

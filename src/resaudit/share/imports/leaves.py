@@ -8,7 +8,7 @@ from pathlib import Path
 from resaudit.base.errors import ResauditError
 from resaudit.jobs.job import Job
 from resaudit.jobs.origin import IMPORTED, origin_of
-from resaudit.jobs.plan_files import code_of_kind
+from resaudit.jobs.plan_files import code_of
 from resaudit.plan.plan import Plan
 
 
@@ -29,7 +29,7 @@ def check_imported(plan: Plan, results: Path) -> None:
 def is_stale(job: Job, results: Path) -> bool:
     """Whether a result was imported and accepted for other code than today's."""
     origin = origin_of(results, job.key)
-    return origin is not None and origin.accepted_code != code_of_kind(job.kind)
+    return origin is not None and origin.accepted_code != code_of(job)
 
 
 def leaf_inputs(job: Job, results: Path) -> list[Path] | None:

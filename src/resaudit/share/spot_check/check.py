@@ -19,7 +19,7 @@ from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Job
 from resaudit.jobs.origin import RECOMPUTED
-from resaudit.jobs.plan_files import code_of_kind
+from resaudit.jobs.plan_files import code_of
 from resaudit.jobs.provenance import commit
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
@@ -115,7 +115,7 @@ def _begin(found: Population, results: Path, seed: str | None, minutes: float | 
         for key, job in check.jobs.items()
         if key in found.jobs
         and job.outcome in COMPARED
-        and job.code == code_of_kind(found.jobs[key].job.kind)
+        and job.code == code_of(found.jobs[key].job)
         and job.imported == _digests(found.jobs[key], results)
         and (job.outcome == "equal" or _recomputed(found.jobs[key].job, results).is_dir())
     }
@@ -157,7 +157,7 @@ def _going_on(
                 difference=compared.difference,
                 same_class=is_same,
                 imported=_digests(ran.one, results),
-                code=code_of_kind(ran.one.job.kind),
+                code=code_of(ran.one.job),
                 seconds=ran.seconds,
             )
             if compared.outcome == "equal":

@@ -8,7 +8,7 @@ from resaudit.audit.sampling import normalized, weights
 from resaudit.base.errors import ResauditError, one_named
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job
 from resaudit.jobs.origin import Origin, origin_of
-from resaudit.jobs.plan_files import code_of_kind
+from resaudit.jobs.plan_files import code_of
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.runtime.extensions import vector_lanes
 
@@ -126,7 +126,7 @@ def family(kernel: str | None) -> str:
 
 
 def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: int) -> str | None:
-    if one.origin.accepted_code != code_of_kind(one.job.kind):
+    if one.origin.accepted_code != code_of(one.job):
         return "it was imported for other code than today's"
     if one.execution.device != "cpu" and here.device == "cpu":
         return f"it was made on {one.origin.machine_class.get('device')}, and torch can use no GPU here"

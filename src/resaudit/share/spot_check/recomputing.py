@@ -18,7 +18,7 @@ from resaudit.base.models import one_line
 from resaudit.base.papers import as_words
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.origin import RECOMPUTED
-from resaudit.jobs.plan_files import code_of_kind, write_job
+from resaudit.jobs.plan_files import code_of, write_job
 from resaudit.plan.plan import with_inputs
 from resaudit.share.spot_check.population import Imported
 
@@ -126,7 +126,7 @@ class _Processes:
 
     def run(self, job: Job, threads: int, own: Path) -> str | None:
         """Run a prepared job to its end; the last line of its log if it fails, else None."""
-        given = ["--results", str(own), "--threads", str(threads), "--code", code_of_kind(job.kind)]
+        given = ["--results", str(own), "--threads", str(threads), "--code", code_of(job)]
         command = [sys.executable, "-m", "resaudit", *as_words(), "run", job.key, *given]
         with (own / "log").open("wb") as log, self._starting:
             if self._stopped:
