@@ -27,6 +27,7 @@ from resaudit.cli.workflow import JobsOfRules
 from resaudit.data import sources
 from resaudit.data.dataset import Dataset, DebianPackage, IdxDataset
 from resaudit.data.description import described
+from resaudit.data.files import beginning
 from resaudit.data.idx import parse_idx
 from resaudit.data.sources import fetch, read_verified
 from resaudit.plan.composition import config_folder, datasets, load
@@ -424,3 +425,12 @@ def test_hidden_files_are_no_idx_files(mnist_files: Path) -> None:
     expected = described(mnist_files)
     (mnist_files / f"._{IMAGES}").write_bytes(b"macOS")
     assert described(mnist_files) == expected
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_a_limit_costs_no_memory(tmp_path: Path, suffix: str) -> None:
+    """A limit of a petabyte, as one of 2 GB on a machine with less: only the file's own bytes are kept."""
+    path = tmp_path / f"batch{suffix}"
+    path.write_bytes(gzip.compress(b"records") if suffix else b"records")
+    assert beginning(path, 2**50) == b"records"
+    assert beginning(path, 3) == b"rec"

@@ -98,7 +98,11 @@ def beginning(path: Path, count: int) -> bytes:
         if path.exists() and not path.is_file():
             raise Refused(f"{path} is a folder, a device or a pipe; allowed: a file")
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            return file.read(count)
+            content = bytearray()
+            # In blocks: read(count) would allocate count bytes, whatever the file holds.
+            while block := file.read(min(count - len(content), 2**20)):
+                content += block
+            return bytes(content)
     except FileNotFoundError:
         raise
     except DAMAGED as error:
