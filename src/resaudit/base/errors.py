@@ -2,16 +2,51 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
+from string import Formatter
 
 MOST_SUGGESTED = 3
 MOST_LISTED = 20
 
 
+class _Sentence(Formatter):
+    """Formats a sentence; lists are joined with commas."""
+
+    def format_field(self, value: object, format_spec: str) -> str:
+        if isinstance(value, list | tuple):
+            value = ", ".join(map(str, value)) or "none"
+        return str(super().format_field(value if format_spec else str(value), format_spec))
+
+
 class ResauditError(Exception):
-    """Bad input or a missing file; its text is one line: what is wrong, what is allowed, what to do."""
+    """Bad input or a missing file, said in one line: what is wrong, what is allowed, what to do.
+
+    Args:
+        code: the stable name of the fault, such as ``unknown-figure``.
+        sentence: a format string over the fields.
+        fields: the values in the sentence; a list is printed with commas.
+
+    Attributes:
+        code: as given.
+        fields: as given.
+
+    >>> error = ResauditError("unknown-device", "unknown device {name!r}; allowed: {allowed}", name="x", allowed=["cpu"])
+    >>> str(error), error.code, error.fields["allowed"]
+    ("unknown device 'x'; allowed: cpu", 'unknown-device', ['cpu'])
+    """
+
+    def __init__(self, code: str, sentence: str | None = None, **fields: object) -> None:
+        super().__init__(code, sentence)
+        if sentence is None:
+            code, sentence, fields = "uncoded", "{text}", {"text": code}
+        self.code, self.sentence, self.fields = code, sentence, fields
 
     def __str__(self) -> str:
-        return in_one_line(super().__str__())
+        return in_one_line(_Sentence().format(self.sentence, **self.fields))
+
+    @property
+    def line(self) -> str:
+        """What commands print: the sentence and the code."""
+        return f"{self} [{self.code}]"
 
 
 def in_one_line(text: str) -> str:

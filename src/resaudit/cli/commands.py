@@ -48,7 +48,7 @@ def _run() -> int:
         cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
-        say(f"resaudit: error: {error}", else_to=sys.stdout)
+        say(f"resaudit: error: {error.line}", else_to=sys.stdout)
         return 1
     except Interrupted as stop:
         say(f"resaudit: interrupted: {stop}")

@@ -354,7 +354,7 @@ def errors_in_one_line() -> Iterator[None]:
     try:
         yield
     except ResauditError as error:
-        sys.exit(f"resaudit: error: {error}")
+        sys.exit(f"resaudit: error: {error.line}")
 
 
 def set_dates_in_the_future(files: Iterable[Path]) -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path, PurePath, PurePosixPath
 
+from resaudit.base.errors import ResauditError
+
 LARGEST_ARCHIVE = 2**31
 """Bytes of the files in an archive; ten times CIFAR's."""
 DAMAGED = (OSError, EOFError, LookupError, ValueError, zlib.error, lzma.LZMAError, tarfile.TarError)
@@ -20,7 +22,7 @@ _WEB_PAGE = re.compile(
 )
 
 
-class Refused(Exception):
+class Refused(ResauditError):
     """Why a source failed."""
 
 
