@@ -29,9 +29,9 @@ class ResauditError(Exception):
         code: as given.
         fields: as given.
 
-    >>> error = ResauditError("unknown-device", "unknown device {name!r}; allowed: {allowed}", name="x", allowed=["cpu"])
-    >>> str(error), error.code, error.fields["allowed"]
-    ("unknown device 'x'; allowed: cpu", 'unknown-device', ['cpu'])
+    >>> error = ResauditError("unknown-device", "no device {name!r}; allowed: {allowed}", name="x", allowed=["cpu"])
+    >>> error.line, error.fields["allowed"]
+    ("no device 'x'; allowed: cpu [unknown-device]", ['cpu'])
     """
 
     def __init__(self, code: str, sentence: str | None = None, **fields: object) -> None:
