@@ -1,4 +1,4 @@
-"""Oracle: every count of small tables, printed in every usual way. Sees an honest number accused, a made-up one pass."""
+"""Oracle: every count of small tables, printed in any usual way. Sees an honest number accused, a made-up one pass."""
 
 import random
 from collections.abc import Callable
