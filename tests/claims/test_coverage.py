@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from benchmarks.coverage import LEVELS, METHODS, PAGE, RUNS, Case, cases, independent, shares_of
+from benchmarks.coverage import COLUMNS, LEVELS, PAGE, RUNS, Case, cases, independent, shares_of
 
 from resaudit.claims.intervals import covered
 from resaudit.claims.verdicts import SHORT
@@ -15,14 +15,19 @@ from resaudit.claims.verdicts import SHORT
 T, BOOTSTRAPPED = 4000, 100
 
 
+def rows_of(title: str) -> list[list[str]]:
+    """The cells of a table of the page."""
+    (table,) = re.findall(rf"\*\*{title}\*\*\n\n((?:\|.+\n)+)", PAGE.read_text("utf-8"))
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
+
+
 def committed() -> dict[tuple[str, str, str, str], list[float]]:
     """By level, effect, law and method, the shares at each number of runs."""
+    tables = (rows_of("One network, n = 3, 5, 10, 30"), rows_of("Other methods, level 95 %, n = 3, 5, 10, 30"))
     found = {}
-    for level, table in re.findall(r"\*\*Level (.+ %), n = 3, 5, 10, 30\*\*\n\n((?:\|.+\n)+)", PAGE.read_text("utf-8")):
-        for line in table.splitlines()[2:]:
-            effect, law, *cells = (cell.strip() for cell in line.strip("|").split("|"))
-            for method, cell in zip(METHODS, cells, strict=True):
-                found[level, effect, law, method] = [] if cell == "–" else [float(x) / 100 for x in cell.split()]
+    for (effect, law, *by_level), (_, _, *by_method) in zip(*tables, strict=True):
+        for (method, level), cell in zip(COLUMNS, by_level + by_method, strict=True):
+            found[level, effect, law, method] = [] if cell == "–" else [float(x) / 100 for x in cell.split()]
     return found
 
 
@@ -42,19 +47,17 @@ def test_the_tables_are_what_the_script_makes(case: Case) -> None:
 
 
 def test_the_tables_of_two_networks_are_what_the_script_makes() -> None:
-    page, every = PAGE.read_text("utf-8"), independent(T)
-    for level, value in LEVELS.items():
-        (table,) = re.findall(rf"\*\*Two networks, level {level}, n = 3, 5, 10, 30\*\*\n\n((?:\|.+\n)+)", page)
-        rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines()[2:]]
-        assert [row[:2] for row in rows] == [[case.effect, case.law] for case, _ in every]
-        for (_, law, told), (_, shares) in zip(rows, every, strict=True):
+    rows, every = rows_of("Two networks, n = 3, 5, 10, 30"), independent(T)
+    assert [row[:2] for row in rows] == [[case.effect, case.law] for case, _ in every]
+    for (_, law, *cells), (_, shares) in zip(rows, every, strict=True):
+        for (level, value), cell in zip(LEVELS.items(), cells, strict=True):
             found = shares["t", level]
-            assert [float(x) / 100 for x in told.split()] == pytest.approx(found, abs=5 * np.sqrt(0.05 * 0.95 / T))
+            assert [float(x) / 100 for x in cell.split()] == pytest.approx(found, abs=5 * np.sqrt(0.05 * 0.95 / T))
             assert min(found) > value - SHORT - 0.01 or "σ = 2" in law
 
 
 def test_every_number_of_the_tables_is_held() -> None:
-    assert len(COMMITTED) == len(LEVELS) * len(list(cases())) * len(METHODS)
+    assert len(COMMITTED) == len(COLUMNS) * len(list(cases()))
 
 
 def test_the_level_is_reached_or_what_is_reached_is_printed() -> None:
