@@ -26,6 +26,8 @@ LEVELS = {"95 %": 0.95, "97.5 %": 0.975, "99.875 %": 0.99875}
 OTHERS = ("percentile", "BCa", "bootstrap-t", "Cox")
 COLUMNS = [*(("t", level) for level in LEVELS), *((method, "95 %") for method in OTHERS)]
 """Methods and levels."""
+COMPARED = ("mean of what is positive", "ratio of means")
+"""The effects of which the page has the other methods."""
 
 Values = tuple[np.ndarray, ...]
 """One or two quantities of every run, each of shape (runs, simulations)."""
@@ -261,11 +263,12 @@ def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -
     every = [(case, shares_of(case, RUNS, simulations, bootstrapped)) for case in cases()]
     positive = [case for case in cases() if case.of is np.log]
     many = [(case, shares_of(case, MANY_RUNS, max(simulations // 20, 200), 0)) for case in positive]
+    compared = [(case, shares) for case, shares in every if case.effect in COMPARED]
     by_level = {name: ("t", name) for name in LEVELS}
     return {
         "One network, n = 3, 5, 10, 30": markdown(every, by_level),
         "Two networks, n = 3, 5, 10, 30": markdown(independent(simulations), by_level),
-        "Other methods, level 95 %, n = 3, 5, 10, 30": markdown(every, {name: (name, "95 %") for name in OTHERS}),
+        "Other methods, level 95 %, n = 3, 5, 10, 30": markdown(compared, {name: (name, "95 %") for name in OTHERS}),
         "Level 95 %, n = 100, 1000": markdown(many, {name: (name, "95 %") for name in ("t", "Cox")}),
     }
 
