@@ -42,26 +42,30 @@ def claims(audit: Audit) -> Iterator[str]:
     """A section for each paper: the claims that were judged, then the others with the reason."""
     for paper in audit.papers:
         yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
-        yield f"{counts_in_words(standings_of(paper.claims))}."
-        yield from ("", "| claim | verdict | comparisons that meet our threshold |", "|---|---|---|")
-        yield from (_row(claim) for claim in paper.claims if claim.verdict != "not run")
+        yield from (f"{counts_in_words(standings_of(paper.claims))}.", "")
         reasons: dict[str, list[str]] = {}
         for claim in paper.claims:
             if claim.verdict == "not run":
                 reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
-        yield ""
+            else:
+                yield from _item(_judged(claim))
         for reason, names in reasons.items():
-            yield from wrap(f"- **not run** {', '.join(names)}: {reason}", 120, subsequent_indent="  ")
+            yield from _item(f"**not run** {', '.join(names)}: {reason}")
 
 
-def _row(claim: JudgedClaim) -> str:
+def _judged(claim: JudgedClaim) -> str:
     """One claim; its id links to findings.md where that explains it."""
     link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
-    met = [check.met_in_words for check in claim.checks]
-    if claim.verdict != "supported":
-        met = [f"{check.name.replace('-', ' ')}: {check.met_in_words}" for check in claim.checks]
-    cells = (f"{claim.statement} {link}", f"**{claim.standing}**", "; ".join(met))
-    return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
+    met = "; ".join(check.met_in_words for check in claim.checks)
+    return f"**{claim.standing}** ({met}) {claim.statement.replace('*', chr(92) + '*')} {link}"
+
+
+def _item(text: str) -> list[str]:
+    """An item of a list in lines of at most 120 columns, where a link is not longer."""
+    # A line that begins with a sign would be an item of its own.
+    text = re.sub(r" (?=[-+*] )", "\N{NO-BREAK SPACE}", text)
+    lines = wrap(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def section_of(name: str) -> str:
