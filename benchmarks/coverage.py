@@ -20,8 +20,8 @@ SIMULATIONS = 40_000
 BOOTSTRAPPED = 2_000
 DRAWS = 2_000
 RUNS = (3, 5, 10, 30)
-LEVELS = {"95 %": 0.95, "97.5 %": 0.975, "99.875 %": 0.99875}
-"""One interval, and the 2 and 40 of a claim (Bonferroni)."""
+LEVELS = {"95 %": 0.95, "99.875 %": 0.99875}
+"""One interval, and the 40 of a claim (Bonferroni)."""
 OTHERS = ("percentile", "BCa", "bootstrap-t", "Cox")
 COLUMNS = [*(("t", level) for level in LEVELS), *((method, "95 %") for method in OTHERS)]
 """Methods and levels."""
