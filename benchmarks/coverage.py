@@ -20,10 +20,13 @@ SIMULATIONS = 40_000
 BOOTSTRAPPED = 2_000
 DRAWS = 2_000
 RUNS = (3, 5, 10, 30)
-MANY_RUNS = (100, 1000)
-LEVELS = {"95 %": 0.95, "97.5 %": 0.975, "99.875 %": 0.99875}
-"""One interval, and the 2 and 40 of a claim (Bonferroni)."""
-METHODS = ("t", "percentile", "BCa", "bootstrap-t", "Cox")
+LEVELS = {"95 %": 0.95, "99.875 %": 0.99875}
+"""One interval, and the 40 of a claim (Bonferroni)."""
+OTHERS = ("percentile", "BCa", "bootstrap-t", "Cox")
+COLUMNS = [*(("t", level) for level in LEVELS), *((method, "95 %") for method in OTHERS)]
+"""Methods and levels."""
+COMPARED = "mean of what is positive"
+"""The effect of which the page has the other methods."""
 
 Values = tuple[np.ndarray, ...]
 """One or two quantities of every run, each of shape (runs, simulations)."""
@@ -179,7 +182,7 @@ def by_cox(case: Case, values: Values, level: float) -> float:
 
 
 class Bootstrap:
-    """Resamples of every simulation, the same runs of both quantities; shape (simulations, draws), sorted."""
+    """Resamples of every simulation of a mean's logarithm; shape (simulations, draws), sorted."""
 
     def __init__(self, case: Case, values: Values, rng: np.random.Generator) -> None:
         runs = len(values[0])
@@ -187,21 +190,20 @@ class Bootstrap:
         self.truth = case.truth
         jackknife = case.of(*map(replicate_means, values))
         self.effect, moved = jackknife[0], jackknife[1:].mean(axis=0) - jackknife[1:]
-        means = [x.T @ weights for x in values]
-        drawn = case.of(*means)
+        means = values[0].T @ weights
+        drawn = case.of(means)
         self.below = np.clip((drawn < self.effect[:, None]).mean(axis=1), 0.5 / DRAWS, 1 - 0.5 / DRAWS)
         with np.errstate(invalid="ignore"):
             self.skewness = np.nan_to_num((moved**3).sum(axis=0) / (6 * (moved**2).sum(axis=0) ** 1.5))
-        error = _linear_error(case, values, [x.mean(axis=0)[:, None] for x in values], np.full((runs, 1), 1 / runs))
-        self.error = error[:, 0]
-        errors = _linear_error(case, values, means, weights)
+        self.error = _linear_error(values, values[0].mean(axis=0)[:, None], np.full((runs, 1), 1 / runs))[:, 0]
+        errors = _linear_error(values, means, weights)
         with np.errstate(divide="ignore", invalid="ignore"):
             # A resample of one run alone has no error: its t is infinite.
             self.studentised = np.sort(np.nan_to_num((drawn - self.effect[:, None]) / errors, posinf=1e9, neginf=-1e9))
         self.drawn = np.sort(drawn)
 
     def percentile(self, level: float) -> float:
-        """Coverage of the percentile interval (Efron 1979), as verdicts had it before."""
+        """Coverage of the percentile interval (Efron 1979)."""
         tail = (1 - level) / 2
         return self._covers(*(np.quantile(self.drawn, q, axis=1) for q in (tail, 1 - tail)))
 
@@ -226,53 +228,46 @@ class Bootstrap:
         return float(np.mean((low <= self.truth) & (self.truth <= high)))
 
 
-def _linear_error(case: Case, values: Values, means: list[np.ndarray], weights: np.ndarray) -> np.ndarray:
-    """Standard error of the effect by the delta method, up to a factor that is the same for all; as the means."""
-    if case.of is log_ratio:
-        (a, b), (x, y) = values, means
-        squares = ((a**2).T @ weights) / x**2 + ((b**2).T @ weights) / y**2 - 2 * ((a * b).T @ weights) / (x * y)
-        return np.sqrt(np.maximum(squares, 0.0))
-    variance = np.maximum((values[0] ** 2).T @ weights - means[0] ** 2, 0.0)
-    return np.sqrt(variance) / (means[0] if case.of is np.log else 1.0)
+def _linear_error(values: Values, means: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Standard error of the mean's logarithm by the delta method, up to a factor that is the same for all."""
+    variance = np.maximum((values[0] ** 2).T @ weights - means**2, 0.0)
+    return np.sqrt(variance) / means
 
 
 def shares_of(case: Case, runs: tuple[int, ...], simulations: int, bootstrapped: int) -> Shares:
-    """What each method covers; only Student's t and Cox's without bootstrapped simulations."""
-    shares: Shares = {(method, level): [] for method in METHODS for level in LEVELS}
+    """What Student's t covers at each level, and each other method at 95 %."""
+    shares: Shares = {column: [] for column in COLUMNS}
     for n in runs:
         rng = np.random.default_rng([SEED, n])
         values = case.draw(rng, (n, simulations))
-        resampled = Bootstrap(case, tuple(x[:, :bootstrapped] for x in values), rng) if bootstrapped else None
         for name, level in LEVELS.items():
             shares["t", name].append(by_t(case, values, level))
-            if case.of is np.log:
-                shares["Cox", name].append(by_cox(case, values, level))
-            if resampled:
-                shares["percentile", name].append(resampled.percentile(level))
-                shares["BCa", name].append(resampled.bca(level))
-                shares["bootstrap-t", name].append(resampled.bootstrap_t(level))
+        if case.effect == COMPARED:
+            resampled = Bootstrap(case, tuple(x[:, :bootstrapped] for x in values), rng)
+            shares["percentile", "95 %"].append(resampled.percentile(0.95))
+            shares["BCa", "95 %"].append(resampled.bca(0.95))
+            shares["bootstrap-t", "95 %"].append(resampled.bootstrap_t(0.95))
+            shares["Cox", "95 %"].append(by_cox(case, values, 0.95))
     return shares
 
 
 def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -> dict[str, str]:
     """The tables as Markdown, by their titles."""
     every = [(case, shares_of(case, RUNS, simulations, bootstrapped)) for case in cases()]
-    tables = {f"Level {level}, n = 3, 5, 10, 30": markdown(every, level, METHODS) for level in LEVELS}
-    positive = [case for case in cases() if case.of is np.log]
-    many = [(case, shares_of(case, MANY_RUNS, max(simulations // 20, 200), 0)) for case in positive]
-    apart = independent(simulations)
-    return (
-        tables
-        | {"Level 95 %, n = 100, 1000": markdown(many, "95 %", ("t", "Cox"))}
-        | {f"Two networks, level {level}, n = 3, 5, 10, 30": markdown(apart, level, ("t",)) for level in LEVELS}
-    )
+    compared = [(case, shares) for case, shares in every if case.effect == COMPARED]
+    by_level = {name: ("t", name) for name in LEVELS}
+    return {
+        "One network, n = 3, 5, 10, 30": markdown(every, by_level),
+        "Two networks, n = 3, 5, 10, 30": markdown(independent(simulations), by_level),
+        "Other methods, level 95 %, n = 3, 5, 10, 30": markdown(compared, {name: (name, "95 %") for name in OTHERS}),
+    }
 
 
-def markdown(every: list[tuple[Case, Shares]], level: str, methods: tuple[str, ...]) -> str:
-    """A row for each case, a column for each method, per cent."""
-    lines = [f"| effect | runs | {' | '.join(methods)} |", f"|---|---|{'---|' * len(methods)}"]
+def markdown(every: list[tuple[Case, Shares]], columns: dict[str, tuple[str, str]]) -> str:
+    """A row for each case, per cent; each column is a method at a level, by its title."""
+    lines = [f"| effect | runs | {' | '.join(columns)} |", f"|---|---|{'---|' * len(columns)}"]
     for case, shares in every:
-        cells = [" ".join(f"{100 * share:.1f}" for share in shares[method, level]) or "–" for method in methods]
+        cells = [" ".join(f"{100 * share:.1f}" for share in shares[column]) for column in columns.values()]
         lines.append(f"| {case.effect} | {case.law} | {' | '.join(cells)} |")
     return "\n".join(lines) + "\n"
 

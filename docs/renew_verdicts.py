@@ -7,9 +7,10 @@ fails where they are stale.
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from textwrap import wrap
 
 from resaudit.audit.build import make_audit
-from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, standings_of
+from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim, counts_in_words, standings_of
 from resaudit.audit.models import Audit
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
@@ -21,36 +22,50 @@ _SECTION = re.compile(r"(?<=<!-- verdicts -->\n).*(?=<!-- /verdicts -->)", re.DO
 
 def sections() -> dict[str, str]:
     """The section of each file, from the audit of the committed tables."""
-    made = "\n".join(markdown(make_audit(make_plan(load(SETTINGS)), SETTINGS))) + "\n"
-    counts = made.split("\n## ")[0].rstrip("\n") + "\n"
-    return {"README.md": counts.replace("](#", "](docs/verdicts.md#"), "docs/verdicts.md": made}
+    audit = make_audit(make_plan(load(SETTINGS)), SETTINGS)
+    return {"README.md": "\n".join(counts(audit)) + "\n", "docs/verdicts.md": "\n".join(claims(audit)) + "\n"}
 
 
-def markdown(audit: Audit) -> Iterator[str]:
-    """The counts of every paper, then a section for each paper with its claims."""
+def counts(audit: Audit) -> Iterator[str]:
+    """A row for each paper."""
     columns = [each for each in STANDINGS if each != FITTED or standings_of(audit.claims)[FITTED]]
     yield f"| paper, at scale {audit.scale} | {' | '.join(columns)} |"
     yield "|---|" + "---|" * len(columns)
     for paper in audit.papers:
-        counts = standings_of(paper.claims)
-        authors = f"({paper.short}; [{paper.cited}]({paper.link}))"
+        standings = standings_of(paper.claims)
         anchor = re.sub(r"[^\w -]", "", paper.title.lower()).replace(" ", "-")
-        yield f"| [{paper.title}](#{anchor}) {authors} | {' | '.join(str(counts[each]) for each in columns)} |"
+        title = f"[{paper.title}](docs/verdicts.md#{anchor}) ({paper.short}; [{paper.cited}]({paper.link}))"
+        yield f"| {title} | {' | '.join(str(standings[each]) for each in columns)} |"
+
+
+def claims(audit: Audit) -> Iterator[str]:
+    """A section for each paper: the claims that were judged, then the others with the reason."""
     for paper in audit.papers:
-        yield from ("", f"## {paper.title}", "")
-        yield "| claim | verdict | comparisons that meet our threshold |"
-        yield "|---|---|---|"
-        yield from map(_row, paper.claims)
+        yield from ("", f"## {paper.title}", "", f"{paper.short}; [{paper.cited}]({paper.link}).")
+        yield from (f"{counts_in_words(standings_of(paper.claims))}.", "")
+        reasons: dict[str, list[str]] = {}
+        for claim in paper.claims:
+            if claim.verdict == "not run":
+                reasons.setdefault(claim.why, []).append(f"`{claim.name}`")
+            else:
+                yield from _item(_judged(claim))
+        for reason, names in reasons.items():
+            yield from _item(f"**not run** {', '.join(names)}: {reason}")
 
 
-def _row(claim: JudgedClaim) -> str:
+def _judged(claim: JudgedClaim) -> str:
     """One claim; its id links to findings.md where that explains it."""
     link = f"[`{claim.name}`](findings.md#{claim.name})" if claim.finding else f"`{claim.name}`"
-    grounds = "; ".join(f"{check.name.replace('-', ' ')}: {check.met_in_words}" for check in claim.checks)
-    if claim.verdict == "not run":
-        grounds = claim.why
-    cells = (f"{claim.statement} {link}", f"**{claim.standing}**", grounds)
-    return " | ".join(["", *(cell.replace("|", "\\|") for cell in cells), ""]).strip()
+    met = "; ".join(check.met_in_words for check in claim.checks)
+    return f"**{claim.standing}** ({met}) {claim.statement.replace('*', chr(92) + '*')} {link}"
+
+
+def _item(text: str) -> list[str]:
+    """An item of a list in lines of at most 120 columns, where a link is not longer."""
+    # A line that begins with a sign would be an item of its own.
+    text = re.sub(r" (?=[-+*] )", "\N{NO-BREAK SPACE}", text)
+    lines = wrap(f"- {text}", 120, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    return [line.replace("\N{NO-BREAK SPACE}", " ") for line in lines]
 
 
 def section_of(name: str) -> str:
