@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import BLACK, BLUE, GREEN, RED, panels, print_rows
-from residual.identity_matters.jobs.express import Express
+from residual.identity_matters.jobs.memorize import Memorize
 from residual.identity_matters.relu.measured import Expressed
 
 JOHNSON_LINDENSTRAUSS = 10
@@ -32,7 +32,7 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     """
     frames = []
     for part, (job, result) in found.items():
-        if isinstance(job, Express):
+        if isinstance(job, Memorize):
             frame = pd.DataFrame([NO_CASE | row for row in _expressed(part, job, result)])
         else:
             frame = pd.DataFrame(NO_CASE | dataclasses.asdict(result))
@@ -41,7 +41,7 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _expressed(part: str, job: Express, got: Expressed) -> list[dict[str, Any]]:
+def _expressed(part: str, job: Memorize, got: Expressed) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     settings = [dataclasses.asdict(case) | {"normalized": int(case.normalized)} for case in job.cases]
     for i, index in enumerate(got.case):

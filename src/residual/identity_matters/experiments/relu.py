@@ -12,8 +12,8 @@ from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import Runs
 from residual.identity_matters.jobs.count import Count
-from residual.identity_matters.jobs.express import Express
 from residual.identity_matters.jobs.lemma import Lemma
+from residual.identity_matters.jobs.memorize import Memorize
 from residual.identity_matters.relu.measured import (
     DOUBLE,
     GAUSSIAN,
@@ -91,7 +91,7 @@ class Expressivity(Experiment, name="expressivity"):
         raw = needed(data).data
         nested = {"network": tuple(self.nested)}
         parts: dict[Coordinates, Job] = {
-            at(part=part): Express(raw, cases, nested.get(part, ()), seed) for part, cases in self.cases().items()
+            at(part=part): Memorize(raw, cases, nested.get(part, ()), seed) for part, cases in self.cases().items()
         }
         lists = {key: tuple(getattr(self, f"lemma_{key}")) for key in ("widths", "margins", "constants")}
         sizes = LemmaSizes(**lists, draws=self.lemma_draws, others=self.lemma_others)

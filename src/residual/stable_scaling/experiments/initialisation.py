@@ -11,7 +11,7 @@ from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import Runs
 from residual.stable_scaling.jobs.backpropagate import Backpropagate
-from residual.stable_scaling.jobs.multiply import Multiply
+from residual.stable_scaling.jobs.product_norms import ProductNorms
 from residual.stable_scaling.jobs.propagate import AtInitialisation, Propagate
 from residual.stable_scaling.network.setting import Network, Samples, product_scale, scaling_factor, stable_tau
 
@@ -162,7 +162,7 @@ class Forward(Initialised, name="forward"):
         return super().read(jobs, results), labels
 
 
-class ProductNorms(Initialised, name="product_norms"):
+class LayerProducts(Initialised, name="product_norms"):
     """Spectral norms of products of layers.
 
     Attributes:
@@ -183,7 +183,7 @@ class ProductNorms(Initialised, name="product_norms"):
         """One job for each kind of inputs."""
         networks = tuple(self.network(self.width, depth, tau) for depth in self.depths for tau in self.taus(depth))
         return {
-            at(inputs=law): Multiply(
+            at(inputs=law): ProductNorms(
                 networks=networks, runs=self.runs, steps=self.steps, **self.shared(law, data, seed)
             )
             for law in self.inputs

@@ -15,10 +15,10 @@ SECONDS_PER_PRODUCT = 4.5e-10
 
 
 @dataclass(frozen=True)
-class Multiply(AtInitialisation):
+class ProductNorms(AtInitialisation):
     """Norms of the products between ``kept`` layers."""
 
-    kind = "multiply"
+    kind = "product_norms"
     files = {"products.npz": Products}
 
     steps: int  # of Lanczos
