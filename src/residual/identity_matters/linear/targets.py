@@ -28,7 +28,8 @@ def target(family: str, width: int, draw: int, seed: int, condition: float, real
         basis = orthogonal(width, rng)
         return np.asarray(basis * signs @ basis.T)
     if family == "two-reflections":
-        one, other = (_reflection(rng.standard_normal(width)) for _ in range(2))
+        normals = rng.standard_normal((2, width))
+        one, other = (np.eye(width) - 2 * np.outer(normal, normal) / (normal @ normal) for normal in normals)
         return np.asarray(one @ other)
     if family in ("ill-conditioned", "positive"):
         left = orthogonal(width, rng)
@@ -46,14 +47,10 @@ def spread(width: int, condition: float) -> np.ndarray:
 
 def orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:
     """A random orthogonal matrix of determinant 1, shape (d, d)."""
-    found, upper = np.linalg.qr(rng.standard_normal((width, width)))
-    found = found * np.sign(np.diag(upper))
-    found[:, 0] *= np.sign(np.linalg.det(found))
-    return np.asarray(found)
-
-
-def _reflection(normal: np.ndarray) -> np.ndarray:
-    return np.asarray(np.eye(len(normal)) - 2 * np.outer(normal, normal) / (normal @ normal))
+    basis, upper = np.linalg.qr(rng.standard_normal((width, width)))
+    basis = basis * np.sign(np.diag(upper))
+    basis[:, 0] *= np.sign(np.linalg.det(basis))
+    return np.asarray(basis)
 
 
 def completed(real: np.ndarray) -> np.ndarray:
