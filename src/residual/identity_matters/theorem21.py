@@ -21,7 +21,7 @@ WHOLE = "proof's norm over max(pi/q, 3 gamma/p)"
 AS_PRINTED = "proof's norm over (4 pi + 3 gamma)/l"
 POSITIVE = "positive: proof's norm over 3 gamma/l"
 PRINTED = {
-    PRODUCT: "product = R",
+    PRODUCT: PRODUCT,
     BUILT: "smallest norm built ≤ (4π + 3γ)/ℓ",
     WHOLE: "proof's norm ≤ max(π/q, 3γ/p)",
     AS_PRINTED: "proof's norm ≤ (4π + 3γ)/ℓ",

@@ -1,7 +1,7 @@
 """Theorem 3.2: a network that gives every image its label, layer by layer, and what it needs."""
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -33,7 +33,7 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     frames = []
     for part, (job, result) in found.items():
         if isinstance(job, Memorize):
-            frame = pd.DataFrame([NO_CASE | row for row in _expressed(part, job, result)])
+            frame = pd.DataFrame([NO_CASE | row for row in _rows(part, job, result)])
         else:
             frame = pd.DataFrame(NO_CASE | dataclasses.asdict(result))
             frame = frame.assign(share=frame.pop("margin"), value=frame["error"])
@@ -41,36 +41,31 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _expressed(part: str, job: Memorize, got: Expressed) -> list[dict[str, Any]]:
-    rows: list[dict[str, Any]] = []
+def _rows(part: str, job: Memorize, found: Expressed) -> Iterator[dict[str, Any]]:
     settings = [dataclasses.asdict(case) | {"normalized": int(case.normalized)} for case in job.cases]
-    for i, index in enumerate(got.case):
-        n, rho, case = int(got.points_left[i]), float(got.rho[i]), settings[index] | {"labels": str(got.labels[i])}
-        each = case | {"samples": n}
-        suffix = f", {case['labels']} labels" if part == "network" and case["precision"] == "double" else ""
+    for i, index in enumerate(found.case):
+        n, rho, labels = int(found.points_left[i]), float(found.rho[i]), str(found.labels[i])
+        case = settings[index] | {"labels": labels, "samples": n}
+        suffix = f", {labels} labels" if part == "network" and case["precision"] == "double" else ""
         size = n * np.log(n) + job.data.dataset.classes**2
-        rows.append(each | {"property": f"wrong{suffix}", "value": int(got.wrong[i])})
-        error = {"error": float(got.error[i]), "tolerance": float(got.tolerance[i])}
-        rows.append(each | {"property": f"output{suffix}", "value": error["error"], **error})
-        rows.append(each | {"property": "parameters", "value": int(got.parameters[i])})
-        rows.append(each | {"property": f"parameters / (n log n + r^2){suffix}", "value": got.parameters[i] / size})
         allowed = 2 * JOHNSON_LINDENSTRAUSS / rho**2
-        rows.append(each | {"property": f"parameters / bound{suffix}", "value": got.parameters[i] / (allowed * size)})
-        rows.append(each | {"property": "rho", "value": rho})
-    if part == "network":
-        rows += [
-            settings[got.traced_case[i]]
-            | {"property": name, "labels": str(got.traced_labels[i]), "layer": int(got.layer[i]), "value": values[i]}
-            for name, values in (
-                ("remaining", got.remaining), ("moved error", got.moved_error), ("disturbance", got.disturbance),
-            )
-            for i in range(len(got.layer))
-        ]  # fmt: skip
-        rows += [
-            {"property": "rho of nested images", "samples": int(n), "value": rho}
-            for n, rho in zip(got.nested, got.nested_rho, strict=True)
-        ]
-    return rows
+        error, tolerance = float(found.error[i]), float(found.tolerance[i])
+        yield case | {"property": f"wrong{suffix}", "value": int(found.wrong[i])}
+        yield case | {"property": f"output{suffix}", "value": error, "error": error, "tolerance": tolerance}
+        yield case | {"property": "parameters", "value": int(found.parameters[i])}
+        yield case | {"property": f"parameters / (n log n + r^2){suffix}", "value": found.parameters[i] / size}
+        yield case | {"property": f"parameters / bound{suffix}", "value": found.parameters[i] / (allowed * size)}
+        yield case | {"property": "rho", "value": rho}
+    if part != "network":
+        return
+    traces = {"remaining": found.remaining, "moved error": found.moved_error, "disturbance": found.disturbance}
+    for name, values in traces.items():
+        for index, labels, layer, value in zip(
+            found.traced_case, found.traced_labels, found.layer, values, strict=True
+        ):
+            yield settings[index] | {"property": name, "labels": str(labels), "layer": int(layer), "value": value}
+    for n, rho in zip(found.nested, found.nested_rho, strict=True):
+        yield {"property": "rho of nested images", "samples": int(n), "value": rho}
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -79,23 +74,22 @@ def plot(table: pd.DataFrame) -> Figure:
     a: points still to be moved. b: errors layer by layer. c: share of wrong labels against k. d: error of the output
     against rho'. e: rho against n. f: the numbers of the networks for all images.
     """
-    figure, axes = panels("abc;def", 4.3)
+    figure, (remaining, errors, widths, shares, distances, numbers) = panels("abc;def", 4.3)
     network = table[table["part"] == "network"]
-    _plot_remaining(axes[0], network)
-    _plot_errors(axes[1], network)
-    _plot_widths(axes[2], table[(table["part"] == "widths") & (table["property"] == "wrong")])
-    _plot_shares(axes[3], table[(table["part"] == "shares") & (table["property"] == "output")])
-    _plot_rho(axes[4], network[network["property"] == "rho of nested images"])
-    _print_numbers(axes[5], table)
-    return figure
-
-
-def _plot_remaining(axes: Axes, network: pd.DataFrame) -> None:
     rows = network[(network["property"] == "remaining") & (network["precision"] == "double")]
-    for (labels, own), colour, line in zip(rows.groupby("labels"), (BLUE, RED), ("-", ":"), strict=False):
-        axes.plot(own["layer"], own["value"] / 1000, color=colour, linestyle=line, label=f"{labels} labels")
-    axes.set(xlabel="layer", ylabel="points still to be moved (1000)")
-    axes.legend()
+    for (labels, run), colour, line in zip(rows.groupby("labels"), (BLUE, RED), ("-", ":"), strict=False):
+        remaining.plot(run["layer"], run["value"] / 1000, color=colour, linestyle=line, label=f"{labels} labels")
+    remaining.set(xlabel="layer", ylabel="points still to be moved (1000)")
+    remaining.legend()
+    _plot_errors(errors, network)
+    _plot_widths(widths, table[(table["part"] == "widths") & (table["property"] == "wrong")])
+    _plot_shares(shares, table[(table["part"] == "shares") & (table["property"] == "output")])
+    nested = network[network["property"] == "rho of nested images"]
+    distances.plot(nested["samples"], nested["value"], color=BLACK, marker="o")
+    distances.set(xscale="log", xlabel="number of images $n$", ylabel=r"$\rho$: least $\|x_i-x_j\|^2$")
+    distances.set_ylim(0, 1.1 * nested["value"].max())
+    _print_numbers(numbers, table)
+    return figure
 
 
 def _plot_errors(axes: Axes, network: pd.DataFrame) -> None:
@@ -142,24 +136,15 @@ def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
     axes.legend(loc="lower left")
 
 
-def _plot_rho(axes: Axes, rho: pd.DataFrame) -> None:
-    axes.plot(rho["samples"], rho["value"], color=BLACK, marker="o")
-    axes.set_xscale("log")
-    axes.set(xlabel="number of images $n$", ylabel=r"$\rho$: least $\|x_i-x_j\|^2$")
-    axes.set_ylim(0, 1.1 * rho["value"].max())
-
-
 def _print_numbers(axes: Axes, table: pd.DataFrame) -> None:
-    own = table[table["part"].isin(["network", "narrow"]) & (table["precision"] == "double") & (table["layer"] < 0)]
-    own = own.assign(property=own["property"].str.split(",").str[0])
-    by_width = own.pivot_table("value", "width", "property", "sum", sort=False)
-    first = own[own["property"] == "rho"].iloc[0]
+    totals = table[table["part"].isin(["network", "narrow"]) & (table["precision"] == "double") & (table["layer"] < 0)]
+    wrong = totals[totals["property"].str.startswith("wrong")].groupby("width", sort=False)["value"].sum()
+    parameters = totals[totals["property"] == "parameters"].groupby("width", sort=False)["value"].first()
+    first = totals[totals["property"] == "rho"].iloc[0]
     n, rho = int(first["samples"]), float(first["value"])
-    asked = JOHNSON_LINDENSTRAUSS * np.log(n) / rho**2
     rows = [("width $k$", "parameters", "wrong")]
-    for width, here in by_width.iterrows():
-        labellings = own.loc[own["width"] == width, "labels"].nunique()
-        rows.append((f"{width}", f"{here['parameters'] / labellings:,.0f}", f"{here['wrong']:.0f}"))
+    rows += [(f"{width}", f"{count:,.0f}", f"{wrong[width]:.0f}") for width, count in parameters.items()]
+    asked = JOHNSON_LINDENSTRAUSS * np.log(n) / rho**2
     rows.append((rf"${JOHNSON_LINDENSTRAUSS}\,\log n/\rho^2$ = {asked:,.0f}", "", ""))
     rows.append((rf"$n$ = {n:,}, $\rho$ = {rho:.4f}", "", ""))
     print_rows(axes, rows, (0.0, 0.75, 1.0))
