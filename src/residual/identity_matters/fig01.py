@@ -33,7 +33,7 @@ def plot_training(table: pd.DataFrame, published: float) -> Figure:
     """a: errors with the published test error; b: losses.
 
     Args:
-        table: as above.
+        table: the steps, as :func:`table` gives them.
         published: test error of Table 2 in %.
     """
     figure, (errors, losses) = panels("ab", 2.6)

@@ -14,14 +14,14 @@ MILLION = 1e6
 NAMES = {"cifar": "CIFAR", "imagenet": "ImageNet"}
 
 
-def table(found: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.DataFrame:
+def table(results: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.DataFrame:
     """Rows of counts.
 
     Columns: network, part (of the network, ``all``, or a place in the paper), property (with the network's name), value
     (a number of layers, of weights, or of millions of parameters).
     """
     rows: list[dict[str, Any]] = []
-    for network, (counts, published) in found.items():
+    for network, (counts, published) in results.items():
         first, total = counts.layer == "first", int(counts.trainable)
         parts = {f"first, to {counts.outputs[0]}": first}
         parts |= {f"blocks, to {c}": ~first & (counts.outputs == c) for c in np.unique(counts.outputs[~first])}

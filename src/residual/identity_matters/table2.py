@@ -36,8 +36,8 @@ def plot_printed(table: pd.DataFrame, published: str) -> Figure:
     """The printed table.
 
     Args:
-        table: as above.
-        published: name of the column of :data:`PUBLISHED`.
+        table: the runs, as :func:`table` gives them.
+        published: the data set, a key of :data:`PUBLISHED`.
     """
     rows = printed(table, published)
     figure, (axes,) = panels("a", 0.17 * (len(rows) + 2))

@@ -37,14 +37,14 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def table(found: Mapping[Coordinates, Factored]) -> pd.DataFrame:
+def table(results: Mapping[Coordinates, Factored]) -> pd.DataFrame:
     """Rows of each factorization's product and largest norm, and of that norm relative to its bounds.
 
     Columns: property, target (the kind of map), method (proof, polar, search or any), width, draw, depth, gamma, value,
     error, tolerance; of largest norms also paper (the theorem's bound) and least (below which there is none).
     """
-    parts = [pd.DataFrame(dataclasses.asdict(each)).assign(target=dict(at)["target"]) for at, each in found.items()]
-    every = pd.concat(parts, ignore_index=True)
+    frames = (pd.DataFrame(dataclasses.asdict(each)).assign(target=dict(at)["target"]) for at, each in results.items())
+    every = pd.concat(frames, ignore_index=True)
     positive = every["target"] == "positive"
     proof, root = (every[(every["method"] == "proof") & chosen] for chosen in (~positive, positive))
     built = every[(every["method"] != "search") & ~positive].sort_values("norm")

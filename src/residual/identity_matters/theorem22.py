@@ -35,14 +35,14 @@ LOOKS = {
 ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": "#999999"}
 
 
-def table(found: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
+def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
     """Rows of points, of steps of gradient descent, and of whole runs.
 
     Columns: property, target, width, depth, radius, start, draw, epoch (-1 or empty where there is none), value (the
     natural logarithm of the ratio of eq. 2.3's sides, a pace, a share of the excess, or a norm), error, tolerance;
     of steps also largest (max |A_i|) and excess.
     """
-    radius, results = found
+    radius, results = read
     rows: list[pd.DataFrame] = []
     for where, result in results.items():
         at, measured = dict(where), pd.DataFrame(dataclasses.asdict(result))

@@ -22,7 +22,7 @@ NO_CASE = {
 BOUNDS = {"double": ":", "single": "--"}
 
 
-def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
+def table(results: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     """Rows of measurements; -1 or ``none`` where a column does not apply.
 
     Columns: part (network, narrow, widths, shares, lemma), property, points, samples (n), width (k), projection,
@@ -31,7 +31,7 @@ def table(found: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     has the largest error of a coordinate with its tolerance.
     """
     frames = []
-    for part, (job, result) in found.items():
+    for part, (job, result) in results.items():
         if isinstance(job, Memorize):
             frame = pd.DataFrame([NO_CASE | row for row in _rows(part, job, result)])
         else:

@@ -13,13 +13,13 @@ from residual.stable_scaling.network.setting import layers_kept
 LAST, LARGEST, LAYERS = "last", "largest", "layers"
 
 
-def table(found: Any) -> pd.DataFrame:
+def table(read: Any) -> pd.DataFrame:
     """Rows of part ``depth``, one a run, and of part ``layers``, geometric means over runs at the greatest depth.
 
     Columns: part, inputs, network, width, depth, layer (-1: all), run (-1: all), last (norm of the gradient of W_L),
     largest (of W_l over tau, l < L), gradient (of W_l over tau, of one layer); all relative to sqrt(loss * m/d).
     """
-    results, powers = found
+    results, powers = read
     names = [*map(power_name, powers), "plain"]
     rows: list[dict[str, Any]] = []
     for where, (job, gradients) in results.items():

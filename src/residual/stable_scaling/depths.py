@@ -19,7 +19,7 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     follow. None if at every rate some run diverges at some depth.
 
     Args:
-        rows: of one network.
+        rows: the losses of one network.
     """
     scores: dict[float, float] = {}
     for _, part in at_the_end(rows).groupby("depth"):
@@ -38,21 +38,21 @@ def steps_to_target(rows: "pd.DataFrame") -> "pd.Series":
     A window's loss counts at its middle; between two middles it is interpolated linearly.
 
     Args:
-        rows: of one network, depth and learning rate, with step, loss and target_loss.
+        rows: step, loss and target_loss of one network, depth and learning rate.
     """
     import pandas as pd
 
-    return pd.Series({run: _first(part.sort_values("step")) for run, part in rows.groupby("run")}, dtype=float)
-
-
-def _first(run: "pd.DataFrame") -> float:
-    target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
-    middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
-    reached = np.flatnonzero(losses <= target)
-    if not len(reached):
-        return np.inf
-    k = int(reached[0])
-    if k == 0:
-        return float(middles[0])
-    share = (losses[k - 1] - target) / (losses[k - 1] - losses[k])
-    return float(middles[k - 1] + share * (middles[k] - middles[k - 1]))
+    steps = {}
+    for number, run in rows.groupby("run"):
+        run = run.sort_values("step")
+        target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
+        middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
+        reached = np.flatnonzero(losses <= target)
+        if not len(reached):
+            steps[number] = np.inf
+        elif (k := int(reached[0])) == 0:
+            steps[number] = float(middles[0])
+        else:
+            share = (losses[k - 1] - target) / (losses[k - 1] - losses[k])
+            steps[number] = float(middles[k - 1] + share * (middles[k] - middles[k - 1]))
+    return pd.Series(steps, dtype=float)

@@ -12,7 +12,7 @@ from resaudit.figures.fits import slope
 from resaudit.figures.style import BLUE, DASHED, RED, panels
 from residual.stable_scaling.jobs.propagate import AtInitialisation
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look
-from residual.stable_scaling.network.setting import Network, Propagated, layers_kept, promised
+from residual.stable_scaling.network.setting import Propagated, layers_kept, promised
 
 BELOW, ABOVE = "below one half", "one half and above"
 SHOWN = (0.25, 0.3, 0.4, 0.5, 0.6, 1.0)
@@ -24,7 +24,7 @@ EMPTY = {
 """Columns that a part of the table does not use."""
 
 
-def table(found: Any) -> pd.DataFrame:
+def table(read: Any) -> pd.DataFrame:
     """Four parts: ``grid`` (one row a run), ``layers`` (geometric means over runs), ``stable``, ``normalised``.
 
     Columns: part, inputs, network, width, power (a; -1: none), depth, layer, run (-1: all), squared_norm
@@ -32,17 +32,14 @@ def table(found: Any) -> pd.DataFrame:
     over L^(2c)/2 or l/2), runs, inside (runs with every norm in [1 - c, 1 + c]), promised (a probability), least and
     largest (of ||h_l|| over l, samples and runs).
     """
-    results, labels = found
-    parts = []
-    for where, (job, propagated) in results.items():
-        part, inputs = (dict(where)[name] for name in ("part", "inputs"))
-        rows = {"grid": _grid, "stable": _stable, "normalised": _normalised}[part]
-        for i, (network, label) in enumerate(zip(job.networks, labels[part], strict=True)):
-            parts += [
-                EMPTY | {"part": part, "inputs": inputs, "width": network.width, "depth": network.depth} | row
-                for row in rows(job, network, label, propagated, i)
-            ]
-    made = pd.DataFrame(parts)
+    results, labels = read
+    made = pd.DataFrame([
+        EMPTY | {"part": part, "inputs": inputs, "width": network.width, "depth": network.depth} | row
+        for where, (job, propagated) in results.items()
+        for part, inputs in [(dict(where)["part"], dict(where)["inputs"])]
+        for i, (network, label) in enumerate(zip(job.networks, labels[part], strict=True))
+        for row in _rows(job, i, propagated, **label)
+    ])  # fmt: skip
     curves = made[made["part"] == "layers"]
     widest = curves["width"].eq(made.loc[made["part"] == "grid", "width"].max())
     deepest = curves["depth"].eq(made.loc[made["part"] == "grid", "depth"].max())
@@ -50,62 +47,64 @@ def table(found: Any) -> pd.DataFrame:
     return made[["part", "inputs", "network", "width", "depth", *EMPTY]].reset_index(drop=True)
 
 
-Rows = Iterator[dict[str, Any]]
-
-
-def _grid(job: AtInitialisation, network: Network, label: dict[str, Any], found: Propagated, i: int) -> Rows:
-    power, layers = label["power"], layers_kept(network.depth, job.kept)
-    squared = found.squared_norms[i][:, : len(layers)]
-    bound = network.depth ** (1 - 2 * power) / 2
-    name = BELOW if power < 0.5 else ABOVE
-    for run, (last, start) in enumerate(zip(squared[:, -1], found.start[i], strict=True)):
+def _rows(
+    job: AtInitialisation, i: int, found: Propagated, power: float = -1.0, c: float | None = None, branch: str = ""
+) -> Iterator[dict[str, Any]]:
+    """Of network i, which has a power, is one of Theorem 2 with c, or has a normalised branch."""
+    network, squared, start = job.networks[i], found.squared_norms[i], found.start[i]
+    layers = layers_kept(network.depth, job.kept)
+    if c is not None:
+        least, largest = found.least[i], found.largest[i]
         yield {
-            "network": name, "power": power, "layer": layers[-1], "run": run, "squared_norm": last,
-            "gained": last - start, "growth": np.log(last / start), "over_bound": last / bound if power < 0.5 else 0.0,
+            "network": f"{job.samples.law}, c = {c:g}", "runs": job.runs,
+            "inside": int(((least >= 1 - c) & (largest <= 1 + c)).sum()),
+            "promised": promised(network.width, network.depth, job.samples.count, c),
+            "least": least.min(), "largest": largest.max(),
         }  # fmt: skip
-    for layer, here in zip(layers, squared.T, strict=True):
-        mean = np.exp(np.log(here).mean())
-        yield {"part": "layers", "network": name, "power": power, "layer": layer, "squared_norm": mean}
-
-
-def _stable(job: AtInitialisation, network: Network, label: dict[str, Any], found: Propagated, i: int) -> Rows:
-    c, least, largest = label["c"], found.least[i], found.largest[i]
-    yield {
-        "network": f"{job.samples.law}, c = {c:g}",
-        "runs": job.runs,
-        "inside": int(((least >= 1 - c) & (largest <= 1 + c)).sum()),
-        "promised": promised(network.width, network.depth, job.samples.count, c),
-        "least": least.min(),
-        "largest": largest.max(),
-    }
-
-
-def _normalised(job: AtInitialisation, network: Network, label: dict[str, Any], found: Propagated, i: int) -> Rows:
-    for k, layer in enumerate(layers_kept(network.depth, job.kept)):
-        for run, (here, start) in enumerate(zip(found.squared_norms[i][:, k], found.start[i], strict=True)):
-            yield {
-                "network": label["branch"], "layer": layer, "run": run, "squared_norm": here, "gained": here - start,
-                "over_bound": here / (layer / 2),
+    elif branch:
+        for layer, norms in zip(layers, squared.T, strict=False):
+            for run, (norm, first) in enumerate(zip(norms, start, strict=True)):
+                yield {
+                    "network": branch, "layer": layer, "run": run, "squared_norm": norm, "gained": norm - first,
+                    "over_bound": norm / (layer / 2),
+                }  # fmt: skip
+    else:
+        shared = {"network": BELOW if power < 0.5 else ABOVE, "power": power}
+        bound = network.depth ** (1 - 2 * power) / 2
+        for run, (norm, first) in enumerate(zip(squared[:, len(layers) - 1], start, strict=True)):
+            yield shared | {
+                "layer": layers[-1], "run": run, "squared_norm": norm, "gained": norm - first,
+                "growth": np.log(norm / first), "over_bound": norm / bound if power < 0.5 else 0.0,
             }  # fmt: skip
+        for layer, norms in zip(layers, squared.T, strict=False):
+            yield shared | {"part": "layers", "layer": layer, "squared_norm": np.exp(np.log(norms).mean())}
 
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: norms along layers. b: exponents against a. c: Theorem 2's interval. d: the normalised branch."""
     figure, (layers, scale, stable, normalised) = panels("ab;cd", 4.6)
-    _plot_layers(layers, table[table["part"] == "layers"])
+    curves = table[(table["part"] == "layers") & table["power"].isin(SHOWN)]
+    curves = curves[curves["inputs"] == curves["inputs"].iloc[0]]
+    for power, curve in curves.groupby("power"):
+        layers.plot(curve["layer"], curve["squared_norm"], markersize=3, **power_look(float(str(power))))
+    layers.set(xscale="log", yscale="log", ylabel=r"$\|h_l\|^2$")
+    layers.set_xlabel(f"layer $l$ of $L={curves['depth'].iloc[0]}$, $m={curves['width'].iloc[0]}$")
+    layers.legend(loc="upper left")
     _plot_exponents(scale, table[table["part"] == "grid"])
     _plot_stable(stable, table[table["part"] == "stable"])
-    _plot_normalised(normalised, table[table["part"] == "normalised"])
+    rows = table[table["part"] == "normalised"]
+    for colour, (inputs, of_inputs) in zip((BLUE, RED), rows.groupby("inputs", sort=False), strict=False):
+        marker, words = LAWS[str(inputs)]
+        mean = of_inputs.groupby("layer")["squared_norm"].mean()
+        normalised.plot(mean.index, mean, marker=marker, markersize=3, color=colour,
+                        linestyle="-" if marker == "o" else "--",
+                        markerfacecolor="none" if inputs == "sphere" else None, label=words)  # fmt: skip
+    bound = np.array(sorted(rows["layer"].unique()), dtype=float)
+    normalised.plot(bound, bound / 2, color="0.4", linewidth=0.8, linestyle=":", label="$l/2$")
+    normalised.set(xscale="log", yscale="log", ylabel=r"mean of $\|h_l\|^2$")
+    normalised.set_xlabel(r"layer $l$, normalised branch, $\tau=1$")
+    normalised.legend(loc="upper left")
     return figure
-
-
-def _plot_layers(axes: Axes, rows: pd.DataFrame) -> None:
-    rows = rows[(rows["inputs"] == rows["inputs"].iloc[0]) & rows["power"].isin(SHOWN)]
-    for power, curve in rows.groupby("power"):
-        axes.plot(curve["layer"], curve["squared_norm"], markersize=3, **power_look(float(str(power))))
-    axes.set(xscale="log", yscale="log", ylabel=r"$\|h_l\|^2$")
-    axes.set_xlabel(f"layer $l$ of $L={rows['depth'].iloc[0]}$, $m={rows['width'].iloc[0]}$")
-    axes.legend(loc="upper left")
 
 
 def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
@@ -144,33 +143,20 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
-    widest = rows["network"].str.split(" = ").str[1].max()
+    names = {str(name): float(str(name).rpartition(" = ")[2]) for name in rows["network"].unique()}
     for k, (name, part) in enumerate(rows.groupby("network", sort=False)):
-        law, c = str(name).split(", c = ")
-        colour, line, markers = (RED, ":", "os") if c == widest else (BLUE, DASHED, "D^")
+        law, c = str(part["inputs"].iloc[0]), names[str(name)]
+        colour, line, markers = (RED, ":", "os") if c == max(names.values()) else (BLUE, DASHED, "D^")
         middle = (part["least"] + part["largest"]) / 2
         axes.errorbar(
             part["depth"] * 1.1 ** (k - 1.5), middle, (part["largest"] - part["least"]) / 2, linestyle="none",
             capsize=3, color=colour, elinewidth=1.2, marker=markers[law == "sphere"], markersize=3,
             markerfacecolor="none" if law == "sphere" else None,
-            label=f"{LAWS[law][1]}, $c={c}$, $m={part['width'].iloc[0]}$",
+            label=f"{LAWS[law][1]}, $c={c:g}$, $m={part['width'].iloc[0]}$",
         )  # fmt: skip
-        for end in (1 - float(c), 1 + float(c)):
+        for end in (1 - c, 1 + c):
             axes.axhline(end, color=colour, linewidth=0.8, linestyle=line)
     axes.set_ylim(0.4, 1.9)
     depths_axis(axes, sorted(rows["depth"].unique()))
     axes.set_ylabel(r"least and largest $\|h_l\|$")
     axes.legend(loc="upper right", ncols=2, columnspacing=0.8, handlelength=1.2)
-
-
-def _plot_normalised(axes: Axes, rows: pd.DataFrame) -> None:
-    for colour, (inputs, part) in zip((BLUE, RED), rows.groupby("inputs", sort=False), strict=False):
-        marker, words = LAWS[str(inputs)]
-        mean = part.groupby("layer")["squared_norm"].mean()
-        axes.plot(mean.index, mean, marker=marker, markersize=3, color=colour, linestyle="-" if marker == "o" else "--",
-                  markerfacecolor="none" if inputs == "sphere" else None, label=words)  # fmt: skip
-    layers = np.array(sorted(rows["layer"].unique()), dtype=float)
-    axes.plot(layers, layers / 2, color="0.4", linewidth=0.8, linestyle=":", label="$l/2$")
-    axes.set(xscale="log", yscale="log", ylabel=r"mean of $\|h_l\|^2$")
-    axes.set_xlabel(r"layer $l$, normalised branch, $\tau=1$")
-    axes.legend(loc="upper left")

@@ -10,13 +10,13 @@ from resaudit.figures.style import BLACK, ORANGE, annotate, legend_above, panels
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
 
 
-def table(found: Any) -> pd.DataFrame:
+def table(read: Any) -> pd.DataFrame:
     """One row a run: the largest norm over pairs; and, at the greatest depth, one a pair: the largest over runs.
 
     Columns: property, inputs, width, depth, tau, first (a; -1: all), last (b), run (-1: all), norm (a lower bound),
     value (the norm with all that Lanczos may lack, over 1 + c where a bound is promised), bound (1 + c; 0: none).
     """
-    results, bounds, powers = found
+    results, bounds, powers = read
     rows: list[dict[str, Any]] = []
     deepest = max(network.depth for job, _ in results.values() for network in job.networks)
     for where, (job, products) in results.items():

@@ -21,10 +21,10 @@ class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training")
     Attributes:
         networks: ``published``; ``usual-init``: residual convolutions of deviation 1/(k sqrt(c)) instead of 1/(k^2 c);
             ``trained-projection``: the last layer is trained.
-        blocks: of each of the three stages.
+        blocks: number of blocks in each of the three stages.
         projection: law of the fixed last layer.
         leak: slope of the ReLUs below zero.
-        last_relu: whether a ReLU comes before the average pool.
+        last_relu: a ReLU comes before the average pool.
     """
 
     networks: Annotated[  # type: ignore[assignment]

@@ -19,10 +19,10 @@ class Descents(Job):
     kind = "descents"
     files = {"descended.npz": Descended}
 
-    data: Whiten  # whose least-squares map is one of the maps
-    target: str  # of linear.descent.TARGETS
+    data: Whiten  # data whose least-squares map is one of the maps
+    target: str  # kind of maps, of linear.descent.TARGETS
     runs: Runs  # depths, starts, draws and steps
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

@@ -19,7 +19,7 @@ class Dominance(Job):
     files = {"dominated.npz": Dominated}
 
     points: Points  # widths, depths, radii and draws
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

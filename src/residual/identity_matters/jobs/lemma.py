@@ -16,7 +16,7 @@ class Lemma(Job):
     typical = Cost(5.0, 650.0)
 
     sizes: LemmaSizes  # widths, margins, constants, draws
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

@@ -36,7 +36,7 @@ class Memorize(Job):
     data: Fetch  # raw images
     cases: tuple[Case, ...]  # networks
     nested: tuple[int, ...]  # numbers of images whose least distance is measured
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

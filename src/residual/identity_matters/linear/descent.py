@@ -28,7 +28,7 @@ def descended(target: str, runs: Runs, seed: int, real: Moments) -> Descended:
     Args:
         target: one of :data:`TARGETS`.
         runs: depths, starts, draws and steps.
-        seed: of all draws; draw i of start c has its own numbers.
+        seed: the seed of all draws; draw i of start c has its own numbers.
         real: moments of the data, for ``mnist``; random maps have Sigma = I.
     """
     rows: list[tuple[float, ...]] = []

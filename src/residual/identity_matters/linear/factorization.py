@@ -169,11 +169,11 @@ def rotation(angles: np.ndarray, width: int) -> np.ndarray:
     >>> rotation(np.array([np.pi / 2]), 3).round(12).tolist()
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    found = np.eye(width)
+    turned = np.eye(width)
     even = 2 * np.arange(len(angles))
-    found[even, even] = found[even + 1, even + 1] = np.cos(angles)
-    found[even + 1, even], found[even, even + 1] = np.sin(angles), -np.sin(angles)
-    return found
+    turned[even, even] = turned[even + 1, even + 1] = np.cos(angles)
+    turned[even + 1, even], turned[even, even + 1] = np.sin(angles), -np.sin(angles)
+    return turned
 
 
 def product_of(factors: Factors) -> np.ndarray:

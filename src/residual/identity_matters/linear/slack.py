@@ -63,7 +63,7 @@ def search(target: np.ndarray, depth: int, parts: Split, iterations: int) -> np.
         target: R, shape (d, d).
         depth: l.
         parts: p and q of the proof's factors.
-        iterations: of L-BFGS at each sharpness.
+        iterations: L-BFGS steps at each sharpness.
     """
     starts = [
         np.concatenate([np.repeat(factor[None], times, axis=0) for factor, times in factors])

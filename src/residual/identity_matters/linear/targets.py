@@ -12,11 +12,11 @@ def target(family: str, width: int, draw: int, seed: int, condition: float, real
     """One R, float64, shape (d, d); draw i depends on (seed, family, width, i) alone.
 
     Args:
-        family: of :data:`FAMILIES`. ``gaussian`` has det > 0, ``negative`` det < 0; ``half-turns`` rotates every pair
-            of axes of a random basis by pi; ``two-reflections`` is the product of two Householder reflections.
+        family: a kind of :data:`FAMILIES`. ``gaussian`` has det > 0, ``negative`` det < 0; ``half-turns`` rotates every
+            pair of axes of a random basis by pi; ``two-reflections`` is the product of two Householder reflections.
         width: d.
         draw: i.
-        seed: of all draws.
+        seed: the seed of all draws.
         condition: s_max/s_min of ``ill-conditioned`` and ``positive``.
         real: the least-squares map of the data, for ``mnist``.
     """
@@ -66,11 +66,11 @@ def completed(real: np.ndarray) -> np.ndarray:
     return np.asarray(left * np.where(zero, values[~zero].min(), values) @ right)
 
 
-def augmented(given: np.ndarray) -> np.ndarray:
+def augmented(real: np.ndarray) -> np.ndarray:
     """R if det R > 0, else diag(R, -1), as the paper's text after Theorem 2.1; shape (d, d) or (d + 1, d + 1)."""
-    if np.linalg.det(given) > 0:
-        return given
-    width = len(given)
+    if np.linalg.det(real) > 0:
+        return real
+    width = len(real)
     larger = np.zeros((width + 1, width + 1))
-    larger[:width, :width], larger[width, width] = given, -1.0
+    larger[:width, :width], larger[width, width] = real, -1.0
     return larger

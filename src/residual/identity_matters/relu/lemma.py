@@ -36,7 +36,7 @@ def hard_points(k: int, margin: float, c: float, others: int, rng: np.random.Gen
     """Points in pairs at squared distance c rho', squared norms 1 + rho' or 1 - rho', in random order.
 
     Args:
-        k: their dimension, even.
+        k: dimension of the points, even.
         margin: rho'.
         c: constant of the condition on distances.
         others: points for each of k.

@@ -50,7 +50,7 @@ def memorize(
         images: the data; exact duplicates after normalization are excluded, since a network is a function.
         cases: the networks, in order.
         nested: numbers of images; each is at most all.
-        seed: of projections, surrogate labels, random points and labels.
+        seed: the seed of projections, surrogate labels, random points and labels.
         progress: wraps the cases.
     """
     kept = distinct(images.pixels)

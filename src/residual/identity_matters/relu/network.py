@@ -99,7 +99,7 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
 
     Args:
         network: the network of these points.
-        labellings: each of shape (n,), int64.
+        labellings: labels of all points, each of shape (n,), int64.
     """
     n, classes = len(network.moved), len(network.surrogates)
     traces = [np.zeros((3, network.layers + 1)) for _ in labellings]
@@ -125,11 +125,11 @@ class Way:
     Args:
         network: the network.
         rows: the points.
-        labels: of all points.
+        labels: the labels of all points.
 
     Attributes:
         hidden: where the points are.
-        moved: whether a block has moved any of them yet.
+        moved: a block has moved one of them.
     """
 
     def __init__(self, network: Network, rows: slice, labels: torch.Tensor) -> None:

@@ -52,7 +52,7 @@ def project(points: np.ndarray, k: int, law: str, seed: int) -> np.ndarray:
         k: rows of A_0; for ``orthogonal`` at most d.
         law: ``gaussian``, entries N(0, 1/k) (the paper's "standard normal", scaled so that norms are kept in the mean),
             or ``orthogonal``, k rows of a random orthogonal matrix times sqrt(d/k), which keeps all distances at k = d.
-        seed: of A_0.
+        seed: the seed of A_0.
 
     Returns:
         Shape (n, k), float64.
@@ -72,28 +72,28 @@ def least_distances(points: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
 
     Args:
         points: shape (n, d), norms 1.
-        sizes: each at least 2.
+        sizes: numbers n of points, each at least 2.
     """
     best = _largest_inner(points)
     slack = 4 * gamma(points.shape[1], torch.float32)
-    found = []
+    distances = []
     for n in sizes:
         rows = np.flatnonzero(best[:n] >= best[:n].max() - slack)
         inner = max(float((points[:i] @ points[i]).max()) for i in rows if i)
-        found.append(2 - 2 * inner)
-    return np.array(found)
+        distances.append(2 - 2 * inner)
+    return np.array(distances)
 
 
 def _largest_inner(points: np.ndarray) -> np.ndarray:
     """For every point its largest inner product with an earlier one, in single precision; -inf for the first."""
     all_points = torch.from_numpy(points).to(torch.float32)
-    found = np.empty(len(points), dtype=np.float32)
+    largest = np.empty(len(points), dtype=np.float32)
     for first in range(0, len(points), ROWS):
         inner = all_points[first : first + ROWS] @ all_points[: first + ROWS].T
-        own = inner[:, first:]
-        own.masked_fill_(torch.ones_like(own, dtype=torch.bool).triu(), -torch.inf)
-        found[first : first + ROWS] = inner.amax(dim=1).numpy()
-    return found
+        later = inner[:, first:]
+        later.masked_fill_(torch.ones_like(later, dtype=torch.bool).triu(), -torch.inf)
+        largest[first : first + ROWS] = inner.amax(dim=1).numpy()
+    return largest
 
 
 def gamma(terms: int, dtype: torch.dtype) -> float:
@@ -101,5 +101,5 @@ def gamma(terms: int, dtype: torch.dtype) -> float:
 
     Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1; 2 further roundings for the bias.
     """
-    part = (terms + 2) * torch.finfo(dtype).eps / 2
-    return part / (1 - part)
+    rounding = (terms + 2) * torch.finfo(dtype).eps / 2
+    return rounding / (1 - rounding)

@@ -70,20 +70,20 @@ def spectral_norms(
         tau: factor of the branches.
         pairs: (a, b) with 1 <= a <= b < L.
         start: (m, pairs).
-        steps: of Lanczos.
+        steps: Lanczos steps.
     """
     first, last = torch.tensor(pairs).T
     active = [((first <= layer) & (layer <= last)).nonzero()[:, 0] for layer in range(1, len(middle) + 1)]
-    layers = [layer for layer, here in enumerate(active) if len(here)]
+    layers = [layer for layer, columns in enumerate(active) if len(columns)]
 
     def gram(columns: Tensor) -> Tensor:
         columns = columns.clone()
         for layer in layers:
-            here = columns[:, active[layer]]
-            columns[:, active[layer]] = patterns[layer, :, None] * (here + tau * (middle[layer] @ here))
+            state = columns[:, active[layer]]
+            columns[:, active[layer]] = patterns[layer, :, None] * (state + tau * (middle[layer] @ state))
         for layer in reversed(layers):
-            here = patterns[layer, :, None] * columns[:, active[layer]]
-            columns[:, active[layer]] = here + tau * (middle[layer].T @ here)
+            state = patterns[layer, :, None] * columns[:, active[layer]]
+            columns[:, active[layer]] = state + tau * (middle[layer].T @ state)
         return columns
 
     return np.asarray(np.sqrt(np.maximum(largest_eigenvalues(gram, start, steps), 0.0)))
@@ -100,8 +100,8 @@ def of_network(
         depth: L.
         tau: factor of the branches.
         places: layers from 1 to L - 1.
-        steps: of Lanczos.
-        seed: of weights and starts.
+        steps: Lanczos steps.
+        seed: the seed of weights and starts.
 
     Returns:
         The largest over samples, shape (pairs,), in the order of :func:`pairs_of`.
@@ -111,11 +111,11 @@ def of_network(
     states = torch.stack(list(hidden(weights, torch.from_numpy(inputs), tau))[1:depth])
     pairs = pairs_of(places)
     start = torch.randn(width, len(pairs), generator=generator, dtype=torch.float64)
-    each = [
+    norms = [
         spectral_norms(weights.middle, (states[..., i] > 0).double(), tau, pairs, start, steps)
         for i in range(inputs.shape[1])
     ]
-    return np.asarray(np.max(each, axis=0))
+    return np.asarray(np.max(norms, axis=0))
 
 
 def pairs_of(places: Sequence[int]) -> list[tuple[int, int]]:
