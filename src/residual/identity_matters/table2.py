@@ -33,12 +33,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def plot_printed(table: pd.DataFrame, published: str) -> Figure:
-    """The printed table.
-
-    Args:
-        table: the runs, as :func:`table` gives them.
-        published: the data set, a key of :data:`PUBLISHED`.
-    """
+    """The printed table, beside the errors published for a data set."""
     rows = printed(table, published)
     figure, (axes,) = panels("a", 0.17 * (len(rows) + 2))
     print_rows(axes, rows, (0.0, 1.0))

@@ -106,7 +106,7 @@ def plot(table: pd.DataFrame) -> Figure:
     rows = [("statement", "cases", "worst case", "rounding allows")]
     for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
         cases = table[table["property"] == name]
-        worst = cases.loc[(cases["error"] if name == AUTOGRAD else -cases["value"]).idxmax()]
+        worst = cases.iloc[(cases["value"] * (1 if name == AUTOGRAD else -1)).argmax()]
         case = f"difference {worst['value']:.1g}" if name == AUTOGRAD else f"ratio {np.exp(worst['value']):.4g}"
         words = "eq. 2.3 with exponent ℓ − 1, where a search ends" if name == HALF else name
         rows.append((words, f"{len(cases)}", case, "" if name == HALF else f"{worst['tolerance']:.1g}"))

@@ -143,7 +143,8 @@ def _print_numbers(axes: Axes, table: pd.DataFrame) -> None:
     first = totals[totals["property"] == "rho"].iloc[0]
     n, rho = int(first["samples"]), float(first["value"])
     rows = [("width $k$", "parameters", "wrong")]
-    rows += [(f"{width}", f"{count:,.0f}", f"{wrong[width]:.0f}") for width, count in parameters.items()]
+    for (width, count), points in zip(parameters.items(), wrong, strict=True):
+        rows.append((f"{width}", f"{count:,.0f}", f"{points:.0f}"))
     asked = JOHNSON_LINDENSTRAUSS * np.log(n) / rho**2
     rows.append((rf"${JOHNSON_LINDENSTRAUSS}\,\log n/\rho^2$ = {asked:,.0f}", "", ""))
     rows.append((rf"$n$ = {n:,}, $\rho$ = {rho:.4f}", "", ""))

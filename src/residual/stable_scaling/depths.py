@@ -17,9 +17,6 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
     the smallest one whose score is within :data:`~resaudit.figures.rates.NEAR` of the least; the others within it
     follow. None if at every rate some run diverges at some depth.
-
-    Args:
-        rows: the losses of one network.
     """
     scores: dict[float, float] = {}
     for _, part in at_the_end(rows).groupby("depth"):
@@ -33,12 +30,9 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
 
 
 def steps_to_target(rows: "pd.DataFrame") -> "pd.Series":
-    """Steps until the loss first is the target, by run; infinite if it never is.
+    """Steps of one network, depth and learning rate until the loss first is the target, by run; infinite if never.
 
     A window's loss counts at its middle; between two middles it is interpolated linearly.
-
-    Args:
-        rows: step, loss and target_loss of one network, depth and learning rate.
     """
     import pandas as pd
 

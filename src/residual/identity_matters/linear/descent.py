@@ -23,13 +23,8 @@ ARRIVED = 1e-12
 def descended(target: str, runs: Runs, seed: int, real: Moments) -> Descended:
     """Runs of every depth, start norm and draw; all starts of one draw at once, as they have one map.
 
-    The engine's loss is f/2 and its 1-shortcut network is x + W x, so W = A and its gradient is half of eq. 2.5.
-
-    Args:
-        target: one of :data:`TARGETS`.
-        runs: depths, starts, draws and steps.
-        seed: the seed of all draws; draw i of start c has its own numbers.
-        real: moments of the data, for ``mnist``; random maps have Sigma = I.
+    The engine's loss is f/2 and its 1-shortcut network is x + W x, so W = A and its gradient is half of eq. 2.5. Draw i
+    of start c has its own numbers. ``real`` are the data's moments, for ``mnist``; random maps have Sigma = I.
     """
     rows: list[tuple[float, ...]] = []
     for depth, draw in product(runs.depths, range(runs.draws)):
@@ -63,7 +58,7 @@ def _steps(
         if steps and len(going):
             begun = torch.from_numpy(stacks[:, going])
             stacks[:, going] = descend(objective, begun, torch.from_numpy(rates[going]), steps, (steps,)).snapshots[0]
-        for run in going:
+        for run in going.tolist():
             largest, distance, *ratio = _measured((stacks[:, run], goal, sigma))
             first[run] = first[run] or distance
             yield run, epoch, (smallest, largest, distance, *ratio)

@@ -17,14 +17,7 @@ factor of a search comes from solving with the product of the others."""
 
 
 def factored(family: str, sizes: Factorizations, seed: int, real: np.ndarray) -> Factored:
-    """Factor every R of a family by the proof, along the polar path, and by search.
-
-    Args:
-        family: one of :data:`residual.identity_matters.linear.targets.FAMILIES`.
-        sizes: widths, depths and draws.
-        seed: the seed of all draws.
-        real: the least-squares map of the data.
-    """
+    """Factor every R of a family by the proof, along the polar path, and by search; ``real`` is the data's map."""
     data = family == "mnist"
     rows: list[tuple[object, ...]] = []
     for width, draw in product((len(real),) if data else sizes.widths, range(1 if data else sizes.draws)):

@@ -143,10 +143,9 @@ def _to_axes(rows: np.ndarray) -> np.ndarray:
 
 
 def _angles(orthogonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An orthogonal basis S, and the angles of rotations in the planes of its columns (0, 1), (2, 3), ...
+    """An orthogonal basis S (d, d), and angles of rotations in the planes of its columns (0, 1), (2, 3), ...
 
-    Returns:
-        S (d, d), and two arrays of d // 2 angles: those of 2 x 2 blocks of the real Schur form, and pi for two -1.
+    Two arrays of d // 2 angles: those of 2 x 2 blocks of the real Schur form, and pi for two -1.
     """
     form, basis = schur(orthogonal, output="real")
     width = len(form)

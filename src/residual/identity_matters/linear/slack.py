@@ -23,11 +23,7 @@ def least_norm(target: np.ndarray, depth: int, angle: float) -> float:
 
     Singular values multiply: (1 + a)^l >= s_max and (1 - a)^l <= s_min. A factor I + A with |A| = a < 1 turns a vector
     by at most arcsin a, and angles on a sphere add: l arcsin a >= the angle by which R turns any one vector.
-
-    Args:
-        target: R, shape (d, d).
-        depth: l.
-        angle: the angle by which R turns some vector (:func:`turned_by`).
+    :func:`turned_by` gives such an angle.
     """
     values = np.linalg.svd(target, compute_uv=False)
     by_angle = np.sin(angle / depth) if angle / depth < np.pi / 2 else 1.0
@@ -55,15 +51,9 @@ def turned_by(target: np.ndarray, seed: int) -> float:
 
 
 def search(target: np.ndarray, depth: int, parts: Split, iterations: int) -> np.ndarray:
-    """The factors of the smallest largest norm found, shape (l, d, d), from the left.
+    """The factors of R of the smallest largest norm found, shape (l, d, d), from the left.
 
-    From the proof's factors, from ours, and from R^(1/l) if that is real.
-
-    Args:
-        target: R, shape (d, d).
-        depth: l.
-        parts: p and q of the proof's factors.
-        iterations: L-BFGS steps at each sharpness.
+    Searches start from the proof's factors, from ours, and from R^(1/l) if that is real.
     """
     starts = [
         np.concatenate([np.repeat(factor[None], times, axis=0) for factor, times in factors])
@@ -80,7 +70,7 @@ def _largest(factors: np.ndarray) -> float:
 
 
 def _descended(start: np.ndarray, target: np.ndarray, iterations: int) -> np.ndarray:
-    """L-BFGS on a smooth maximum of all singular values of all A_i, ever sharper.
+    """L-BFGS on a smooth maximum of all singular values of all A_i, ever sharper, so many iterations for each.
 
     All factors but the first are free; the first is R times the inverse of their product.
     """

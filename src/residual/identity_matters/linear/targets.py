@@ -9,16 +9,11 @@ RANK_TOLERANCE = 1e-10
 
 
 def target(family: str, width: int, draw: int, seed: int, condition: float, real: np.ndarray) -> np.ndarray:
-    """One R, float64, shape (d, d); draw i depends on (seed, family, width, i) alone.
+    """One R of a family, float64, shape (d, d); draw i depends on (seed, family, width, i) alone.
 
-    Args:
-        family: a kind of :data:`FAMILIES`. ``gaussian`` has det > 0, ``negative`` det < 0; ``half-turns`` rotates every
-            pair of axes of a random basis by pi; ``two-reflections`` is the product of two Householder reflections.
-        width: d.
-        draw: i.
-        seed: the seed of all draws.
-        condition: s_max/s_min of ``ill-conditioned`` and ``positive``.
-        real: the least-squares map of the data, for ``mnist``.
+    ``gaussian`` has det > 0, ``negative`` det < 0; ``half-turns`` rotates every pair of axes of a random basis by pi;
+    ``two-reflections`` is the product of two Householder reflections; ``ill-conditioned`` and ``positive`` have
+    s_max/s_min = ``condition``; ``mnist`` is ``real``, the least-squares map of the data.
     """
     rng = np.random.default_rng([seed, FAMILIES.index(family), width, draw])
     if family == "mnist":
@@ -66,11 +61,11 @@ def completed(real: np.ndarray) -> np.ndarray:
     return np.asarray(left * np.where(zero, values[~zero].min(), values) @ right)
 
 
-def augmented(real: np.ndarray) -> np.ndarray:
+def augmented(matrix: np.ndarray) -> np.ndarray:
     """R if det R > 0, else diag(R, -1), as the paper's text after Theorem 2.1; shape (d, d) or (d + 1, d + 1)."""
-    if np.linalg.det(real) > 0:
-        return real
-    width = len(real)
+    if np.linalg.det(matrix) > 0:
+        return matrix
+    width = len(matrix)
     larger = np.zeros((width + 1, width + 1))
-    larger[:width, :width], larger[width, width] = real, -1.0
+    larger[:width, :width], larger[width, width] = matrix, -1.0
     return larger

@@ -35,15 +35,7 @@ def check_lemma(sizes: LemmaSizes, seed: int) -> LemmaChecked:
 def hard_points(k: int, margin: float, c: float, others: int, rng: np.random.Generator) -> np.ndarray:
     """Points in pairs at squared distance c rho', squared norms 1 + rho' or 1 - rho', in random order.
 
-    Args:
-        k: dimension of the points, even.
-        margin: rho'.
-        c: constant of the condition on distances.
-        others: points for each of k.
-        rng: draws directions and order.
-
-    Returns:
-        Shape ((1 + others) k, k).
+    Shape ((1 + others) k, k), with an even k.
     """
     pairs = (1 + others) * k // 2
     one = on_sphere(rng.standard_normal((pairs, k)))

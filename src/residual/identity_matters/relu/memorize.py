@@ -1,7 +1,8 @@
 """Cases of Theorem 3.2 computed: points, network, run, and what came out."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields
+from typing import NamedTuple
 
 import numpy as np
 import torch
@@ -22,19 +23,12 @@ Known = dict[tuple[str | int, ...], float]
 """Least squared distances of points that several cases share."""
 
 
-@dataclass(frozen=True)
-class LabelledImages:
-    """A data set.
+class LabelledImages(NamedTuple):
+    """A data set."""
 
-    Attributes:
-        pixels: shape (n, d), unsigned bytes.
-        labels: shape (n,), from 0 to classes - 1.
-        classes: r.
-    """
-
-    pixels: np.ndarray
-    labels: np.ndarray
-    classes: int
+    pixels: np.ndarray  # shape (n, d), unsigned bytes
+    labels: np.ndarray  # shape (n,), from 0 to classes - 1
+    classes: int  # r
 
 
 def memorize(
@@ -54,7 +48,7 @@ def memorize(
         progress: wraps the cases.
     """
     kept = distinct(images.pixels)
-    images = replace(images, pixels=images.pixels[kept], labels=images.labels[kept])
+    images = LabelledImages(images.pixels[kept], images.labels[kept], images.classes)
     sizes = tuple(min(n, len(kept)) for n in nested)
     rhos = least_distances(on_sphere(images.pixels[: max(sizes)]), sizes) if sizes else np.empty(0)
     known: Known = {(IMAGES, n): float(rho) for n, rho in zip(sizes, rhos, strict=True)}

@@ -23,17 +23,11 @@ LAST_THRESHOLD = 0.5
 
 @dataclass(frozen=True)
 class Network:
-    """What determines the blocks.
+    """What determines the blocks."""
 
-    Attributes:
-        moved: h_0 of the points in the order in which they are moved, shape (n, k).
-        surrogates: q, shape (r, k), of the same dtype.
-        threshold: 1 - 2 rho', minus each bias.
-    """
-
-    moved: torch.Tensor
-    surrogates: torch.Tensor
-    threshold: float
+    moved: torch.Tensor  # h_0 of the points in the order in which they are moved, shape (n, k)
+    surrogates: torch.Tensor  # q, shape (r, k), of the same dtype
+    threshold: float  # 1 - 2 rho', minus each bias
 
     @property
     def layers(self) -> int:
@@ -75,19 +69,12 @@ class Network:
 
 @dataclass(frozen=True)
 class Passage:
-    """A run of one labelling.
-
-    Attributes:
-        outputs: shape (n, r).
-        remaining: shape (layers + 1,), points farther than ARRIVED from q after each layer.
-        moved_error: largest distance to q among points whose turn has come; 0 before the first layer.
-        disturbance: largest distance from h_0 among the others; 0 after the last layer.
-    """
+    """A run of one labelling: outputs, shape (n, r), and a number after each layer, shape (layers + 1,)."""
 
     outputs: torch.Tensor
-    remaining: np.ndarray
-    moved_error: np.ndarray
-    disturbance: np.ndarray
+    remaining: np.ndarray  # points farther than ARRIVED from q
+    moved_error: np.ndarray  # largest distance to q among points whose turn has come; 0 before the first layer
+    disturbance: np.ndarray  # largest distance from h_0 among the others; 0 after the last layer
 
 
 def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
@@ -95,11 +82,7 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
 
     Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
     Points whose units cannot be active whatever the rounding is (:meth:`Way.undecided`) need no product by U either.
-    :func:`run_plainly` computes all.
-
-    Args:
-        network: the network of these points.
-        labellings: labels of all points, each of shape (n,), int64.
+    :func:`run_plainly` computes all. Labels are int64, shape (n,).
     """
     n, classes = len(network.moved), len(network.surrogates)
     traces = [np.zeros((3, network.layers + 1)) for _ in labellings]
@@ -120,22 +103,12 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
 
 
 class Way:
-    """Some points on their way through the blocks for one labelling.
-
-    Args:
-        network: the network.
-        rows: the points.
-        labels: the labels of all points.
-
-    Attributes:
-        hidden: where the points are.
-        moved: a block has moved one of them.
-    """
+    """Some points (``rows``) on their way through the blocks for one labelling of all points."""
 
     def __init__(self, network: Network, rows: slice, labels: torch.Tensor) -> None:
         self.network, self.rows, self.labels = network, rows, labels
         self.start = self.hidden = network.moved[rows]
-        self.moved = False
+        self.moved = False  # whether a block has moved a point
         self.length = float(self.start.norm(dim=1).max())
         self.targets = network.surrogates[labels[rows]]
         self.to_target = (self.start - self.targets).norm(dim=1)

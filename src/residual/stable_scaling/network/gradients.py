@@ -14,12 +14,7 @@ def backpropagate(
 ) -> np.ndarray:
     """Norms of single samples' gradients of W_1 ... W_L, relative to sqrt(loss * m/d); shape (runs, L, n).
 
-    Args:
-        network: sizes and tau.
-        inputs: shape (runs, p, n).
-        targets: shape (runs, d, n).
-        seed: the seed of all weights.
-        runs: numbers of the runs.
+    Inputs have the shape (runs, p, n), targets (runs, d, n).
     """
     shape = (network.width, min(network.width, inputs.shape[2]))
     outputs = targets.shape[1]

@@ -24,16 +24,13 @@ class Basis(NamedTuple):
 
 
 Source = Callable[[int, np.ndarray | None], np.ndarray]
-"""Gives W Q (or W'P) times sqrt(m/variance), (..., m, k), of a layer and an orthonormal basis; entries of variance 1."""
+"""Gives W Q (or W'P) times sqrt(m/variance) of a layer and a basis: (..., m, k), entries of variance 1."""
 
 
 class DrawnProducts:
-    """Draws each product when it is asked for; every run has its own stream, so no number depends on other runs.
+    """Draws each of so many products (m, k) when it is asked for.
 
-    Args:
-        streams: one random stream a run.
-        shape: (m, k) of a product.
-        products: number of products that will be asked for.
+    Every run has its own stream, so no number depends on other runs.
     """
 
     def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int], products: int) -> None:

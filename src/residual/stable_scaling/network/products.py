@@ -29,15 +29,10 @@ def relative_error(width: int, steps: int) -> float:
 
 
 def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
-    """Lanczos with full reorthogonalisation on several symmetric matrices side by side.
+    """Lanczos with full reorthogonalisation on several symmetric matrices side by side, in at most m steps.
 
-    Args:
-        apply: maps (m, k), a column for each matrix, to the products of each with its column.
-        start: (m, k).
-        steps: at most m.
-
-    Returns:
-        The largest Ritz value of each, shape (k,): a lower bound of its largest eigenvalue.
+    ``apply`` maps (m, k), a column for each matrix, to the products of each with its column. The largest Ritz value of
+    each, shape (k,), is a lower bound of its largest eigenvalue.
     """
     basis = [start / start.norm(dim=0)]
     diagonal, beside = [], []
@@ -62,15 +57,10 @@ def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
 def spectral_norms(
     middle: Tensor, patterns: Tensor, tau: float, pairs: Sequence[tuple[int, int]], start: Tensor, steps: int
 ) -> np.ndarray:
-    """Lower bounds of the norms of the products from layer a to layer b, shape (pairs,).
+    """Lower bounds of the norms of the products from layer a to layer b, 1 <= a <= b < L, shape (pairs,).
 
-    Args:
-        middle: W_1 ... W_{L-1}, shape (L-1, m, m).
-        patterns: the diagonals of D_1 ... D_{L-1}, shape (L-1, m).
-        tau: factor of the branches.
-        pairs: (a, b) with 1 <= a <= b < L.
-        start: (m, pairs).
-        steps: Lanczos steps.
+    ``middle`` has W_1 ... W_{L-1}, shape (L-1, m, m), ``patterns`` the diagonals of D_1 ... D_{L-1}, shape (L-1, m);
+    Lanczos takes so many steps from ``start``, shape (m, pairs).
     """
     first, last = torch.tensor(pairs).T
     active = [((first <= layer) & (layer <= last)).nonzero()[:, 0] for layer in range(1, len(middle) + 1)]
@@ -92,19 +82,9 @@ def spectral_norms(
 def of_network(
     inputs: np.ndarray, width: int, depth: int, tau: float, places: Sequence[int], steps: int, seed: int
 ) -> np.ndarray:
-    """Norms of the products between places a <= b of one network, with the activations of one sample each.
+    """Norms of the products between layers a <= b among ``places`` of one network, the largest over samples (p, n).
 
-    Args:
-        inputs: samples, shape (p, n).
-        width: m.
-        depth: L.
-        tau: factor of the branches.
-        places: layers from 1 to L - 1.
-        steps: Lanczos steps.
-        seed: the seed of weights and starts.
-
-    Returns:
-        The largest over samples, shape (pairs,), in the order of :func:`pairs_of`.
+    Each sample has its own activations. Shape (pairs,), in the order of :func:`pairs_of`.
     """
     generator = torch.Generator().manual_seed(seed)
     weights = draw(len(inputs), width, depth, 1, generator)

@@ -84,18 +84,10 @@ def normalized(branch: np.ndarray, state: np.ndarray, how: str) -> np.ndarray:
 def propagate(
     network: Network, inputs: np.ndarray, kept: Sequence[int], seed: int, runs: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Norms of networks that differ in their weights.
+    """Norms of networks that differ in their weights, of inputs (runs, p, n), at the kept layers from 1 to L - 1.
 
-    Args:
-        network: sizes, tau and laws.
-        inputs: shape (runs, p, n).
-        kept: layers, ascending, from 1 to L - 1.
-        seed: the seed of all weights.
-        runs: numbers of the runs.
-
-    Returns:
-        The fields of :class:`~residual.stable_scaling.network.setting.Propagated` of one network: shapes (runs, kept)
-        and three times (runs,).
+    These are the fields of :class:`~residual.stable_scaling.network.setting.Propagated` of one network: shapes
+    (runs, kept) and three times (runs,).
     """
     state = first_states(network, inputs, seed, runs)
     start = squares(state).mean(axis=1)
