@@ -43,11 +43,11 @@ def plot_printed(table: pd.DataFrame, published: str) -> Figure:
 def printed(table: pd.DataFrame, published: str) -> list[tuple[str, ...]]:
     """Its lines: a heading, the paper's, and ours."""
     runs = table["run"].nunique()
-    here = {"as reported": table["error"], "last step": table["test_error"]}
+    ours = {"as reported": table["error"], "last step": table["test_error"]}
     return [
         (published, "top-1 error, %"),
         *((name, f"{error:.2f}") for name, error in PUBLISHED[published].items()),
-        *((f"here, {name} ({runs} runs)", mean_and_deviation(errors)) for name, errors in here.items()),
+        *((f"here, {name} ({runs} runs)", mean_and_deviation(errors)) for name, errors in ours.items()),
     ]
 
 

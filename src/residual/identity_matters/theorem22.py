@@ -102,7 +102,7 @@ def least_pace(run: pd.DataFrame) -> float:
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: statements. b: least ratio by depth. c: excess along gradient descent from zero. d: where runs end."""
-    figure, (statements, ratios, descents, where) = style.panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
+    figure, (statements, ratios, descents, outcomes) = style.panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
     rows = [("statement", "cases", "worst case", "rounding allows")]
     for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
         cases = table[table["property"] == name]
@@ -117,11 +117,11 @@ def plot(table: pd.DataFrame) -> Figure:
     shares = counted.div(counted.sum(axis=1), axis=0)
     places, left = np.arange(len(shares))[::-1], np.zeros(len(shares))
     for name, colour in ENDS.items():
-        where.barh(places, shares[name], left=left, color=colour, label=name, height=0.6)
+        outcomes.barh(places, shares[name], left=left, color=colour, label=name, height=0.6)
         left += shares[name].to_numpy()
-    where.set_yticks(places, [LOOKS[name][2] for name in shares.index])
-    where.set(xlabel="share of runs", xlim=(0, 1), ylim=(-0.6, len(shares) + 0.6))
-    where.legend(loc="upper center", ncols=2, columnspacing=0.6, handlelength=0.7, handletextpad=0.4)
+    outcomes.set_yticks(places, [LOOKS[name][2] for name in shares.index])
+    outcomes.set(xlabel="share of runs", xlim=(0, 1), ylim=(-0.6, len(shares) + 0.6))
+    outcomes.legend(loc="upper center", ncols=2, columnspacing=0.6, handlelength=0.7, handletextpad=0.4)
     return figure
 
 
@@ -141,7 +141,7 @@ def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
 
 def _plot_descents(axes: Axes, steps: pd.DataFrame) -> None:
     """From zero, at the depth that all kinds of maps have."""
-    depth = max(set.intersection(*(set(part["depth"]) for _, part in steps.groupby("target"))))
+    depth = max(set.intersection(*(set(rows["depth"]) for _, rows in steps.groupby("target"))))
     for target, (colour, line, label) in LOOKS.items():
         runs = steps[(steps["target"] == target) & (steps["depth"] == depth) & (steps["start"] == 0)]
         for draw, run in runs.groupby("draw"):

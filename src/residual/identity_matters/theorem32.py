@@ -41,30 +41,30 @@ def table(results: Mapping[str, tuple[Any, Any]]) -> pd.DataFrame:
     return pd.concat(frames, ignore_index=True)
 
 
-def _rows(part: str, job: Memorize, found: Expressed) -> Iterator[dict[str, Any]]:
+def _rows(part: str, job: Memorize, result: Expressed) -> Iterator[dict[str, Any]]:
     settings = [dataclasses.asdict(case) | {"normalized": int(case.normalized)} for case in job.cases]
-    for i, index in enumerate(found.case):
-        n, rho, labels = int(found.points_left[i]), float(found.rho[i]), str(found.labels[i])
+    for i, index in enumerate(result.case):
+        n, rho, labels = int(result.points_left[i]), float(result.rho[i]), str(result.labels[i])
         case = settings[index] | {"labels": labels, "samples": n}
         suffix = f", {labels} labels" if part == "network" and case["precision"] == "double" else ""
         size = n * np.log(n) + job.data.dataset.classes**2
         allowed = 2 * JOHNSON_LINDENSTRAUSS / rho**2
-        error, tolerance = float(found.error[i]), float(found.tolerance[i])
-        yield case | {"property": f"wrong{suffix}", "value": int(found.wrong[i])}
+        error, tolerance = float(result.error[i]), float(result.tolerance[i])
+        yield case | {"property": f"wrong{suffix}", "value": int(result.wrong[i])}
         yield case | {"property": f"output{suffix}", "value": error, "error": error, "tolerance": tolerance}
-        yield case | {"property": "parameters", "value": int(found.parameters[i])}
-        yield case | {"property": f"parameters / (n log n + r^2){suffix}", "value": found.parameters[i] / size}
-        yield case | {"property": f"parameters / bound{suffix}", "value": found.parameters[i] / (allowed * size)}
+        yield case | {"property": "parameters", "value": int(result.parameters[i])}
+        yield case | {"property": f"parameters / (n log n + r^2){suffix}", "value": result.parameters[i] / size}
+        yield case | {"property": f"parameters / bound{suffix}", "value": result.parameters[i] / (allowed * size)}
         yield case | {"property": "rho", "value": rho}
     if part != "network":
         return
-    traces = {"remaining": found.remaining, "moved error": found.moved_error, "disturbance": found.disturbance}
+    traces = {"remaining": result.remaining, "moved error": result.moved_error, "disturbance": result.disturbance}
     for name, values in traces.items():
         for index, labels, layer, value in zip(
-            found.traced_case, found.traced_labels, found.layer, values, strict=True
+            result.traced_case, result.traced_labels, result.layer, values, strict=True
         ):
             yield settings[index] | {"property": name, "labels": str(labels), "layer": int(layer), "value": value}
-    for n, rho in zip(found.nested, found.nested_rho, strict=True):
+    for n, rho in zip(result.nested, result.nested_rho, strict=True):
         yield {"property": "rho of nested images", "samples": int(n), "value": rho}
 
 
@@ -94,10 +94,10 @@ def plot(table: pd.DataFrame) -> Figure:
 
 def _plot_errors(axes: Axes, network: pd.DataFrame) -> None:
     for precision, colour, line in (("double", BLUE, "-"), ("single", RED, "-.")):
-        own = network[(network["precision"] == precision) & (network["labels"] == network["labels"].iloc[0])]
-        moved = own[(own["property"] == "moved error") & (own["layer"] > 0)]
+        rows = network[(network["precision"] == precision) & (network["labels"] == network["labels"].iloc[0])]
+        moved = rows[(rows["property"] == "moved error") & (rows["layer"] > 0)]
         axes.plot(moved["layer"], moved["value"], color=colour, linestyle=line, label=f"{precision} precision")
-        bound = own.loc[own["property"].str.startswith("output"), "tolerance"]
+        bound = rows.loc[rows["property"].str.startswith("output"), "tolerance"]
         if len(bound) and np.isfinite(bound).all():
             axes.axhline(bound.iloc[0], color=colour, linestyle=BOUNDS[precision], linewidth=0.8)
     axes.set_yscale("log")
@@ -108,10 +108,10 @@ def _plot_errors(axes: Axes, network: pd.DataFrame) -> None:
 def _plot_widths(axes: Axes, wrong: pd.DataFrame) -> None:
     looks = {("images", 0): (BLUE, "o", "-"), ("images", 1): (GREEN, "s", "-"), ("sphere", 0): (RED, "^", "--")}
     for (points, normalized), (colour, marker, line) in looks.items():
-        own = wrong[(wrong["points"] == points) & (wrong["normalized"] == normalized)]
+        rows = wrong[(wrong["points"] == points) & (wrong["normalized"] == normalized)]
         for law, filled in (("orthogonal", colour), ("gaussian", "none")):
-            here = own[own["projection"] == law].sort_values("width")
-            axes.plot(here["width"], here["value"] / here["samples"], color=colour, marker=marker, linestyle=line,
+            curve = rows[rows["projection"] == law].sort_values("width")
+            axes.plot(curve["width"], curve["value"] / curve["samples"], color=colour, marker=marker, linestyle=line,
                       markerfacecolor=filled, linewidth=0.8)  # fmt: skip
         name = f"{points}, scaled after $A_0$" if normalized else points
         axes.plot([], [], color=colour, marker=marker, linestyle=line, label=name)
@@ -123,10 +123,10 @@ def _plot_widths(axes: Axes, wrong: pd.DataFrame) -> None:
 
 def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
     for precision, colour, marker in (("double", BLUE, "o"), ("single", RED, "^")):
-        own = output[output["precision"] == precision].sort_values("share")
-        drawn = own[np.isfinite(own["value"])]
+        rows = output[output["precision"] == precision].sort_values("share")
+        drawn = rows[np.isfinite(rows["value"])]
         axes.plot(drawn["share"], drawn["value"], color=colour, marker=marker, markersize=3, label=f"{precision}")
-        bound = own[np.isfinite(own["tolerance"])]
+        bound = rows[np.isfinite(rows["tolerance"])]
         axes.plot(bound["share"], bound["tolerance"], color=colour, linestyle=BOUNDS[precision], linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")

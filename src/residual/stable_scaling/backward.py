@@ -47,14 +47,14 @@ def plot(table: pd.DataFrame) -> Figure:
     by_depth, layers = rows[rows["part"] == "depth"], rows[rows["part"] == LAYERS]
     looks = {str(network): network_look(str(network)) for network in by_depth["network"].unique()}
     for axes, column in ((last, LAST), (largest, LARGEST)):
-        for network, part in by_depth.groupby("network", sort=False):
-            logs = np.log(part[column]).groupby(part["depth"])
+        for network, curve in by_depth.groupby("network", sort=False):
+            logs = np.log(curve[column]).groupby(curve["depth"])
             mean, error = logs.mean(), logs.sem().fillna(0)
             ends = np.exp(mean - 2 * error), np.exp(mean + 2 * error)
             plot_band(axes, np.exp(mean), *ends, alpha=0.15, **looks[str(network)])
         depths_axis(axes, sorted(by_depth["depth"].unique()))
-    for network, part in layers.groupby("network", sort=False):
-        along.plot(part["layer"], part["gradient"], **looks[str(network)] | {"markersize": 2.5})
+    for network, curve in layers.groupby("network", sort=False):
+        along.plot(curve["layer"], curve["gradient"], **looks[str(network)] | {"markersize": 2.5})
     last.set(yscale="log", ylabel=r"gradient of $W_L$, relative")
     largest.set(yscale="log", ylabel=r"largest gradient of $W_l$ over $\tau$, relative")
     along.set(xscale="log", yscale="log", ylabel=r"gradient of $W_l$ over $\tau$, relative")

@@ -33,13 +33,12 @@ def table(read: Any) -> pd.DataFrame:
     largest (of ||h_l|| over l, samples and runs).
     """
     results, labels = read
-    made = pd.DataFrame([
-        EMPTY | {"part": part, "inputs": inputs, "width": network.width, "depth": network.depth} | row
-        for where, (job, propagated) in results.items()
-        for part, inputs in [(dict(where)["part"], dict(where)["inputs"])]
-        for i, (network, label) in enumerate(zip(job.networks, labels[part], strict=True))
-        for row in _rows(job, i, propagated, **label)
-    ])  # fmt: skip
+    rows: list[dict[str, Any]] = []
+    for where, (job, propagated) in results.items():
+        for i, (network, label) in enumerate(zip(job.networks, labels[dict(where)["part"]], strict=True)):
+            shared = EMPTY | dict(where) | {"width": network.width, "depth": network.depth}
+            rows += (shared | row for row in _rows(job, i, propagated, **label))
+    made = pd.DataFrame(rows)
     curves = made[made["part"] == "layers"]
     widest = curves["width"].eq(made.loc[made["part"] == "grid", "width"].max())
     deepest = curves["depth"].eq(made.loc[made["part"] == "grid", "depth"].max())
@@ -114,11 +113,11 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
     axes.axvline(0.5, color="0.4", linewidth=0.8, linestyle=":")
     groups = list(rows.groupby(["inputs", "width"], sort=False))
     shades = {m: f"C{k}" for k, m in enumerate(sorted(rows["width"].unique()))}
-    for k, ((inputs, width), part) in enumerate(groups):
-        found, errors = _exponents(part.pivot_table("growth", "run", ["power", "depth"]))
+    for k, ((inputs, width), group) in enumerate(groups):
+        means, errors = _exponents(group.pivot_table("growth", "run", ["power", "depth"]))
         marker, name = LAWS[str(inputs)]
         axes.errorbar(
-            powers + 0.006 * (k - (len(groups) - 1) / 2), found, 2 * errors, fmt=marker, markersize=3, elinewidth=0.7,
+            powers + 0.006 * (k - (len(groups) - 1) / 2), means, 2 * errors, fmt=marker, markersize=3, elinewidth=0.7,
             color=shades[width], markerfacecolor="none" if inputs == "sphere" else None, label=f"{name}, $m={width}$",
         )  # fmt: skip
     axes.set(xlabel=r"$a$ of $\tau=L^{-a}$", ylim=(-1.4, 1.0))
@@ -132,27 +131,27 @@ def _exponents(values: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
     Columns are (power, depth); where a mean is not positive, or there is one run, exponent or error is NaN.
     """
     powers, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
-    each = values.to_numpy()
-    runs = len(each)
+    growth = values.to_numpy()
+    runs = len(growth)
     with np.errstate(invalid="ignore", divide="ignore"):
-        means = np.vstack([each.mean(axis=0), (each.sum(axis=0) - each) / (runs - 1)])
+        means = np.vstack([growth.mean(axis=0), (growth.sum(axis=0) - growth) / (runs - 1)])
         logs = np.log(np.where(means > 0, means, np.nan)).reshape(1 + runs, len(powers), len(depths))
-    found = slope(np.log(depths.to_numpy(dtype=float)), logs)
-    errors = np.sqrt((runs - 1) / runs * np.sum((found[1:] - found[1:].mean(axis=0)) ** 2, axis=0))
-    return found[0], errors
+    exponents = slope(np.log(depths.to_numpy(dtype=float)), logs)
+    errors = np.sqrt((runs - 1) / runs * np.sum((exponents[1:] - exponents[1:].mean(axis=0)) ** 2, axis=0))
+    return exponents[0], errors
 
 
 def _plot_stable(axes: Axes, rows: pd.DataFrame) -> None:
     names = {str(name): float(str(name).rpartition(" = ")[2]) for name in rows["network"].unique()}
-    for k, (name, part) in enumerate(rows.groupby("network", sort=False)):
-        law, c = str(part["inputs"].iloc[0]), names[str(name)]
+    for k, (name, group) in enumerate(rows.groupby("network", sort=False)):
+        law, c = str(group["inputs"].iloc[0]), names[str(name)]
         colour, line, markers = (RED, ":", "os") if c == max(names.values()) else (BLUE, DASHED, "D^")
-        middle = (part["least"] + part["largest"]) / 2
+        middle = (group["least"] + group["largest"]) / 2
         axes.errorbar(
-            part["depth"] * 1.1 ** (k - 1.5), middle, (part["largest"] - part["least"]) / 2, linestyle="none",
+            group["depth"] * 1.1 ** (k - 1.5), middle, (group["largest"] - group["least"]) / 2, linestyle="none",
             capsize=3, color=colour, elinewidth=1.2, marker=markers[law == "sphere"], markersize=3,
             markerfacecolor="none" if law == "sphere" else None,
-            label=f"{LAWS[law][1]}, $c={c:g}$, $m={part['width'].iloc[0]}$",
+            label=f"{LAWS[law][1]}, $c={c:g}$, $m={group['width'].iloc[0]}$",
         )  # fmt: skip
         for end in (1 - c, 1 + c):
             axes.axhline(end, color=colour, linewidth=0.8, linestyle=line)

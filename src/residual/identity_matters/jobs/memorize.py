@@ -78,8 +78,9 @@ class Memorize(Job):
         pixels = images.reshape(len(images), -1)
         self._check(pixels)
         data = LabelledImages(pixels, labels, self.data.dataset.classes)
-        found = memorize(data, self.cases, self.nested, self.seed, lambda all_: with_progress(all_, f"{self.id} cases"))
-        return {"expressed.npz": found}
+        name = f"{self.id} cases"
+        measured = memorize(data, self.cases, self.nested, self.seed, lambda cases: with_progress(cases, name))
+        return {"expressed.npz": measured}
 
     def _check(self, pixels: np.ndarray) -> None:
         name, (count, dimension) = self.data.dataset.name, pixels.shape

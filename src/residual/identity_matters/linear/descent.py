@@ -84,15 +84,15 @@ def _steepness(stacks: np.ndarray, goal: np.ndarray) -> np.ndarray:
     |(I + A_(i-1)) ... (I + A_1)|^2, as |Sigma| = 1; where all layers are alike and P = R each term is less than |R|^2.
     """
     before, after = [np.eye(len(goal))], [np.eye(len(goal))]
-    for each in stacks[:-1]:
-        before.append(before[-1] + each @ before[-1])
-    for each in stacks[:0:-1]:
-        after.append(after[-1] + after[-1] @ each)
+    for layer in stacks[:-1]:
+        before.append(before[-1] + layer @ before[-1])
+    for layer in stacks[:0:-1]:
+        after.append(after[-1] + after[-1] @ layer)
     products = [
         np.linalg.norm(a, 2, axis=(-2, -1)) * np.linalg.norm(b, 2, axis=(-2, -1))
         for a, b in zip(after[::-1], before, strict=True)
     ]
-    start = np.mean([np.broadcast_to(each, stacks.shape[1]) ** 2 for each in products], axis=0)
+    start = np.mean([np.broadcast_to(norms, stacks.shape[1]) ** 2 for norms in products], axis=0)
     return np.asarray(np.maximum(start, max(1.0, float(np.linalg.norm(goal, 2))) ** 2))
 
 

@@ -87,16 +87,16 @@ def _passages(
     moved, q = (torch.from_numpy(rows).to(dtype) for rows in (start, surrogates(classes, case.width, seed)))
     network = Network(moved, q, 1 - 2 * case.share * rho)
     parameters, tolerance = count_parameters(n, inputs, case.width, classes), output_bound(network)
-    given = images.labels[: case.samples].astype(np.int64)
-    labellings = [torch.from_numpy(given if name == GIVEN else random_labels(n, classes, seed)) for name in case.labels]
-    for name, labels, passage in zip(case.labels, labellings, run(network, labellings), strict=True):
-        yield name, (n, rho, parameters, *judged(passage.outputs, labels), tolerance), passage
+    own = images.labels[: case.samples].astype(np.int64)
+    labellings = [torch.from_numpy(own if name == GIVEN else random_labels(n, classes, seed)) for name in case.labels]
+    for name, asked, passage in zip(case.labels, labellings, run(network, labellings), strict=True):
+        yield name, (n, rho, parameters, *judged(passage.outputs, asked), tolerance), passage
 
 
 def judged(outputs: torch.Tensor, labels: torch.Tensor) -> tuple[int, float]:
     """The number of points whose label is not the only largest output, and the largest error of a coordinate."""
     asked = torch.nn.functional.one_hot(labels, outputs.shape[1]).to(outputs.dtype)
-    own = (outputs * asked).sum(dim=1)
+    right = (outputs * asked).sum(dim=1)
     others = outputs.where(asked == 0, -torch.inf).amax(dim=1)
     error = (outputs - asked).abs().nan_to_num(torch.inf, torch.inf).max()
-    return int((~(own > others)).sum()), float(error)
+    return int((~(right > others)).sum()), float(error)

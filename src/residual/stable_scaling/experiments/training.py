@@ -101,8 +101,8 @@ class ScaledTraining(Experiment, name="scaled_training"):
         """
         import pandas as pd
 
-        each = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
-        return pd.concat(each, ignore_index=True).assign(target_loss=self.target_loss)
+        tables = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
+        return pd.concat(tables, ignore_index=True).assign(target_loss=self.target_loss)
 
     def best_rates(self, found: "pd.DataFrame") -> Mapping[Key, BestRate]:
         """By losses at the last step."""
