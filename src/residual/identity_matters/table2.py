@@ -41,7 +41,7 @@ def plot_printed(table: pd.DataFrame, published: str) -> Figure:
 
 
 def printed(table: pd.DataFrame, published: str) -> list[tuple[str, ...]]:
-    """Its lines: a heading, the paper's, and ours."""
+    """The lines of the table: a heading, the paper's, and ours."""
     runs = table["run"].nunique()
     ours = {"as reported": table["error"], "last step": table["test_error"]}
     return [

@@ -49,7 +49,7 @@ def table(read: Any) -> pd.DataFrame:
 def _rows(
     job: AtInitialisation, i: int, found: Propagated, power: float = -1.0, c: float | None = None, branch: str = ""
 ) -> Iterator[dict[str, Any]]:
-    """Of network i, which has a power, is one of Theorem 2 with c, or has a normalised branch."""
+    """Rows of network i, which has a power, is one of Theorem 2 with c, or has a normalised branch."""
     network, squared, start = job.networks[i], found.squared_norms[i], found.start[i]
     layers = layers_kept(network.depth, job.kept)
     if c is not None:

@@ -17,7 +17,7 @@ SHOWN = "resnet-0.5"
 CONSTANT = 0.45
 """Loss of the best constant answer to ten classes of equal size: each output 1/10."""
 LARGEST_DRAWN = 10.0
-"""Of final losses; larger ones are drawn there."""
+"""Final losses above it are drawn at it."""
 PLAIN = {"color": BLACK, "marker": "D", "linestyle": DOTTED, "label": "no shortcuts"}
 
 

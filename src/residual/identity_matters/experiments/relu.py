@@ -27,7 +27,7 @@ from residual.identity_matters.relu.measured import (
 from residual.images.measured import Architecture
 
 LARGEST_WIDTH = 4096
-"""Of a layer; the paper's k is a logarithm."""
+"""Units of a layer; the paper's k is a logarithm."""
 LARGEST_SAMPLES = 1_000_000
 LARGEST_CHANNELS = 100_000
 LARGEST_MARGIN = 0.03

@@ -8,7 +8,7 @@ from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.identity_matters.linear.measured import Descended, Runs
 
-# Measured on the machine of benchmarks/RESULTS.md; runs that arrive leave early.
+# Measured on the machine of benchmarks/RESULTS.md; a run ends early when it arrives.
 SECONDS_PER_LAYER_AND_STEP = 4e-5
 
 

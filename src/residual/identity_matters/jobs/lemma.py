@@ -20,7 +20,7 @@ class Lemma(Job):
 
     @property
     def stem(self) -> str:
-        """Its number."""
+        """The lemma's number."""
         return "lemma-b1"
 
     def run(self, work: Work) -> dict[str, Any]:

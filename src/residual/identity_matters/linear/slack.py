@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
 SHARPNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-"""Of the smooth maximum, in units of one over the start's largest norm; each search starts where the last ended."""
+"""Of the smooth maximum, over the start's largest norm; each search starts where the last ended."""
 ANGLE_STARTS = 8
 REAL_ROOT = 1e-9
 """A principal root is real unless R has negative eigenvalues."""
@@ -70,7 +70,7 @@ def _largest(factors: np.ndarray) -> float:
 
 
 def _descended(start: np.ndarray, target: np.ndarray, iterations: int) -> np.ndarray:
-    """L-BFGS on a smooth maximum of all singular values of all A_i, ever sharper, so many iterations for each.
+    """L-BFGS on a smooth maximum of all singular values of all A_i, ever sharper, with limited iterations of each.
 
     All factors but the first are free; the first is R times the inverse of their product.
     """

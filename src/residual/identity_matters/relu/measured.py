@@ -15,7 +15,7 @@ IMAGES, SPHERE = "images", "sphere"
 DOUBLE, SINGLE = "double", "single"
 """Floating-point precisions."""
 ROWS, NUMBERS = 2048, 2**17
-"""Points that pass the layers together: at least so many, and so many coordinates."""
+"""Least numbers of points, and of their coordinates, that pass the layers together."""
 Traced = Annotated[Float, Shape("traced"), Tolerance(relative=1e-3, absolute=1e-6, differing=0.1)]
 """A distance after each layer."""
 

@@ -18,7 +18,7 @@ from residual.identity_matters.relu.points import gamma
 ARRIVED = 0.25
 """A point this near its surrogate label q has arrived: the last block's threshold for it is <q, h> > 1/2."""
 LAST_THRESHOLD = 0.5
-"""Of the last block: section 3 asks for <q_i, q_j> < 0.5."""
+"""Threshold of the last block: section 3 asks for <q_i, q_j> < 0.5."""
 
 
 @dataclass(frozen=True)
@@ -160,7 +160,7 @@ class Way:
 
 
 def run_plainly(network: Network, labels: torch.Tensor) -> torch.Tensor:
-    """The outputs, shape (n, r), by both products of every layer for all points: the plain twin of :func:`run`."""
+    """The outputs, shape (n, r), by both products of every layer for all points: the reference for :func:`run`."""
     hidden = network.moved.clone()
     for layer in range(1, network.layers + 1):
         units = torch.relu(hidden @ network.block(layer).T - network.threshold)

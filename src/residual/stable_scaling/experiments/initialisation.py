@@ -146,7 +146,7 @@ class Forward(Initialised, name="forward"):
         return jobs
 
     def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """Those of the jobs, and the layers of the grid's networks; of Theorem 2's and of layers no single runs."""
+        """The places of the jobs, and the layers of the grid's networks; of Theorem 2 and of layers no single runs."""
         places = super().expected(jobs, keys)
         of_no_run = [at(part=part, inputs=law) for part in ("stable", "layers") for law in self.inputs]
         return {**places, **dict.fromkeys(of_no_run, frozenset())}
@@ -187,7 +187,7 @@ class LayerProducts(Initialised, name="product_norms"):
         }  # fmt: skip
 
     def taus(self, depth: int) -> list[float]:
-        """Those of the bounds, then those of the powers."""
+        """The tau of every bound, then of every power."""
         bounded = [(product_scale(c) / depth) ** 0.5 for c in self.bounds]
         return bounded + [scaling_factor(depth, a) for a in self.powers]
 
@@ -221,7 +221,7 @@ class Backward(Initialised, name="backward"):
         }  # fmt: skip
 
     def taus(self, depth: int) -> list[float | None]:
-        """Those of the powers, then the plain network."""
+        """The tau of every power, then None for the plain network."""
         return [*(scaling_factor(depth, a) for a in self.powers), None]
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:

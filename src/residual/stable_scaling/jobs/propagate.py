@@ -14,12 +14,12 @@ from residual.stable_scaling.network.setting import Network, Propagated, Samples
 SECONDS_PER_NUMBER = 2.5e-8
 SECONDS_PER_LAYER = 3e-5
 NUMBERS_AT_ONCE = 1 << 18
-"""Of the states of runs side by side: what stays in a cache."""
+"""Entries of the states of runs side by side that stay in a cache."""
 
 
 @dataclass(frozen=True)
 class AtInitialisation(Job):
-    """Networks at initialisation, each with so many runs that differ in weights and inputs."""
+    """Networks at initialisation, each with the same number of runs, which differ in weights and inputs."""
 
     data: Fetch | None  # the images; None: inputs on the sphere
     networks: tuple[Network, ...]  # each gets all runs, which draw from the same streams
@@ -51,7 +51,7 @@ class AtInitialisation(Job):
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 200)
 
     def groups(self, numbers_of_run: int, most: int) -> Iterator[tuple[range, np.ndarray, np.ndarray]]:
-        """Runs side by side with their inputs and targets, so many that at most ``most`` numbers are held."""
+        """Runs side by side with their inputs and targets; a group holds at most ``most`` numbers, or one run."""
         from residual.stable_scaling.network.propagation import inputs_of
 
         images = self.data.training_set() if self.data else None

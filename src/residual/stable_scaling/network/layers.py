@@ -28,7 +28,7 @@ Source = Callable[[int, np.ndarray | None], np.ndarray]
 
 
 class DrawnProducts:
-    """Draws each of so many products (m, k) when it is asked for.
+    """Draws each product, of shape (m, k), when it is asked for; ``products`` says how many are.
 
     Every run has its own stream, so no number depends on other runs.
     """

@@ -44,9 +44,9 @@ def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
             image = image - ((every * image).sum(dim=1, keepdim=True) * every).sum(dim=0)
         length = image.norm(dim=0)
         # Within rounding the space is exhausted: what follows is decoupled from it, and zero.
-        gone = length <= 1e-13 * diagonal[0].abs()
-        beside.append(torch.where(gone, 0.0, length))
-        basis.append(torch.where(gone, 0.0, image / torch.where(gone, 1.0, length)))
+        exhausted = length <= 1e-13 * diagonal[0].abs()
+        beside.append(torch.where(exhausted, 0.0, length))
+        basis.append(torch.where(exhausted, 0.0, image / torch.where(exhausted, 1.0, length)))
     matrices = torch.diag_embed(torch.stack(diagonal, dim=-1))
     if steps > 1:
         off = torch.diag_embed(torch.stack(beside[:-1], dim=-1), offset=1)
@@ -60,7 +60,7 @@ def spectral_norms(
     """Lower bounds of the norms of the products from layer a to layer b, 1 <= a <= b < L, shape (pairs,).
 
     ``middle`` has W_1 ... W_{L-1}, shape (L-1, m, m), ``patterns`` the diagonals of D_1 ... D_{L-1}, shape (L-1, m);
-    Lanczos takes so many steps from ``start``, shape (m, pairs).
+    Lanczos starts from ``start``, shape (m, pairs).
     """
     first, last = torch.tensor(pairs).T
     active = [((first <= layer) & (layer <= last)).nonzero()[:, 0] for layer in range(1, len(middle) + 1)]
