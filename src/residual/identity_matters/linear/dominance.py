@@ -47,16 +47,15 @@ def excess(point: Point) -> float:
     return float(np.sum(distance @ sigma * distance))
 
 
-def log_bound(depth: int, radius: float, smallest: float) -> float:
-    """Logarithm of 4 l (1 - tau)^(2(l - 1)) sigma_min(Sigma), of eq. 2.3; (1 - tau)^(2l) can underflow."""
-    return float(np.log(4 * depth * smallest) + 2 * (depth - 1) * np.log1p(-radius))
-
-
 def log_ratio(point: Point, radius: float) -> float:
-    """Natural logarithm of the left side of eq. 2.3 over its right side, for A within the radius below 1."""
+    """Natural logarithm of the left side of eq. 2.3 over its right side, for A within the radius below 1.
+
+    The right side is 4 l (1 - tau)^(2(l - 1)) sigma_min(Sigma) times the excess; its power can underflow.
+    """
     stack, _, sigma = point
     squares, smallest = np.sum(gradient(point) ** 2), np.linalg.eigvalsh(sigma)[0]
-    return float(np.log(squares / excess(point)) - log_bound(len(stack), radius, smallest))
+    bound = np.log(4 * len(stack) * smallest) + 2 * (len(stack) - 1) * np.log1p(-radius)
+    return float(np.log(squares / excess(point)) - bound)
 
 
 def gradient_tolerance(point: Point) -> float:
