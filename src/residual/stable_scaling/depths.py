@@ -19,8 +19,8 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     follow. None if at every rate some run diverges at some depth.
     """
     scores: dict[float, float] = {}
-    for _, of_depth in at_the_end(rows).groupby("depth"):
-        rates, losses = sweep(of_depth, "loss")
+    for _, group in at_the_end(rows).groupby("depth"):
+        rates, losses = sweep(group, "loss")
         means = losses.mean(axis=0)
         of_depth = dict(zip(rates, means / means.min() if np.isfinite(means.min()) else means, strict=True))
         scores = {rate: max(scores.get(rate, 0.0), score) for rate, score in of_depth.items()}
