@@ -10,7 +10,6 @@ from residual.images.experiments import ImageTraining
 from residual.images.setting import AllConvolutional, Network
 
 STAGES = 3
-LARGEST_BLOCKS = 1000
 
 Projection = Literal["uniform", "normal"]
 
@@ -30,7 +29,7 @@ class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training")
     networks: Annotated[  # type: ignore[assignment]
         list[Literal["published", "usual-init", "trained-projection"]], Field(min_length=1), AfterValidator(different)
     ]
-    blocks: Annotated[int, Field(ge=1, le=LARGEST_BLOCKS)]
+    blocks: Annotated[int, Field(ge=1, le=1000)]
     projection: Projection
     leak: Annotated[float, Field(ge=0, lt=1)]
     last_relu: bool

@@ -14,25 +14,20 @@ from residual.identity_matters.jobs.dominance import Dominance
 from residual.identity_matters.jobs.factorize import Factorize
 from residual.identity_matters.linear.measured import Factorizations, Points, Runs
 
-LARGEST_WIDTH = 200
-LARGEST_DEPTH = 10_000
-LARGEST_DRAWS = 1000
-LARGEST_STEPS = 1_000_000
-
 Family = Literal["gaussian", "ill-conditioned", "half-turns", "two-reflections", "positive", "negative", "mnist"]
 Target = Literal["positive definite", "positive determinant", "negative determinant"]
-Width = Annotated[int, Field(ge=2, le=LARGEST_WIDTH)]
+Width = Annotated[int, Field(ge=2, le=200)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
-Depths = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_DEPTH)]], Field(min_length=1), AfterValidator(different)]
+Depths = Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(min_length=1), AfterValidator(different)]
 """Numbers of factors or layers, l."""
 SearchedDepths = Annotated[list[Annotated[int, Field(ge=5, le=100)]], AfterValidator(different)]
 """At least 5: the proof needs as many factors, and a search starts from them."""
-Draws = Annotated[int, Field(ge=1, le=LARGEST_DRAWS)]
+Draws = Annotated[int, Field(ge=1, le=1000)]
 Condition = Annotated[float, Field(ge=1, le=1e8)]
 """A larger one leaves too few digits of doubles."""
 Radius = Annotated[float, Field(gt=0, lt=1)]
 """tau."""
-Steps = Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
+Steps = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Theorem21(Experiment, name="theorem_2_1"):
@@ -56,7 +51,7 @@ class Theorem21(Experiment, name="theorem_2_1"):
     condition: Condition
     searched_widths: Annotated[list[Width], AfterValidator(different)] = []
     searched_depths: SearchedDepths = []
-    iterations: Annotated[int, Field(ge=1, le=LARGEST_STEPS)] = 100
+    iterations: Steps = 100
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a kind of R."""

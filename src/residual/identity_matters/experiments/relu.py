@@ -28,17 +28,15 @@ from residual.images.measured import Architecture
 
 LARGEST_WIDTH = 4096
 """Units of a layer; the paper's k is a logarithm."""
-LARGEST_SAMPLES = 1_000_000
-LARGEST_CHANNELS = 100_000
 LARGEST_MARGIN = 0.03
 """Larger ones leave random points of few dimensions too close to each other for the lemma's conditions."""
 
 Width = Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
-Samples = Annotated[int, Field(ge=2, le=LARGEST_SAMPLES)]
+Samples = Annotated[int, Field(ge=2, le=1_000_000)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Law = Literal["orthogonal", "gaussian"]
-Channels = Annotated[int, Field(ge=1, le=LARGEST_CHANNELS)]
+Channels = Annotated[int, Field(ge=1, le=100_000)]
 Few = Annotated[int, Field(ge=1, le=1000)]
 
 

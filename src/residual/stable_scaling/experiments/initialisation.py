@@ -15,21 +15,16 @@ from residual.stable_scaling.jobs.product_norms import ProductNorms
 from residual.stable_scaling.jobs.propagate import Propagate
 from residual.stable_scaling.network.setting import Network, Samples, product_scale, scaling_factor, stable_tau
 
-LARGEST_DEPTH = 100_000
-LARGEST_WIDTH = 16_384
-LARGEST_SAMPLES = 1000
-LARGEST_KEPT = 1000
-
-Depth = Annotated[int, Field(ge=2, le=LARGEST_DEPTH)]
+Depth = Annotated[int, Field(ge=2, le=100_000)]
 """L; the layers before the last are residual."""
 Depths = Annotated[list[Depth], Field(min_length=1), AfterValidator(different)]
-Width = Annotated[int, Field(ge=2, le=LARGEST_WIDTH)]
+Width = Annotated[int, Field(ge=2, le=16_384)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
 Powers = Annotated[list[Annotated[float, Field(ge=0, le=2)]], Field(min_length=1), AfterValidator(different)]
 """a of tau = L^-a."""
 Share = Annotated[float, Field(gt=0, lt=1)]
-Kept = Annotated[int, Field(ge=2, le=LARGEST_KEPT)]
-Count = Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
+Kept = Annotated[int, Field(ge=2, le=1000)]
+Count = Annotated[int, Field(ge=1, le=1000)]
 Law = Literal["mnist", "sphere"]
 
 
@@ -98,7 +93,7 @@ class Normalised(Model):
     branch: Literal["batch-norm", "layer-norm", "expected-norm"]
     width: Width
     depth: Depth
-    samples: Annotated[int, Field(ge=2, le=LARGEST_SAMPLES)]
+    samples: Annotated[int, Field(ge=2, le=1000)]
     runs: Runs
 
     def __str__(self) -> str:
@@ -174,7 +169,7 @@ class LayerProducts(Initialised, name="product_norms"):
     depths: Depths
     bounds: Annotated[list[Annotated[float, Field(gt=0, le=100)]], Field(min_length=1), AfterValidator(different)]
     powers: list[Annotated[float, Field(ge=0, le=2)]]
-    steps: Annotated[int, Field(ge=2, le=LARGEST_KEPT)]
+    steps: Annotated[int, Field(ge=2, le=1000)]
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job for each kind of inputs."""
