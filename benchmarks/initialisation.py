@@ -10,8 +10,7 @@ from collections.abc import Callable
 import numpy as np
 
 from residual.stable_scaling.network.gradients import backpropagate
-from residual.stable_scaling.network.inputs import inputs_of
-from residual.stable_scaling.network.propagation import propagate
+from residual.stable_scaling.network.propagation import inputs_of, propagate
 from residual.stable_scaling.network.setting import Network, Samples
 
 SIZES = [(64, 1), (64, 4), (256, 1), (256, 4), (1024, 4)]

@@ -11,10 +11,10 @@ import pytest
 import torch
 from scipy.spatial.distance import pdist
 
-from residual.identity_matters.relu import express, network
-from residual.identity_matters.relu.express import LabelledImages
+from residual.identity_matters.relu import memorize, network
 from residual.identity_matters.relu.lemma import check_lemma, hard_points
 from residual.identity_matters.relu.measured import Case, LemmaSizes
+from residual.identity_matters.relu.memorize import LabelledImages
 from residual.identity_matters.relu.network import (
     Network,
     count_parameters,
@@ -77,7 +77,7 @@ def test_the_network_is_the_lemmas_matrices(share: float) -> None:
     np.testing.assert_allclose(run_plainly(built, own).numpy(), expected, atol=1e-11)
     assert count_parameters(N, K, K, CLASSES) == weights + K * K
     if share == 0.6:
-        assert (expected.argmax(axis=1) != own.numpy()).any(), "points too near each other are disturbed"
+        assert (expected.argmax(axis=1) != own.numpy()).any()  # points too near each other are disturbed
 
 
 @pytest.mark.parametrize("rows", [32, 100, N])
@@ -112,18 +112,18 @@ def test_a_disturbed_point_is_seen() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_points_that_need_no_product_activate_no_unit(dtype: torch.dtype) -> None:
     built, own = made(dtype=dtype), labels()
-    watch = network._Watch(built, slice(0, N), built.moved, own, torch.arange(N) // K + 1)
+    way = network.Way(built, slice(0, N), own)
     # From each surrogate label towards a unit, so that products come close to their bound.
     lengths = torch.linspace(0, 1, N, dtype=dtype)[:, None]
-    near = watch.targets + lengths * built.block(1)[torch.arange(N) % K]
-    for unmoved, hidden in ((False, near), (True, built.moved)):
-        watch.to_target = (hidden - watch.targets).norm(dim=1)
+    near = way.targets + lengths * built.block(1)[torch.arange(N) % K]
+    for way.moved, hidden in ((True, near), (False, built.moved)):
+        way.to_target = (hidden - way.targets).norm(dim=1)
         active = (hidden @ built.block(1).T).amax(dim=1) > built.threshold
         computed = torch.zeros(N, dtype=torch.bool)
-        computed[watch.undecided(1, unmoved=unmoved)] = True
+        computed[way.undecided(1)] = True
         assert computed[active].all()
         assert 0 < int(active.sum()) < N
-        assert not computed.all() or (unmoved and dtype == torch.float32)
+        assert not computed.all() or (not way.moved and dtype == torch.float32)
 
 
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
@@ -140,7 +140,7 @@ def test_errors_stay_within_what_rounding_allows(dtype: torch.dtype, share: floa
 def test_there_is_no_bound_where_margins_are_rounding_errors() -> None:
     built = made(share=1e-7, dtype=torch.float32)
     assert moved_bound(built) == output_bound(built) == np.inf
-    assert run(built, [labels()])[0].remaining[-1] > 0, "and points are lost"
+    assert run(built, [labels()])[0].remaining[-1] > 0  # points are lost
 
 
 def test_the_least_distance_of_nested_subsets_is_scipys(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def images(n: int = N) -> LabelledImages:
 
 
 def test_a_case_is_its_points_network_and_run() -> None:
-    found = express.express(images(), (CASE, replace(CASE, labels=("given",), precision="single")), (20, N), 1)
+    found = memorize.memorize(images(), (CASE, replace(CASE, labels=("given",), precision="single")), (20, N), 1)
     assert found.labels.tolist() == ["given", "random", "given"]
     assert found.case.tolist() == [0, 0, 1]
     assert found.wrong.tolist() == [0, 0, 0]
@@ -191,18 +191,18 @@ def test_a_case_is_its_points_network_and_run() -> None:
 def test_duplicates_are_left_out_and_wrong_labels_are_counted() -> None:
     doubled = images()
     doubled.pixels[5] = doubled.pixels[4]
-    found = express.express(doubled, (CASE,), (), 1)
+    found = memorize.memorize(doubled, (CASE,), (), 1)
     assert found.points_left.tolist() == [N - 1, N - 1]
     assert found.wrong.tolist() == [0, 0]
     close = images()
     close.pixels[200] = close.pixels[6]
     close.pixels[200, 0] ^= np.uint8(1)
-    assert express.express(close, (replace(CASE, share=0.3),), (), 1).wrong.tolist() == [1, 1], "the printed rho/3"
+    assert memorize.memorize(close, (replace(CASE, share=0.3),), (), 1).wrong.tolist() == [1, 1]  # the printed rho/3
 
 
 def test_only_a_single_largest_output_is_right() -> None:
     outputs = torch.tensor([[0.0, 0.0], [0.9, 0.1], [torch.nan, 0.0], [0.2, 0.3]])
-    wrong, error = express._judged(outputs, torch.tensor([0, 0, 0, 1]))
+    wrong, error = memorize.judged(outputs, torch.tensor([0, 0, 0, 1]))
     assert (wrong, error) == (2, np.inf)
 
 

@@ -200,7 +200,7 @@ def test_eq_2_3_is_tight_where_all_layers_shrink_alike(depth: int, radius: float
     tight = (stack, np.diag([2.0, -1.0, 0.5]), 0.7 * np.eye(3))
     assert abs(log_ratio(tight, radius)) < ratio_rounding(tight) < 1e-8
     if depth > 1:
-        assert log_ratio(tight, radius / 2) < -0.1, "a radius that A does not keep violates it"
+        assert log_ratio(tight, radius / 2) < -0.1  # a radius that A does not keep violates it
 
 
 def test_a_search_stays_in_the_domain_and_ends_where_eq_2_3_is_tight() -> None:

@@ -13,11 +13,10 @@ import torch
 from scipy.stats import norm
 
 from residual.stable_scaling.network.gradients import backpropagate, gradient_norms
-from residual.stable_scaling.network.inputs import inputs_of
 from residual.stable_scaling.network.layers import basis_of, transposed
 from residual.stable_scaling.network.model import Weights, draw, hidden, output
 from residual.stable_scaling.network.products import pairs_of, relative_error, spectral_norms
-from residual.stable_scaling.network.propagation import first_states, normalized, propagate, states
+from residual.stable_scaling.network.propagation import first_states, inputs_of, normalized, propagate, states
 from residual.stable_scaling.network.setting import (
     PLAIN,
     Network,

@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.base.errors import ResauditError
 from resaudit.claims.verdicts import judge
 from resaudit.data.fetch import Fetch
 from resaudit.data.moments import Moments
@@ -24,7 +25,7 @@ from residual.identity_matters.linear import factorization
 from residual.identity_matters.linear.dominance import dominated
 from residual.identity_matters.linear.factoring import factored
 from residual.identity_matters.linear.measured import Descended, Factorizations, Points
-from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
+from tests.conftest import assert_read_back, configured, smoke_figure
 
 PAPER = "identity_matters"
 CLAIMS = configured().claims_of(PAPER)
@@ -67,25 +68,23 @@ def dominance(**kinds: Descended) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("name", "override", "message"),
+    ("name", "override", "key"),
     [
-        (
-            "theorem21",
-            "protocol.families=[vgg]",
-            "protocol.families[0] is 'vgg'; allowed: 'gaussian', 'ill",
-        ),
-        ("theorem21", "protocol.widths=[1]", "protocol.widths[0] is 1; allowed: greater than or equal to 2"),
-        ("theorem21", "protocol.condition=0.5", "protocol.condition is 0.5; allowed: greater than or equal to 1"),
-        ("theorem21", "protocol.searched_depths=[4]", "searched_depths[0] is 4; allowed: greater than or equal to 5"),
-        ("theorem22", "protocol.radii=[1.0]", "protocol.radii[0] is 1.0; allowed: less than 1"),
-        ("theorem22", "protocol.radius=0.0", "protocol.radius is 0.0; allowed: greater than 0"),
-        ("theorem22", "protocol.rate=2.0", "protocol.rate is 2.0; allowed: less than 2"),
-        ("theorem22", "protocol.starts=[4.0]", "starts from 4, whose norm c/l is not below 1 at depth 4"),
-        ("theorem22", "protocol.targets=[zero]", "protocol.targets[0] is 'zero'; allowed: 'positive definite'"),
+        ("theorem21", "protocol.families=[vgg]", "protocol.families[0]"),
+        ("theorem21", "protocol.widths=[1]", "protocol.widths[0]"),
+        ("theorem21", "protocol.condition=0.5", "protocol.condition"),
+        ("theorem21", "protocol.searched_depths=[4]", "protocol.searched_depths[0]"),
+        ("theorem22", "protocol.radii=[1.0]", "protocol.radii[0]"),
+        ("theorem22", "protocol.radius=0.0", "protocol.radius"),
+        ("theorem22", "protocol.rate=2.0", "protocol.rate"),
+        ("theorem22", "protocol.starts=[4.0]", "protocol"),
+        ("theorem22", "protocol.targets=[zero]", "protocol.targets[0]"),
     ],
 )
-def test_impossible_settings_are_refused_in_one_line(name: str, override: str, message: str) -> None:
-    assert_refused(figure, name, override, message=message)
+def test_impossible_settings_are_refused_by_their_key(name: str, override: str, key: str) -> None:
+    with pytest.raises(ResauditError) as caught:
+        figure(name, override)
+    assert f"{key} " in str(caught.value)
 
 
 @pytest.mark.parametrize("name", ["theorem21", "theorem22"])

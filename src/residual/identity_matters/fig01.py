@@ -30,12 +30,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def plot_training(table: pd.DataFrame, published: float) -> Figure:
-    """a: errors with the published test error; b: losses.
-
-    Args:
-        table: as above.
-        published: test error of Table 2 in %.
-    """
+    """a: errors with the test error published in Table 2, in %; b: losses."""
     figure, (errors, losses) = panels("ab", 2.6)
     for axes, what in ((errors, "error"), (losses, "loss")):
         for part, look in (("train", TRAIN), ("test", TEST)):

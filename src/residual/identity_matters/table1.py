@@ -14,45 +14,44 @@ MILLION = 1e6
 NAMES = {"cifar": "CIFAR", "imagenet": "ImageNet"}
 
 
-def table(found: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.DataFrame:
+def table(results: Mapping[str, tuple[LayerCounts, Mapping[str, float]]]) -> pd.DataFrame:
     """Rows of counts.
 
     Columns: network, part (of the network, ``all``, or a place in the paper), property (with the network's name), value
     (a number of layers, of weights, or of millions of parameters).
     """
     rows: list[dict[str, Any]] = []
-    for network, (counts, published) in found.items():
-
-        def add(part: str, what: str, value: float, network: str = network) -> None:
-            rows.append({"network": network, "part": part, "property": f"{network}: {what}", "value": float(value)})
-
-        for part, chosen in _parts(counts).items():
-            add(part, "convolutions of a part", chosen.sum())
-            add(part, "weights of a part", counts.weights[chosen].sum())
-        total = int(counts.trainable)
-        add("all", "convolutions", len(counts.layer))
-        add("all", "weights", total)
-        add("all", "million parameters", total / MILLION)
-        add("all", "million parameters with biases", (total + counts.outputs.sum()) / MILLION)
-        extra = counts.outputs.sum() + _shortcuts(counts)
-        add("all", "million parameters with biases and 1x1 shortcuts", (total + extra) / MILLION)
+    for network, (counts, published) in results.items():
+        first, total = counts.layer == "first", int(counts.trainable)
+        parts = {f"first, to {counts.outputs[0]}": first}
+        parts |= {f"blocks, to {c}": ~first & (counts.outputs == c) for c in np.unique(counts.outputs[~first])}
+        values = [
+            (part, name, value)
+            for part, layers in parts.items()
+            for name, value in (
+                ("convolutions of a part", layers.sum()),
+                ("weights of a part", counts.weights[layers].sum()),
+            )
+        ]
+        with_biases = total + counts.outputs.sum()
+        # 1x1 convolutions where a block changes the number of channels, which Table 1 does not have.
+        products = counts.inputs[1:] * counts.outputs[1:]
+        shortcuts = products[counts.inputs[1:] != counts.outputs[1:]].sum()
+        values += [
+            ("all", "convolutions", len(counts.layer)),
+            ("all", "weights", total),
+            ("all", "million parameters", total / MILLION),
+            ("all", "million parameters with biases", with_biases / MILLION),
+            ("all", "million parameters with biases and 1x1 shortcuts", (with_biases + shortcuts) / MILLION),
+        ]
         for place, millions in published.items():
-            add(place, "published, millions", millions)
-            add(place, f"million parameters counted minus {place}", total / MILLION - millions)
+            values.append((place, "published, millions", millions))
+            values.append((place, f"million parameters counted minus {place}", total / MILLION - millions))
+        rows += [
+            {"network": network, "part": part, "property": f"{network}: {name}", "value": float(value)}
+            for part, name, value in values
+        ]
     return pd.DataFrame(rows)
-
-
-def _parts(counts: LayerCounts) -> dict[str, np.ndarray]:
-    """The layers of each part: the first convolution, then the blocks by their channels."""
-    first = counts.layer == "first"
-    parts = {f"first, to {counts.outputs[0]}": first}
-    return parts | {f"blocks, to {c}": ~first & (counts.outputs == c) for c in np.unique(counts.outputs[~first])}
-
-
-def _shortcuts(counts: LayerCounts) -> int:
-    """Weights of 1x1 convolutions where a block changes the number of channels, which Table 1 does not have."""
-    change = counts.inputs[1:] != counts.outputs[1:]
-    return int((counts.inputs[1:] * counts.outputs[1:])[change].sum())
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -67,22 +66,21 @@ def plot(table: pd.DataFrame) -> Figure:
 def printed(table: pd.DataFrame) -> list[list[tuple[str, ...]]]:
     """For each network the lines of its table: a heading, its parts, its totals and the paper's numbers."""
     blocks = []
-    for network, own in table.groupby("network", sort=False):
-        heading = (NAMES.get(str(network), str(network)), "convolutions", "parameters")
-        rows: list[tuple[str, ...]] = [heading]
-        for part, chosen in own.groupby("part", sort=False):
-            here = chosen.set_index("property")["value"]
+    for network, rows in table.groupby("network", sort=False):
+        values = rows["property"].str.removeprefix(f"{network}: ")
+        lines: list[tuple[str, ...]] = [(NAMES.get(str(network), str(network)), "convolutions", "parameters")]
+        for part, of_part in rows.assign(property=values).groupby("part", sort=False):
+            value = of_part.set_index("property")["value"]
             if part == "all":
-                totals = (here[f"{network}: convolutions"], here[f"{network}: weights"])
-                rows.append(("all", f"{totals[0]:.0f}", f"{totals[1]:,.0f}"))
-                for what in ("with biases", "with biases and 1x1 shortcuts"):
-                    rows.append((f"  {what}", "", f"{here[f'{network}: million parameters {what}']:.3f} M"))
-            elif f"{network}: published, millions" in here:
-                rows.append((f"paper, {part}", "", f"{here[f'{network}: published, millions']:g} M"))
+                lines.append(("all", f"{value['convolutions']:.0f}", f"{value['weights']:,.0f}"))
+                for extra in ("with biases", "with biases and 1x1 shortcuts"):
+                    lines.append((f"  {extra}", "", f"{value[f'million parameters {extra}']:.3f} M"))
+            elif "published, millions" in value:
+                lines.append((f"paper, {part}", "", f"{value['published, millions']:g} M"))
             else:
-                counts = (here[f"{network}: convolutions of a part"], here[f"{network}: weights of a part"])
-                rows.append((f"{part} channels", f"{counts[0]:.0f}", f"{counts[1]:,.0f}"))
-        blocks.append(rows)
+                counts = value["convolutions of a part"], value["weights of a part"]
+                lines.append((f"{part} channels", f"{counts[0]:.0f}", f"{counts[1]:,.0f}"))
+        blocks.append(lines)
     return blocks
 
 

@@ -33,12 +33,7 @@ def plot(table: pd.DataFrame) -> Figure:
 
 
 def plot_printed(table: pd.DataFrame, published: str) -> Figure:
-    """The printed table.
-
-    Args:
-        table: as above.
-        published: name of the column of :data:`PUBLISHED`.
-    """
+    """The printed table, beside the errors published for a data set."""
     rows = printed(table, published)
     figure, (axes,) = panels("a", 0.17 * (len(rows) + 2))
     print_rows(axes, rows, (0.0, 1.0))
@@ -46,13 +41,13 @@ def plot_printed(table: pd.DataFrame, published: str) -> Figure:
 
 
 def printed(table: pd.DataFrame, published: str) -> list[tuple[str, ...]]:
-    """Its lines: a heading, the paper's, and ours."""
+    """The lines of the table: a heading, the paper's, and ours."""
     runs = table["run"].nunique()
-    here = {"as reported": table["error"], "last step": table["test_error"]}
+    ours = {"as reported": table["error"], "last step": table["test_error"]}
     return [
         (published, "top-1 error, %"),
         *((name, f"{error:.2f}") for name, error in PUBLISHED[published].items()),
-        *((f"here, {name} ({runs} runs)", mean_and_deviation(errors)) for name, errors in here.items()),
+        *((f"here, {name} ({runs} runs)", mean_and_deviation(errors)) for name, errors in ours.items()),
     ]
 
 

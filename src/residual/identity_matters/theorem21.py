@@ -21,7 +21,7 @@ WHOLE = "proof's norm over max(pi/q, 3 gamma/p)"
 AS_PRINTED = "proof's norm over (4 pi + 3 gamma)/l"
 POSITIVE = "positive: proof's norm over 3 gamma/l"
 PRINTED = {
-    PRODUCT: "product = R",
+    PRODUCT: PRODUCT,
     BUILT: "smallest norm built ≤ (4π + 3γ)/ℓ",
     WHOLE: "proof's norm ≤ max(π/q, 3γ/p)",
     AS_PRINTED: "proof's norm ≤ (4π + 3γ)/ℓ",
@@ -37,22 +37,24 @@ LOOKS: dict[str, dict[str, Any]] = {
 }
 
 
-def table(found: Mapping[Coordinates, Factored]) -> pd.DataFrame:
+def table(results: Mapping[Coordinates, Factored]) -> pd.DataFrame:
     """Rows of each factorization's product and largest norm, and of that norm relative to its bounds.
 
     Columns: property, target (the kind of map), method (proof, polar, search or any), width, draw, depth, gamma, value,
     error, tolerance; of largest norms also paper (the theorem's bound) and least (below which there is none).
     """
-    parts = [pd.DataFrame(dataclasses.asdict(each)).assign(target=dict(at)["target"]) for at, each in found.items()]
-    every = pd.concat(parts, ignore_index=True)
+    frames = (pd.DataFrame(dataclasses.asdict(each)).assign(target=dict(at)["target"]) for at, each in results.items())
+    every = pd.concat(frames, ignore_index=True)
     positive = every["target"] == "positive"
     proof, root = (every[(every["method"] == "proof") & chosen] for chosen in (~positive, positive))
+    deep = pd.concat([proof, root])
+    deep = deep[deep["depth"] >= DEEP]
     built = every[(every["method"] != "search") & ~positive].sort_values("norm")
     best = built.drop_duplicates(["target", "width", "draw", "depth"]).assign(method="any").sort_index()
     rows = [
         _rows(every, PRODUCT, every["error"]),
         _rows(every, NORM, every["norm"]).assign(paper=every["paper"], least=every["least"]),
-        *(_rows(part[part["depth"] >= DEEP], PROOF_NORM, part["norm"]) for part in (proof, root)),
+        _rows(deep, PROOF_NORM, deep["norm"]),
         _rows(best, BUILT, best["norm"] / best["paper"]),
         _rows(proof, WHOLE, proof["norm"] / proof["whole"]),
         _rows(proof, AS_PRINTED, proof["norm"] / proof["paper"]),
@@ -61,9 +63,9 @@ def table(found: Mapping[Coordinates, Factored]) -> pd.DataFrame:
     return pd.concat(rows, ignore_index=True)
 
 
-def _rows(part: pd.DataFrame, name: str, values: "pd.Series[float]") -> pd.DataFrame:
+def _rows(rows: pd.DataFrame, name: str, values: "pd.Series[float]") -> pd.DataFrame:
     columns = ["property", "target", "method", "width", "draw", "depth", "gamma", "value", "error", "tolerance"]
-    return part.assign(property=name, value=values)[columns]
+    return rows.assign(property=name, value=values)[columns]
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -71,9 +73,9 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (statements, curves, kinds) = panels("aaa;bbc", 4.2, height_ratios=[1, 1.9])
     rows = [("statement", "cases", "worst / bound")]
     for name, words in PRINTED.items():
-        part = table[table["property"] == name]
-        worst = (part["error"] / part["tolerance"] if name == PRODUCT else part["value"]).max()
-        rows.append((words, f"{len(part)}", f"{worst:.3g}"))
+        cases = table[table["property"] == name]
+        worst = (cases["error"] / cases["tolerance"] if name == PRODUCT else cases["value"]).max()
+        rows.append((words, f"{len(cases)}", f"{worst:.3g}"))
     print_rows(statements, rows, (0.0, 0.82, 1.0))
     norms = table[table["property"] == NORM]
     _plot_depths(curves, norms)
@@ -87,9 +89,9 @@ def _plot_depths(axes: Axes, norms: pd.DataFrame) -> None:
     bounds = first.drop_duplicates("depth")
     axes.plot(bounds["depth"], bounds["paper"], ":", color="0.2", label=r"$(4\pi+3\gamma)/\ell$")
     for method, look in LOOKS.items():
-        part = first[first["method"] == method]
-        if len(part):
-            axes.plot(part["depth"], part["value"], "-" if method != "search" else "", **look)
+        curve = first[first["method"] == method]
+        if len(curve):
+            axes.plot(curve["depth"], curve["value"], "-" if method != "search" else "", **look)
     axes.set(xscale="log", yscale="log", xlabel=r"factors $\ell$", ylabel=r"$\max_i\,\Vert A_i\Vert$")
     low = float(bounds["least"].min()) / 2
     axes.fill_between(bounds["depth"], low, bounds["least"], color="0.88", linewidth=0, label="impossible")
@@ -107,8 +109,8 @@ def _plot_kinds(axes: Axes, norms: pd.DataFrame) -> None:
     places = rows["target"].map(kinds.index)
     axes.plot(rows["least"] / rows["paper"], places, "|", color="0.4", markersize=11, zorder=1)
     for method, look in LOOKS.items():
-        part = rows["method"] == method
-        axes.plot(rows.loc[part, "value"] / rows.loc[part, "paper"], places[part], linestyle="", **look)
+        of_method = rows["method"] == method
+        axes.plot(rows.loc[of_method, "value"] / rows.loc[of_method, "paper"], places[of_method], linestyle="", **look)
     axes.axvline(1, color="0.2", linestyle=":", linewidth=1.0)
     axes.set_yticks(np.arange(len(kinds)), kinds)
     axes.set(xlim=(0, 1.2), ylim=(-0.6, len(kinds) - 0.4), xlabel="largest norm / paper's bound")

@@ -1,7 +1,7 @@
 """Theorem 2.2: gradient dominance at points and along gradient descent, and where runs end."""
 
 import dataclasses
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from resaudit.figures import style
 from resaudit.plan.experiment import Coordinates
-from residual.identity_matters.linear.measured import KNOWN, Descended, Dominated
+from residual.identity_matters.linear.measured import KNOWN
 
 RANDOM, SEARCH, ALONG = "eq. 2.3 at random points", "eq. 2.3 where a search ends", "eq. 2.3 along gradient descent"
 AUTOGRAD = "eq. 2.5 = autograd"
@@ -35,68 +35,55 @@ LOOKS = {
 ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": "#999999"}
 
 
-def table(found: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
+def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
     """Rows of points, of steps of gradient descent, and of whole runs.
 
     Columns: property, target, width, depth, radius, start, draw, epoch (-1 or empty where there is none), value (the
     natural logarithm of the ratio of eq. 2.3's sides, a pace, a share of the excess, or a norm), error, tolerance;
     of steps also largest (max |A_i|) and excess.
     """
-    radius, results = found
+    radius, results = read
     rows: list[pd.DataFrame] = []
-    for where, each in results.items():
-        at = dict(where)
+    for where, result in results.items():
+        at, measured = dict(where), pd.DataFrame(dataclasses.asdict(result))
         if at["part"] == "descent":
-            rows += _of_descents(each, at["target"], radius)
-        else:
-            rows += _of_points(each, at["part"])
+            rows += _descents(measured.assign(target=at["target"]), radius)
+            continue
+        search = at["part"] == "search"
+        rows.append(_inequality(measured, SEARCH if search else RANDOM))
+        rows.append(measured.assign(property=AUTOGRAD, target=at["part"], value=measured["error"]))
+        if search:
+            half = measured["log_ratio"] + (measured["depth"] - 1) * np.log1p(-measured["radius"])
+            rows.append(measured.assign(property=HALF, value=half))
     keys = ["property", "target", "width", "depth", "radius", "start", "draw", "epoch"]
     every = pd.concat(rows, ignore_index=True)
     filled = every.fillna({"target": "any", "width": -1, "radius": -1, "start": -1, "epoch": -1})
     return filled[[*keys, "value", "error", "tolerance", "largest", "excess"]]
 
 
-def _inequality(part: pd.DataFrame, name: str) -> pd.DataFrame:
+def _inequality(points: pd.DataFrame, name: str) -> pd.DataFrame:
     """Rows of eq. 2.3: how far the logarithm of the ratio is below zero, and what rounding allows of it."""
-    known = part["rounding"] < KNOWN
-    error, names = (-part["log_ratio"]).clip(lower=0), np.where(known, name, UNKNOWN)
-    return part.assign(property=names, value=part["log_ratio"], error=error, tolerance=part["rounding"])
+    error, names = (-points["log_ratio"]).clip(lower=0), np.where(points["rounding"] < KNOWN, name, UNKNOWN)
+    return points.assign(property=names, value=points["log_ratio"], error=error, tolerance=points["rounding"])
 
 
-def _of_points(found: Dominated, part: str) -> list[pd.DataFrame]:
-    points = pd.DataFrame(dataclasses.asdict(found))
-    if part == "random":
-        return [_inequality(points, RANDOM), points.assign(property=AUTOGRAD, target=part, value=points["error"])]
-    half = points["log_ratio"] + (points["depth"] - 1) * np.log1p(-points["radius"])
-    return [
-        _inequality(points, SEARCH),
-        points.assign(property=AUTOGRAD, target=part, value=points["error"]),
-        points.assign(property=HALF, value=half),
-    ]
-
-
-def _of_descents(found: Descended, target: str, radius: float) -> list[pd.DataFrame]:
-    steps = pd.DataFrame(dataclasses.asdict(found)).assign(target=target)
-    known = steps[steps["log_ratio"].notna()]
-    ends = []
-    for (depth, start, draw), run in steps.groupby(["depth", "start", "draw"]):
+def _descents(steps: pd.DataFrame, radius: float) -> list[pd.DataFrame]:
+    """Rows of the steps of one kind of map, and of its runs: where each ends, and its least pace."""
+    ends: list[dict[str, Any]] = []
+    for (target, depth, start, draw), run in steps.groupby(["target", "depth", "start", "draw"]):
         at = {"target": target, "depth": depth, "start": start, "draw": draw}
-        ends += [at | row for row in _of_run(run.sort_values("epoch"), target, radius)]
+        run = run.sort_values("epoch")
+        if run["largest"].max() > radius:
+            ends.append(at | {"property": LEFT, "value": run["largest"].max()})
+            continue
+        share = run["excess"].iloc[-1] / run["excess"].iloc[0]
+        ends.append(at | {"property": REACHES if target in REGULAR else OTHERS, "value": share})
+        ends.append(at | {"property": PACE, "value": least_pace(run)})
     return [
         steps.assign(property=STEP, value=steps["largest"], error=0.0, tolerance=0.0),
-        _inequality(known, ALONG),
+        _inequality(steps[steps["log_ratio"].notna()], ALONG),
         pd.DataFrame(ends).assign(error=0.0, tolerance=0.0),
     ]
-
-
-def _of_run(run: pd.DataFrame, target: str, radius: float) -> Iterator[dict[str, Any]]:
-    """Where a run ends, and its least pace."""
-    if run["largest"].max() > radius:
-        yield {"property": LEFT, "value": run["largest"].max()}
-        return
-    share = run["excess"].iloc[-1] / run["excess"].iloc[0]
-    yield {"property": REACHES if target in REGULAR else OTHERS, "value": share}
-    yield {"property": PACE, "value": least_pace(run)}
 
 
 def least_pace(run: pd.DataFrame) -> float:
@@ -115,27 +102,33 @@ def least_pace(run: pd.DataFrame) -> float:
 
 def plot(table: pd.DataFrame) -> Figure:
     """a: statements. b: least ratio by depth. c: excess along gradient descent from zero. d: where runs end."""
-    figure, (statements, ratios, descents, ends) = style.panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
+    figure, (statements, ratios, descents, outcomes) = style.panels("aaa;bcd", 4.2, height_ratios=[1, 1.9])
     rows = [("statement", "cases", "worst case", "rounding allows")]
-    for name in (RANDOM, SEARCH, ALONG, HALF):
-        worst = (part := table[table["property"] == name]).iloc[part["value"].argmin()]
+    for name in (RANDOM, SEARCH, ALONG, HALF, AUTOGRAD):
+        cases = table[table["property"] == name]
+        worst = cases.iloc[(cases["value"] * (1 if name == AUTOGRAD else -1)).argmax()]
+        case = f"difference {worst['value']:.1g}" if name == AUTOGRAD else f"ratio {np.exp(worst['value']):.4g}"
         words = "eq. 2.3 with exponent ℓ − 1, where a search ends" if name == HALF else name
-        allowed = "" if name == HALF else f"{worst['tolerance']:.1g}"
-        rows.append((words, f"{len(part)}", f"ratio {np.exp(worst['value']):.4g}", allowed))
-    worst = (part := table[table["property"] == AUTOGRAD]).iloc[part["value"].argmax()]
-    rows.append((AUTOGRAD, f"{len(part)}", f"difference {worst['value']:.1g}", f"{worst['tolerance']:.1g}"))
+        rows.append((words, f"{len(cases)}", case, "" if name == HALF else f"{worst['tolerance']:.1g}"))
     style.print_rows(statements, rows, (0.0, 0.6, 0.8, 1.0))
     _plot_ratios(ratios, table)
     _plot_descents(descents, table[table["property"] == STEP])
-    _plot_ends(ends, table)
+    counted = ends(table)
+    shares = counted.div(counted.sum(axis=1), axis=0)
+    places, left = np.arange(len(shares))[::-1], np.zeros(len(shares))
+    for name, colour in ENDS.items():
+        outcomes.barh(places, shares[name], left=left, color=colour, label=name, height=0.6)
+        left += shares[name].to_numpy()
+    outcomes.set_yticks(places, [LOOKS[name][2] for name in shares.index])
+    outcomes.set(xlabel="share of runs", xlim=(0, 1), ylim=(-0.6, len(shares) + 0.6))
+    outcomes.legend(loc="upper center", ncols=2, columnspacing=0.6, handlelength=0.7, handletextpad=0.4)
     return figure
 
 
 def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
     radii = sorted(table.loc[table["property"] == RANDOM, "radius"].unique())
     for radius, colour, marker in zip(radii, (style.BLUE, style.GREEN, style.RED), "osD", strict=False):
-        own = table[table["radius"] == radius]
-        least = own.groupby(["property", "depth"])["value"].min() / np.log(10)
+        least = table[table["radius"] == radius].groupby(["property", "depth"])["value"].min() / np.log(10)
         hollow: dict[str, Any] = {"markerfacecolor": "none", "linestyle": ""}
         for name, how in ((RANDOM, hollow), (SEARCH, {"label": f"τ = {radius:g}"})):
             if name in least:
@@ -148,7 +141,7 @@ def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
 
 def _plot_descents(axes: Axes, steps: pd.DataFrame) -> None:
     """From zero, at the depth that all kinds of maps have."""
-    depth = max(set.intersection(*(set(part["depth"]) for _, part in steps.groupby("target"))))
+    depth = max(set.intersection(*(set(rows["depth"]) for _, rows in steps.groupby("target"))))
     for target, (colour, line, label) in LOOKS.items():
         runs = steps[(steps["target"] == target) & (steps["depth"] == depth) & (steps["start"] == 0)]
         for draw, run in runs.groupby("draw"):
@@ -171,16 +164,3 @@ def ends(table: pd.DataFrame) -> pd.DataFrame:
     end = np.where(runs["property"] == LEFT, "left the domain", arrived)
     counted = pd.crosstab(runs["target"], end)
     return counted.reindex(index=[name for name in LOOKS if name in counted.index], columns=list(ENDS), fill_value=0)
-
-
-def _plot_ends(axes: Axes, table: pd.DataFrame) -> None:
-    counted = ends(table)
-    shares = counted.div(counted.sum(axis=1), axis=0)
-    left = np.zeros(len(shares))
-    places = np.arange(len(shares))[::-1]
-    for name, colour in ENDS.items():
-        axes.barh(places, shares[name], left=left, color=colour, label=name, height=0.6)
-        left += shares[name].to_numpy()
-    axes.set_yticks(places, [LOOKS[name][2] for name in shares.index])
-    axes.set(xlabel="share of runs", xlim=(0, 1), ylim=(-0.6, len(shares) + 0.6))
-    axes.legend(loc="upper center", ncols=2, columnspacing=0.6, handlelength=0.7, handletextpad=0.4)

@@ -13,13 +13,13 @@ from residual.stable_scaling.network.setting import layers_kept
 LAST, LARGEST, LAYERS = "last", "largest", "layers"
 
 
-def table(found: Any) -> pd.DataFrame:
+def table(read: Any) -> pd.DataFrame:
     """Rows of part ``depth``, one a run, and of part ``layers``, geometric means over runs at the greatest depth.
 
     Columns: part, inputs, network, width, depth, layer (-1: all), run (-1: all), last (norm of the gradient of W_L),
     largest (of W_l over tau, l < L), gradient (of W_l over tau, of one layer); all relative to sqrt(loss * m/d).
     """
-    results, powers = found
+    results, powers = read
     names = [*map(power_name, powers), "plain"]
     rows: list[dict[str, Any]] = []
     for where, (job, gradients) in results.items():
@@ -47,14 +47,14 @@ def plot(table: pd.DataFrame) -> Figure:
     by_depth, layers = rows[rows["part"] == "depth"], rows[rows["part"] == LAYERS]
     looks = {str(network): network_look(str(network)) for network in by_depth["network"].unique()}
     for axes, column in ((last, LAST), (largest, LARGEST)):
-        for network, part in by_depth.groupby("network", sort=False):
-            logs = np.log(part[column]).groupby(part["depth"])
+        for network, curve in by_depth.groupby("network", sort=False):
+            logs = np.log(curve[column]).groupby(curve["depth"])
             mean, error = logs.mean(), logs.sem().fillna(0)
             ends = np.exp(mean - 2 * error), np.exp(mean + 2 * error)
             plot_band(axes, np.exp(mean), *ends, alpha=0.15, **looks[str(network)])
         depths_axis(axes, sorted(by_depth["depth"].unique()))
-    for network, part in layers.groupby("network", sort=False):
-        along.plot(part["layer"], part["gradient"], **looks[str(network)] | {"markersize": 2.5})
+    for network, curve in layers.groupby("network", sort=False):
+        along.plot(curve["layer"], curve["gradient"], **looks[str(network)] | {"markersize": 2.5})
     last.set(yscale="log", ylabel=r"gradient of $W_L$, relative")
     largest.set(yscale="log", ylabel=r"largest gradient of $W_l$ over $\tau$, relative")
     along.set(xscale="log", yscale="log", ylabel=r"gradient of $W_l$ over $\tau$, relative")

@@ -17,13 +17,10 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
     the smallest one whose score is within :data:`~resaudit.figures.rates.NEAR` of the least; the others within it
     follow. None if at every rate some run diverges at some depth.
-
-    Args:
-        rows: of one network.
     """
     scores: dict[float, float] = {}
-    for _, part in at_the_end(rows).groupby("depth"):
-        rates, losses = sweep(part, "loss")
+    for _, group in at_the_end(rows).groupby("depth"):
+        rates, losses = sweep(group, "loss")
         means = losses.mean(axis=0)
         of_depth = dict(zip(rates, means / means.min() if np.isfinite(means.min()) else means, strict=True))
         scores = {rate: max(scores.get(rate, 0.0), score) for rate, score in of_depth.items()}
@@ -33,26 +30,23 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
 
 
 def steps_to_target(rows: "pd.DataFrame") -> "pd.Series":
-    """Steps until the loss first is the target, by run; infinite if it never is.
+    """Steps of one network, depth and learning rate until the loss first is the target, by run; infinite if never.
 
     A window's loss counts at its middle; between two middles it is interpolated linearly.
-
-    Args:
-        rows: of one network, depth and learning rate, with step, loss and target_loss.
     """
     import pandas as pd
 
-    return pd.Series({run: _first(part.sort_values("step")) for run, part in rows.groupby("run")}, dtype=float)
-
-
-def _first(run: "pd.DataFrame") -> float:
-    target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
-    middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
-    reached = np.flatnonzero(losses <= target)
-    if not len(reached):
-        return np.inf
-    k = int(reached[0])
-    if k == 0:
-        return float(middles[0])
-    share = (losses[k - 1] - target) / (losses[k - 1] - losses[k])
-    return float(middles[k - 1] + share * (middles[k] - middles[k - 1]))
+    steps = {}
+    for number, run in rows.groupby("run"):
+        run = run.sort_values("step")
+        target, losses = float(run["target_loss"].iloc[0]), run["loss"].to_numpy()
+        middles = run["step"].to_numpy() - run["step"].iloc[0] / 2
+        reached = np.flatnonzero(losses <= target)
+        if not len(reached):
+            steps[number] = np.inf
+        elif (k := int(reached[0])) == 0:
+            steps[number] = float(middles[0])
+        else:
+            share = (losses[k - 1] - target) / (losses[k - 1] - losses[k])
+            steps[number] = float(middles[k - 1] + share * (middles[k] - middles[k - 1]))
+    return pd.Series(steps, dtype=float)

@@ -5,15 +5,16 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from resaudit.figures.printed import over_runs
 from resaudit.figures.style import annotate, panels
-from resaudit.figures.sweeps import at_the_end
 from residual.stable_scaling.looks import network_look
+from residual.stable_scaling.table3 import table
+
+__all__ = ["beside_the_paper", "plot", "table"]
 
 PUBLISHED: Mapping[str, Mapping[int, float]] = {
     "batch-norm": {20: 8.08, 32: 7.39, 56: 6.73, 110: 6.61, 1202: 6.93},
@@ -26,11 +27,6 @@ MARKS: dict[str, Any] = {
 TAU = r"$\tau$"
 CUT = 3.0
 """Bars longer than this many times the shortest one are cut."""
-
-
-def table(evaluations: pd.DataFrame) -> pd.DataFrame:
-    """One row a run, at its end: network, depth, learning_rate, run, step, epoch, error (as reported, %)."""
-    return at_the_end(evaluations)[["network", "depth", "learning_rate", "run", "step", "epoch", "error"]]
 
 
 def published(network: str, depths: Sequence[int]) -> np.ndarray:
@@ -47,7 +43,12 @@ def plot(table: pd.DataFrame) -> Figure:
     top, width = 1.12 * float(np.nanmax(drawn)), 0.8 / len(networks)
     for position, network in enumerate(networks):
         places = np.arange(len(depths)) + (position - (len(networks) - 1) / 2) * width
-        _plot_bars(axes, table[table["network"] == network], places, width, top)
+        colour, errors = network_look(network)["color"], table[table["network"] == network].groupby("depth")["error"]
+        heights, deviations = errors.mean(), errors.std(ddof=1).fillna(0.0)
+        axes.bar(places, heights, 0.9 * width, color=colour, yerr=deviations, error_kw={"linewidth": 0.8})
+        for x, height in zip(places, heights, strict=True):
+            if height > top:
+                annotate(axes, f"{height:.0f}", (x, top), (0, -2), ha="center", va="top", rotation=90, color="white")
         axes.plot(places, published(network, depths), **MARKS)
     axes.set_xticks(range(len(depths)), [str(depth) for depth in depths])
     axes.set(xlabel="depth", ylabel="test error, %", ylim=(0, top))
@@ -77,12 +78,3 @@ def beside_the_paper(_figure: Any, table: pd.DataFrame | None) -> dict[str, Any]
             for depth, error in errors.items()
         ],
     }
-
-
-def _plot_bars(axes: Axes, rows: pd.DataFrame, places: np.ndarray, width: float, top: float) -> None:
-    look, by_depth = network_look(str(rows["network"].iloc[0])), rows.groupby("depth")["error"]
-    means, deviations = by_depth.mean(), by_depth.std(ddof=1).fillna(0.0)
-    axes.bar(places, means, 0.9 * width, color=look["color"], yerr=deviations, error_kw={"linewidth": 0.8})
-    for x, mean in zip(places, means, strict=True):
-        if mean > top:
-            annotate(axes, f"{mean:.0f}", (x, top), (0, -2), ha="center", va="top", rotation=90, color="white")

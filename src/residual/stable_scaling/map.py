@@ -29,7 +29,8 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (axes,) = panels("a", 2.7)
     powers, depths = (sorted(table[key].unique()) for key in ("power", "depth"))
     best = best_rates(table, "loss")
-    least = {key: _least(rows) for key, rows in table.groupby(["power", "depth"])}
+    groups = table.groupby(["power", "depth"])
+    least = {cell: float(sweep(rows, "loss")[1].mean(axis=0).min()) for cell, rows in groups}
     losses = np.array([[least[power, depth] for power in powers] for depth in depths])
     image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=LogNorm(0.2, LARGEST), edgecolors="white")
     names = dict(zip(table["power"], table["network"], strict=True))
@@ -50,7 +51,3 @@ def plot(table: pd.DataFrame) -> Figure:
     bar.set_ticks(TICKS, labels=[f"{tick:g}" for tick in TICKS], minor=False)
     bar.set_ticks([], minor=True)
     return figure
-
-
-def _least(rows: pd.DataFrame) -> float:
-    return float(sweep(rows, "loss")[1].mean(axis=0).min())

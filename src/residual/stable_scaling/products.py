@@ -10,13 +10,13 @@ from resaudit.figures.style import BLACK, ORANGE, annotate, legend_above, panels
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
 
 
-def table(found: Any) -> pd.DataFrame:
+def table(read: Any) -> pd.DataFrame:
     """One row a run: the largest norm over pairs; and, at the greatest depth, one a pair: the largest over runs.
 
     Columns: property, inputs, width, depth, tau, first (a; -1: all), last (b), run (-1: all), norm (a lower bound),
     value (the norm with all that Lanczos may lack, over 1 + c where a bound is promised), bound (1 + c; 0: none).
     """
-    results, bounds, powers = found
+    results, bounds, powers = read
     rows: list[dict[str, Any]] = []
     deepest = max(network.depth for job, _ in results.values() for network in job.networks)
     for where, (job, products) in results.items():
@@ -43,15 +43,15 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: the largest norm by depth, for a >= 1/2. b: of pairs by the number of layers, at the greatest depth."""
     figure, (by_depth, by_length) = panels("ab", 2.7)
     largest, pairs = table[table["run"] >= 0], table[table["run"] < 0]
-    looks = {name: _look(part.iloc[0]) for name, part in largest.groupby("property", sort=False)}
-    for name, part in largest.groupby("property", sort=False):
-        look, bound = looks[name], part["bound"].iloc[0]
-        if not bound and _power(part.iloc[0]) < 0.5:  # far beyond the others
+    looks = {name: _look(rows.iloc[0]) for name, rows in largest.groupby("property", sort=False)}
+    for name, rows in largest.groupby("property", sort=False):
+        look, bound = looks[name], rows["bound"].iloc[0]
+        if not bound and _power(rows.iloc[0]) < 0.5:  # far beyond the others
             continue
-        for inputs, of_law in part.groupby("inputs", sort=False):
+        for inputs, of_law in rows.groupby("inputs", sort=False):
             norms, marker = of_law.groupby("depth")["norm"].max(), LAWS[str(inputs)][0]
-            own = {"marker": marker, "markersize": 3, "markerfacecolor": "none" if inputs == "sphere" else None}
-            by_depth.plot(norms.index, norms, **look | own)
+            marks = {"marker": marker, "markersize": 3, "markerfacecolor": "none" if inputs == "sphere" else None}
+            by_depth.plot(norms.index, norms, **look | marks)
         if bound:
             by_depth.axhline(bound, color=look["color"], linewidth=0.8, linestyle=":")
             at = (largest["depth"].max(), bound)
@@ -59,9 +59,9 @@ def plot(table: pd.DataFrame) -> Figure:
     depths_axis(by_depth, sorted(largest["depth"].unique()))
     by_depth.set_ylim(bottom=0.9)
     by_depth.set_ylabel(r"largest norm over $a\leq b$")
-    for _, part in pairs.groupby("property", sort=False):
-        length = (part["last"] - part["first"] + 1).to_numpy()
-        by_length.plot(length, part["norm"], **_look(part.iloc[0]) | {"linestyle": "none"})
+    for _, rows in pairs.groupby("property", sort=False):
+        length = (rows["last"] - rows["first"] + 1).to_numpy()
+        by_length.plot(length, rows["norm"], **_look(rows.iloc[0]) | {"linestyle": "none"})
     by_length.set(xscale="log", yscale="log", ylabel="norm of the product")
     by_length.set_xlabel(f"layers in the product, $b-a+1$, of $L={table['depth'].max()}$")
     legend_above(figure, list(looks.values()), columnspacing=1.2)

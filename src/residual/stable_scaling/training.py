@@ -17,7 +17,7 @@ SHOWN = "resnet-0.5"
 CONSTANT = 0.45
 """Loss of the best constant answer to ten classes of equal size: each output 1/10."""
 LARGEST_DRAWN = 10.0
-"""Of final losses; larger ones are drawn there."""
+"""Final losses above it are drawn at it."""
 PLAIN = {"color": BLACK, "marker": "D", "linestyle": DOTTED, "label": "no shortcuts"}
 
 
@@ -43,10 +43,19 @@ def plot(table: pd.DataFrame) -> Figure:
             depth: one_rate[0] if network == SHOWN and one_rate else best[network, depth].shown
             for depth in of_network["depth"].unique()
         }
-        needed = _steps(of_network, chosen)
+        rate = of_network["depth"].map(chosen)
+        at_rate = of_network[of_network["learning_rate"] == rate.astype(float)]
+        groups = at_rate.groupby("depth", sort=False)
+        reached = [(int(str(depth)), count) for depth, rows in groups for count in steps_to_target(rows)]
+        needed = pd.Series([count for _, count in reached], index=[depth for depth, _ in reached], dtype=float)
         plot_runs(steps, needed.index * aside, needed, look)
         for depth in chosen:
-            _plot_rates(rates, depth * aside, best[network, depth], look)
+            choice = best[network, depth]
+            if choice.shown is not None:
+                tied = [choice.tied[0], choice.tied[-1]]
+                rates.plot([depth * aside] * 2, tied, color=look["color"], linewidth=0.8, alpha=0.6)
+                face = "white" if choice.at_edge else look["color"]
+                rates.plot(depth * aside, choice.shown, **look | {"linestyle": "none", "markerfacecolor": face})
         points = [(depth * aside, best[network, depth].shown) for depth in chosen if best[network, depth].shown]
         rates.plot(*zip(*points, strict=True), **look | {"marker": ""})
     for axes in (finals, steps, rates):
@@ -81,23 +90,6 @@ def _loss_axis(axes: Axes, side: Literal["left", "right"]) -> None:
     how = {"xycoords": ("axes fraction", "data"), "ha": side}
     annotate(axes, "constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
     plain_ticks(axes.yaxis, (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
-
-
-def _steps(rows: pd.DataFrame, rates: dict[int, float | None]) -> pd.Series:
-    """Steps to the target of every run, by depth."""
-    at_rate = {depth: rows[(rows["depth"] == depth) & (rows["learning_rate"] == rate)] for depth, rate in rates.items()}
-    each = {depth: steps_to_target(part) for depth, part in at_rate.items() if len(part)}
-    values = [value for steps in each.values() for value in steps]
-    return pd.Series(values, index=[depth for depth, steps in each.items() for _ in steps], dtype=float)
-
-
-def _plot_rates(axes: Axes, x: float, choice: Any, look: dict[str, Any]) -> None:
-    """A marker at the rate shown, open at the grid's edge, and a bar over the tied ones."""
-    if choice.shown is None:
-        return
-    axes.plot([x, x], [choice.tied[0], choice.tied[-1]], color=look["color"], linewidth=0.8, alpha=0.6)
-    face = "white" if choice.at_edge else look["color"]
-    axes.plot(x, choice.shown, **look | {"linestyle": "none", "markerfacecolor": face})
 
 
 def _look(network: str) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from residual.images.experiments import ImageTraining
 from residual.images.setting import AllConvolutional, Network
 
 STAGES = 3
-LARGEST_BLOCKS = 1000
 
 Projection = Literal["uniform", "normal"]
 
@@ -21,16 +20,16 @@ class AllConvolutionalTraining(ImageTraining, name="all_convolutional_training")
     Attributes:
         networks: ``published``; ``usual-init``: residual convolutions of deviation 1/(k sqrt(c)) instead of 1/(k^2 c);
             ``trained-projection``: the last layer is trained.
-        blocks: of each of the three stages.
+        blocks: number of blocks in each of the three stages.
         projection: law of the fixed last layer.
         leak: slope of the ReLUs below zero.
-        last_relu: whether a ReLU comes before the average pool.
+        last_relu: a ReLU comes before the average pool.
     """
 
     networks: Annotated[  # type: ignore[assignment]
         list[Literal["published", "usual-init", "trained-projection"]], Field(min_length=1), AfterValidator(different)
     ]
-    blocks: Annotated[int, Field(ge=1, le=LARGEST_BLOCKS)]
+    blocks: Annotated[int, Field(ge=1, le=1000)]
     projection: Projection
     leak: Annotated[float, Field(ge=0, lt=1)]
     last_relu: bool

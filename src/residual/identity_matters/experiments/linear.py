@@ -14,25 +14,20 @@ from residual.identity_matters.jobs.dominance import Dominance
 from residual.identity_matters.jobs.factorize import Factorize
 from residual.identity_matters.linear.measured import Factorizations, Points, Runs
 
-LARGEST_WIDTH = 200
-LARGEST_DEPTH = 10_000
-LARGEST_DRAWS = 1000
-LARGEST_STEPS = 1_000_000
-
 Family = Literal["gaussian", "ill-conditioned", "half-turns", "two-reflections", "positive", "negative", "mnist"]
 Target = Literal["positive definite", "positive determinant", "negative determinant"]
-Width = Annotated[int, Field(ge=2, le=LARGEST_WIDTH)]
+Width = Annotated[int, Field(ge=2, le=200)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
-Depths = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_DEPTH)]], Field(min_length=1), AfterValidator(different)]
+Depths = Annotated[list[Annotated[int, Field(ge=1, le=10_000)]], Field(min_length=1), AfterValidator(different)]
 """Numbers of factors or layers, l."""
 SearchedDepths = Annotated[list[Annotated[int, Field(ge=5, le=100)]], AfterValidator(different)]
 """At least 5: the proof needs as many factors, and a search starts from them."""
-Draws = Annotated[int, Field(ge=1, le=LARGEST_DRAWS)]
+Draws = Annotated[int, Field(ge=1, le=1000)]
 Condition = Annotated[float, Field(ge=1, le=1e8)]
 """A larger one leaves too few digits of doubles."""
 Radius = Annotated[float, Field(gt=0, lt=1)]
 """tau."""
-Steps = Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
+Steps = Annotated[int, Field(ge=1, le=1_000_000)]
 
 
 class Theorem21(Experiment, name="theorem_2_1"):
@@ -41,12 +36,12 @@ class Theorem21(Experiment, name="theorem_2_1"):
     Attributes:
         families: kinds of R.
         widths: d.
-        depths: numbers of factors; those below 3 gamma are left out, the least one allowed is added.
+        depths: numbers of factors; those below 3 gamma are excluded, the least one allowed is added.
         runs: random maps of each kind and width.
         condition: s_max/s_min of ill-conditioned and of positive semidefinite R.
-        searched_widths: where the smallest largest norm is searched, for one map of each kind.
-        searched_depths: likewise.
-        iterations: of the search, for each smoothing of the maximum.
+        searched_widths: d at which the smallest largest norm is searched, for one map of each kind.
+        searched_depths: numbers of factors of that search.
+        iterations: steps of the search, for each smoothing of the maximum.
     """
 
     families: Annotated[list[Family], Field(min_length=1), AfterValidator(different)]
@@ -56,7 +51,7 @@ class Theorem21(Experiment, name="theorem_2_1"):
     condition: Condition
     searched_widths: Annotated[list[Width], AfterValidator(different)] = []
     searched_depths: SearchedDepths = []
-    iterations: Annotated[int, Field(ge=1, le=LARGEST_STEPS)] = 100
+    iterations: Steps = 100
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a kind of R."""
@@ -75,20 +70,20 @@ class Theorem22(Experiment, name="theorem_2_2"):
         depths: l of random points.
         radii: tau of random points and of the search.
         runs: random points of each size and radius.
-        condition: of their Sigma.
-        searched_width: d where a search tries to violate eq. 2.3.
-        searched_depths: l there.
+        condition: condition number of their Sigma.
+        searched_width: d at which a search tries to violate eq. 2.3.
+        searched_depths: l of the search.
         searched_runs: starts of the search.
-        iterations: of the search.
+        iterations: steps of the search.
         real_depths: l of networks that learn MNIST's map.
-        real_epochs: steps of their gradient descent.
+        real_epochs: steps of that gradient descent.
         targets: kinds of random maps that networks learn.
-        descent_width: d there.
-        descent_depths: l there.
-        descent_epochs: steps there.
+        descent_width: d of networks that learn random maps.
+        descent_depths: l of these networks.
+        descent_epochs: steps of their gradient descent.
         descent_runs: runs of each start, each with its own map.
-        descent_condition: of these maps.
-        starts: each c starts runs with all A_i of spectral norm c/l; left out where that is not below 1.
+        descent_condition: condition number of these maps.
+        starts: each c starts runs with all A_i of spectral norm c/l; excluded where that is not below 1.
         rate: learning rate times the curvature of f/2 at the start or the optimum; 2 is unstable.
         kept: number of steps that are measured.
         radius: tau of the domain in which a run must stay.

@@ -12,8 +12,8 @@ from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import Runs
 from residual.identity_matters.jobs.count import Count
-from residual.identity_matters.jobs.express import Express
 from residual.identity_matters.jobs.lemma import Lemma
+from residual.identity_matters.jobs.memorize import Memorize
 from residual.identity_matters.relu.measured import (
     DOUBLE,
     GAUSSIAN,
@@ -27,18 +27,16 @@ from residual.identity_matters.relu.measured import (
 from residual.images.measured import Architecture
 
 LARGEST_WIDTH = 4096
-"""Of a layer; the paper's k is a logarithm."""
-LARGEST_SAMPLES = 1_000_000
-LARGEST_CHANNELS = 100_000
+"""Units of a layer; the paper's k is a logarithm."""
 LARGEST_MARGIN = 0.03
 """Larger ones leave random points of few dimensions too close to each other for the lemma's conditions."""
 
 Width = Annotated[int, Field(ge=1, le=LARGEST_WIDTH)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
-Samples = Annotated[int, Field(ge=2, le=LARGEST_SAMPLES)]
+Samples = Annotated[int, Field(ge=2, le=1_000_000)]
 Share = Annotated[float, Field(gt=0, lt=1)]
 Law = Literal["orthogonal", "gaussian"]
-Channels = Annotated[int, Field(ge=1, le=LARGEST_CHANNELS)]
+Channels = Annotated[int, Field(ge=1, le=100_000)]
 Few = Annotated[int, Field(ge=1, le=1000)]
 
 
@@ -59,13 +57,13 @@ class Expressivity(Experiment, name="expressivity"):
         narrow: widths of networks for all n images whose projections are scaled to norm 1.
         nested: numbers of images whose least distance is measured.
         search_samples: n of the search for a width that suffices.
-        search_widths: its k.
+        search_widths: the values of k tried there.
         share_samples: n of the networks with other shares.
         shares: rho' / rho, in double and single precision.
         lemma_widths: k at which Lemma B.1 is checked.
-        lemma_margins: its rho'.
+        lemma_margins: rho' at which it is checked.
         lemma_constants: c of its condition ||a_i - a_j||^2 >= c rho'; the paper prints 3, its proof needs 6.
-        lemma_draws: of each.
+        lemma_draws: draws at each size.
         lemma_others: points that a block must leave, for each one that it moves.
     """
 
@@ -91,7 +89,7 @@ class Expressivity(Experiment, name="expressivity"):
         raw = needed(data).data
         nested = {"network": tuple(self.nested)}
         parts: dict[Coordinates, Job] = {
-            at(part=part): Express(raw, cases, nested.get(part, ()), seed) for part, cases in self.cases().items()
+            at(part=part): Memorize(raw, cases, nested.get(part, ()), seed) for part, cases in self.cases().items()
         }
         lists = {key: tuple(getattr(self, f"lemma_{key}")) for key in ("widths", "margins", "constants")}
         sizes = LemmaSizes(**lists, draws=self.lemma_draws, others=self.lemma_others)
@@ -132,9 +130,9 @@ class Stage(Model):
     """Residual blocks of one width.
 
     Attributes:
-        channels: of their outputs.
-        blocks: of two convolutions each.
-        stride: of the first convolution.
+        channels: channels of their outputs.
+        blocks: number of blocks, of two convolutions each.
+        stride: stride of the first convolution.
     """
 
     channels: Channels
@@ -147,9 +145,9 @@ class ArchitectureKeys(Model):
 
     Attributes:
         first_outputs: channels after the first convolution.
-        first_kernel: its width and height.
-        first_stride: its stride.
-        stages: of blocks, one after the other.
+        first_kernel: width and height of that convolution.
+        first_stride: stride of that convolution.
+        stages: stages of blocks, one after the other.
         classes: outputs of the last layer.
     """
 
@@ -176,8 +174,8 @@ class ParameterCounts(Experiment, name="parameter_counts"):
     """Convolutions and trainable weights of networks.
 
     Attributes:
-        networks: by name.
-        published: what the paper says of them, in millions of parameters, by network and place.
+        networks: architectures by name.
+        published: the paper's counts in millions of parameters, by network and place in the paper.
     """
 
     of_table = ("published",)
@@ -192,7 +190,7 @@ class ParameterCounts(Experiment, name="parameter_counts"):
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """Counts by network, with what was published of it."""
         counts = {dict(where)["network"]: job.read(results) for where, job in jobs.items()}
-        return {name: (found, self.published.get(name, {})) for name, found in counts.items()}
+        return {name: (counted, self.published.get(name, {})) for name, counted in counts.items()}
 
     def in_words(self) -> dict[str, Any]:
         """The networks by name; their layers are in the table."""

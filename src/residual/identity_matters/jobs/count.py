@@ -15,8 +15,8 @@ class Count(Job):
     files = {"counts.npz": LayerCounts}
     typical = Cost(4.0, 560.0)
 
-    network: str  # its name
-    architecture: Architecture  # from which it is built
+    network: str  # name of the network
+    architecture: Architecture  # what it is built from
 
     @property
     def stem(self) -> str:

@@ -8,7 +8,7 @@ from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.identity_matters.linear.measured import Descended, Runs
 
-# Measured on the machine of benchmarks/RESULTS.md; runs that arrive leave early.
+# Measured on the machine of benchmarks/RESULTS.md; a run ends early when it arrives.
 SECONDS_PER_LAYER_AND_STEP = 4e-5
 
 
@@ -19,10 +19,10 @@ class Descents(Job):
     kind = "descents"
     files = {"descended.npz": Descended}
 
-    data: Whiten  # whose least-squares map is one of the maps
-    target: str  # of linear.descent.TARGETS
+    data: Whiten  # data whose least-squares map is one of the maps
+    target: str  # kind of maps, of linear.descent.TARGETS
     runs: Runs  # depths, starts, draws and steps
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

@@ -8,7 +8,7 @@ from residual.identity_matters.linear.measured import Dominated, Points
 
 # Measured on the machine of benchmarks/RESULTS.md.
 SECONDS_PER_LAYER = 1.5e-4
-"""Of a point, or of a step of a search."""
+"""For a point, or a step of a search."""
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Dominance(Job):
     files = {"dominated.npz": Dominated}
 
     points: Points  # widths, depths, radii and draws
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

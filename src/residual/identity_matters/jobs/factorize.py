@@ -17,10 +17,10 @@ class Factorize(Job):
     files = {"factored.npz": Factored}
     typical = Cost(5.0, 650.0)
 
-    data: Whiten  # whose least-squares map is one of the maps
-    family: str  # of linear.targets.FAMILIES
+    data: Whiten  # data whose least-squares map is one of the maps
+    family: str  # kind of maps, of linear.targets.FAMILIES
     sizes: Factorizations  # widths, depths and draws
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:

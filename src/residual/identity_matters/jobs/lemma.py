@@ -16,11 +16,11 @@ class Lemma(Job):
     typical = Cost(5.0, 650.0)
 
     sizes: LemmaSizes  # widths, margins, constants, draws
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:
-        """Its number."""
+        """The lemma's number."""
         return "lemma-b1"
 
     def run(self, work: Work) -> dict[str, Any]:

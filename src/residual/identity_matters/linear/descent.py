@@ -1,6 +1,7 @@
 """Gradient descent of linear residual networks on moments, by the engine of the first paper, seen through eq. 2.3."""
 
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import torch
@@ -9,7 +10,7 @@ from resaudit.data.moments import Moments
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.ensemble import descend
 from residual.demystifying_resnet.training.linear import LinearObjective
-from residual.identity_matters.linear.dominance import excess, log_ratio, ratio_rounding
+from residual.identity_matters.linear.dominance import Point, excess, log_ratio, ratio_rounding
 from residual.identity_matters.linear.measured import KNOWN, Descended, Runs
 from residual.identity_matters.linear.targets import orthogonal, spread
 
@@ -17,56 +18,51 @@ TARGETS = ("mnist", "positive definite", "positive determinant", "negative deter
 """Maps R: MNIST's least-squares map; random ones."""
 ARRIVED = 1e-12
 """A run ends when its excess is this share of that at its start."""
-Row = tuple[int, float, int, int, float, float, float, float, float, float]
-"""The fields of :class:`~residual.identity_matters.linear.measured.Descended`."""
 
 
 def descended(target: str, runs: Runs, seed: int, real: Moments) -> Descended:
-    """Runs of every depth, start norm and draw.
+    """Runs of every depth, start norm and draw; all starts of one draw at once, as they have one map.
 
-    The engine's loss is f/2 and its 1-shortcut network is x + W x, so W = A and its gradient is half of eq. 2.5.
-
-    Args:
-        target: of :data:`TARGETS`.
-        runs: depths, starts, draws and steps.
-        seed: of all draws; draw i of start c has its own numbers.
-        real: moments of the data, for ``mnist``; random maps have Sigma = I.
+    The engine's loss is f/2 and its 1-shortcut network is x + W x, so W = A and its gradient is half of eq. 2.5. Draw i
+    of start c has its own numbers. ``real`` are the data's moments, for ``mnist``; random maps have Sigma = I.
     """
-    rows = [
-        row
-        for depth in runs.depths
-        for draw in range(runs.draws)
-        for row in _of_map(map_of(target, runs, seed, draw, real), target, depth, draw, runs, seed, real)
-    ]
+    rows: list[tuple[float, ...]] = []
+    for depth, draw in product(runs.depths, range(runs.draws)):
+        # From zero every draw on MNIST is the same.
+        starts = [c for c in runs.starts if c < depth and (c or draw == 0 or target != "mnist")]
+        goal = map_of(target, runs, seed, draw, real)
+        sigma = real.xx if target == "mnist" else np.eye(len(goal))
+        stacks = np.empty((depth, len(starts), *goal.shape))
+        for i, c in enumerate(starts):
+            rng = np.random.default_rng([seed, runs.starts.index(c), draw])
+            gaussian = rng.standard_normal((depth, *goal.shape))
+            stacks[:, i] = c / depth * gaussian / np.linalg.norm(gaussian, 2, axis=(1, 2))[:, None, None]
+        if starts:
+            rates = runs.rate / depth / _steepness(stacks, goal)
+            rows += (
+                (depth, starts[i], draw, epoch, float(rates[i]), *measured)
+                for i, epoch, measured in _steps(stacks, rates, goal, sigma, runs)
+            )
     return Descended(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
-def _of_map(
-    goal: np.ndarray, target: str, depth: int, draw: int, runs: Runs, seed: int, real: Moments
-) -> Iterator[Row]:
-    """All starts of one draw, at once: the engine needs one map for all runs of an ensemble."""
-    # From zero every draw on MNIST is the same.
-    starts = [c for c in runs.starts if c < depth and (c or draw == 0 or target != "mnist")]
-    if not starts:
-        return
-    sigma = real.xx if target == "mnist" else np.eye(len(goal))
-    stacks = np.stack([_start(depth, len(goal), c, [seed, runs.starts.index(c), draw]) for c in starts], axis=1)
-    rates = runs.rate / depth / _steepness(stacks, goal)
-    objective = LinearObjective(
-        Network(1, depth, len(goal)), torch.from_numpy(goal), torch.from_numpy(sigma), baseline_loss=0.0
-    )
+def _steps(
+    stacks: np.ndarray, rates: np.ndarray, goal: np.ndarray, sigma: np.ndarray, runs: Runs
+) -> Iterator[tuple[int, int, tuple[float, ...]]]:
+    """Each run that has not arrived at each kept step: its position, the step, sigma_min and what was measured."""
+    depth, count, width, _ = stacks.shape
+    objective = LinearObjective(Network(1, depth, width), torch.from_numpy(goal), torch.from_numpy(sigma), 0.0)
     kept = np.unique(np.geomspace(1, runs.epochs + 1, runs.kept).round().astype(int)) - 1
-    smallest, first = float(np.linalg.eigvalsh(sigma)[0]), np.zeros(len(starts))
-    going = np.arange(len(starts))
+    smallest, first, going = float(np.linalg.eigvalsh(sigma)[0]), np.zeros(count), np.arange(count)
     for epoch, steps in zip(kept.tolist(), np.diff(kept, prepend=0).tolist(), strict=True):
         if steps and len(going):
             begun = torch.from_numpy(stacks[:, going])
             stacks[:, going] = descend(objective, begun, torch.from_numpy(rates[going]), steps, (steps,)).snapshots[0]
-        for run in going:
-            seen = _measured(stacks[:, run], goal, sigma)
-            first[run] = first[run] or seen[1]
-            yield depth, starts[run], draw, epoch, float(rates[run]), smallest, *seen
-            going = going[going != run] if seen[1] <= ARRIVED * first[run] else going
+        for run in going.tolist():
+            largest, distance, *ratio = _measured((stacks[:, run], goal, sigma))
+            first[run] = first[run] or distance
+            yield run, epoch, (smallest, largest, distance, *ratio)
+            going = going[going != run] if distance <= ARRIVED * first[run] else going
 
 
 def map_of(target: str, runs: Runs, seed: int, draw: int, real: Moments) -> np.ndarray:
@@ -81,12 +77,6 @@ def map_of(target: str, runs: Runs, seed: int, draw: int, real: Moments) -> np.n
     return np.asarray(left * spread(runs.width, runs.condition) @ right.T)
 
 
-def _start(depth: int, width: int, c: float, key: list[int]) -> np.ndarray:
-    """Gaussian A_i scaled to spectral norm c/l, shape (l, d, d)."""
-    stack = np.random.default_rng(key).standard_normal((depth, width, width))
-    return np.asarray(c / depth * stack / np.linalg.norm(stack, 2, axis=(1, 2))[:, None, None])
-
-
 def _steepness(stacks: np.ndarray, goal: np.ndarray) -> np.ndarray:
     """A bound on the curvature of f/2 over l, at the start and at the optimum, shape (runs,).
 
@@ -94,23 +84,23 @@ def _steepness(stacks: np.ndarray, goal: np.ndarray) -> np.ndarray:
     |(I + A_(i-1)) ... (I + A_1)|^2, as |Sigma| = 1; where all layers are alike and P = R each term is less than |R|^2.
     """
     before, after = [np.eye(len(goal))], [np.eye(len(goal))]
-    for each in stacks[:-1]:
-        before.append(before[-1] + each @ before[-1])
-    for each in stacks[:0:-1]:
-        after.append(after[-1] + after[-1] @ each)
+    for layer in stacks[:-1]:
+        before.append(before[-1] + layer @ before[-1])
+    for layer in stacks[:0:-1]:
+        after.append(after[-1] + after[-1] @ layer)
     products = [
         np.linalg.norm(a, 2, axis=(-2, -1)) * np.linalg.norm(b, 2, axis=(-2, -1))
         for a, b in zip(after[::-1], before, strict=True)
     ]
-    start = np.mean([np.broadcast_to(each, stacks.shape[1]) ** 2 for each in products], axis=0)
+    start = np.mean([np.broadcast_to(norms, stacks.shape[1]) ** 2 for norms in products], axis=0)
     return np.asarray(np.maximum(start, max(1.0, float(np.linalg.norm(goal, 2))) ** 2))
 
 
-def _measured(stack: np.ndarray, target: np.ndarray, sigma: np.ndarray) -> tuple[float, float, float, float]:
+def _measured(point: Point) -> tuple[float, float, float, float]:
     """Largest norm, excess, logarithm of the ratio of eq. 2.3, and its rounding."""
+    stack = point[0]
     if not np.isfinite(stack).all():
         return np.inf, np.inf, np.nan, np.nan
-    point = (stack, target, sigma)
     largest, distance = float(np.linalg.norm(stack, 2, axis=(1, 2)).max()), excess(point)
     rounding = ratio_rounding(point) if distance > 0 else np.inf
     if largest >= 1 or not rounding < KNOWN:

@@ -4,7 +4,7 @@ P(A) = (I + A_l) ... (I + A_1). A stack of matrices A has shape (l, d, d), A_1 f
 C_opt = 0 here: f is the excess over the paper's constant.
 """
 
-from collections.abc import Iterator
+import itertools
 
 import numpy as np
 import torch
@@ -20,24 +20,24 @@ EPS = float(np.finfo(float).eps)
 
 def product(stack: np.ndarray) -> np.ndarray:
     """P(A), shape (..., d, d), of A with shape (l, ..., d, d)."""
-    found = np.eye(stack.shape[-1])
-    for each in stack:
-        found = found + each @ found
-    return found
+    whole = np.eye(stack.shape[-1])
+    for layer in stack:
+        whole = whole + layer @ whole
+    return whole
 
 
 def gradient(point: Point) -> np.ndarray:
     """Eq. 2.5, shape (l, d, d): 2 (I + A_(i+1))' ... (I + A_l)' E Sigma (I + A_1)' ... (I + A_(i-1))'."""
     stack, target, sigma = point
     before = [np.eye(len(sigma))]
-    for each in stack:
-        before.append(before[-1] + each @ before[-1])
+    for layer in stack:
+        before.append(before[-1] + layer @ before[-1])
     behind = 2 * (before[-1] - target) @ sigma
-    found = np.empty_like(stack)
+    slopes = np.empty_like(stack)
     for i in reversed(range(len(stack))):
-        found[i] = behind @ before[i].T
+        slopes[i] = behind @ before[i].T
         behind = behind + stack[i].T @ behind
-    return found
+    return slopes
 
 
 def excess(point: Point) -> float:
@@ -47,16 +47,15 @@ def excess(point: Point) -> float:
     return float(np.sum(distance @ sigma * distance))
 
 
-def log_bound(depth: int, radius: float, smallest: float) -> float:
-    """Logarithm of 4 l (1 - tau)^(2(l - 1)) sigma_min(Sigma), of eq. 2.3; (1 - tau)^(2l) can underflow."""
-    return float(np.log(4 * depth * smallest) + 2 * (depth - 1) * np.log1p(-radius))
-
-
 def log_ratio(point: Point, radius: float) -> float:
-    """Natural logarithm of the left side of eq. 2.3 over its right side, for A within the radius below 1."""
+    """Natural logarithm of the left side of eq. 2.3 over its right side, for A within the radius below 1.
+
+    The right side is 4 l (1 - tau)^(2(l - 1)) sigma_min(Sigma) times the excess; its power can underflow.
+    """
     stack, _, sigma = point
     squares, smallest = np.sum(gradient(point) ** 2), np.linalg.eigvalsh(sigma)[0]
-    return float(np.log(squares / excess(point)) - log_bound(len(stack), radius, smallest))
+    bound = np.log(4 * len(stack) * smallest) + 2 * (len(stack) - 1) * np.log1p(-radius)
+    return float(np.log(squares / excess(point)) - bound)
 
 
 def gradient_tolerance(point: Point) -> float:
@@ -83,40 +82,32 @@ def ratio_rounding(point: Point) -> float:
 
 def by_autograd(point: Point) -> np.ndarray:
     """The gradient by automatic differentiation of f, shape (l, d, d)."""
-    stack, target, sigma = (torch.from_numpy(each) for each in point)
+    stack, target, sigma = (torch.from_numpy(part) for part in point)
     stack = stack.clone().requires_grad_()
-    (found,) = torch.autograd.grad(_excess(stack, target, sigma), stack)
-    return found.numpy()
+    (slopes,) = torch.autograd.grad(_excess(stack, target, sigma), stack)
+    return slopes.numpy()
 
 
 def _excess(stack: torch.Tensor, target: torch.Tensor, sigma: torch.Tensor) -> torch.Tensor:
-    found = torch.eye(len(sigma), dtype=sigma.dtype)
-    for each in stack:
-        found = found + each @ found
-    distance = found - target
+    whole = torch.eye(len(sigma), dtype=sigma.dtype)
+    for layer in stack:
+        whole = whole + layer @ whole
+    distance = whole - target
     return (distance @ sigma * distance).sum()
 
 
 def dominated(points: Points, seed: int) -> Dominated:
     """Eq. 2.3 at random points, or where a search from them ends; draw i of (d, l, tau) has its own numbers."""
     rows = []
-    for width in points.widths:
-        for depth in points.depths:
-            for place, radius in enumerate(points.radii):
-                for draw in range(points.draws):
-                    rng = np.random.default_rng([seed, width, depth, place, draw])
-                    point = _drawn(width, depth, radius, points.condition, rng)
-                    if points.iterations:
-                        point = searched(point, radius, points.iterations)
-                    rows.append((width, depth, radius, draw, *_measured(point, radius)))
+    places = itertools.product(points.widths, points.depths, enumerate(points.radii), range(points.draws))
+    for width, depth, (place, radius), draw in places:
+        point = _drawn(width, depth, radius, points.condition, np.random.default_rng([seed, width, depth, place, draw]))
+        if points.iterations:
+            point = searched(point, radius, points.iterations)
+        error = float(np.linalg.norm(gradient(point) - by_autograd(point)))
+        measured = log_ratio(point, radius), error, gradient_tolerance(point), ratio_rounding(point)
+        rows.append((width, depth, radius, draw, *measured))
     return Dominated(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
-def _measured(point: Point, radius: float) -> Iterator[float]:
-    yield log_ratio(point, radius)
-    yield float(np.linalg.norm(gradient(point) - by_autograd(point)))
-    yield gradient_tolerance(point)
-    yield ratio_rounding(point)
 
 
 def _drawn(width: int, depth: int, radius: float, condition: float, rng: np.random.Generator) -> Point:
@@ -144,17 +135,17 @@ def searched(point: Point, radius: float, iterations: int) -> Point:
         return free * torch.clamp(radius / norms, max=1.0)[:, None, None]
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
-        given = torch.from_numpy(flat).requires_grad_()
-        free, goal = inside(given[:size].reshape(shape)), given[size:].reshape(shape[1:])
+        parameters = torch.from_numpy(flat).requires_grad_()
+        free, goal = inside(parameters[:size].reshape(shape)), parameters[size:].reshape(shape[1:])
         value = _excess(free, goal, spectrum)
-        (slope,) = torch.autograd.grad(value, free, create_graph=True)
-        found = torch.log((slope**2).sum()) - torch.log(value)
-        (gradient_,) = torch.autograd.grad(found, given)
-        return found.item(), gradient_.numpy()
+        (slopes,) = torch.autograd.grad(value, free, create_graph=True)
+        ratio = torch.log((slopes**2).sum()) - torch.log(value)
+        (by_parameters,) = torch.autograd.grad(ratio, parameters)
+        return ratio.item(), by_parameters.numpy()
 
     start = np.concatenate([stack.ravel(), target.ravel()])
-    found = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations}).x
-    ended = inside(torch.from_numpy(found[:size].reshape(shape))).numpy()
+    end = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": iterations}).x
+    factors = inside(torch.from_numpy(end[:size].reshape(shape))).numpy()
     # Rounding may leave a norm above tau by some eps; the theorem holds only within it.
-    ended = ended * np.minimum(1, radius / np.linalg.norm(ended, 2, axis=(1, 2)))[:, None, None]
-    return ended, found[size:].reshape(shape[1:]), sigma
+    factors = factors * np.minimum(1, radius / np.linalg.norm(factors, 2, axis=(1, 2)))[:, None, None]
+    return factors, end[size:].reshape(shape[1:]), sigma

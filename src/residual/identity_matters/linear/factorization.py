@@ -1,12 +1,13 @@
 """Theorem 2.1 of "Identity Matters in Deep Learning": R = (I + A_l) ... (I + A_1) with small factors, by its proof."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from math import ceil, pi
 
 import numpy as np
 from scipy.linalg import schur
 
+Factors = list[tuple[np.ndarray, int]]
+"""Factors I + A, from the left, each with its number of repetitions."""
 LEAST_DEPTH = 5
 """4q + p = l with whole p and q of at least 1."""
 NO_STRETCH = 1e-12
@@ -58,8 +59,8 @@ def split(depth: int, gamma: float) -> Split:
     return min([s for s in splits if s.p >= gamma or not s.p] or splits, key=lambda s: s.bound(gamma))
 
 
-def factors_of(target: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]:
-    """The proof's factors I + A of R with det R > 0, each with its number of repetitions, from the left.
+def factors_of(target: np.ndarray, parts: Split) -> Factors:
+    """The proof's factors I + A of R with det R > 0, from the left.
 
     R = U K V' with det U = det V = 1. U = S D S' with rotations by angles theta and an even number of -1 on the
     diagonal of D; q factors rotate by theta/q, q factors by pi/q in the planes of two -1. V' likewise; K^(1/p).
@@ -67,23 +68,27 @@ def factors_of(target: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]
     return factors_from(*decomposed(target), parts)
 
 
-def factors_from(left: np.ndarray, values: np.ndarray, right: np.ndarray, parts: Split) -> list[tuple[np.ndarray, int]]:
+def factors_from(left: np.ndarray, values: np.ndarray, right: np.ndarray, parts: Split) -> Factors:
     """The same from a singular value decomposition U (d, d), K's diagonal (d,) and V' (d, d), which is overwritten."""
     flip = np.sign(np.linalg.det(left))
     left[:, -1] *= flip
     right[-1] *= flip
+    turned = []
+    for orthogonal in (left, right):
+        basis, turns, half = _angles(orthogonal)
+        roots = (basis @ rotation(angles / parts.q, len(basis)) @ basis.T for angles in (turns, half))
+        turned.append([(root, parts.q) for root in roots])
     stretched = [(np.diag(values ** (1 / parts.p)), parts.p)] if parts.p else []
-    turned = [[(factor, parts.q) for factor in _roots(each, parts.q)] for each in (left, right)]
     return [*turned[0], *stretched, *turned[1]]
 
 
-def factors_of_positive(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]]:
+def factors_of_positive(target: np.ndarray, depth: int) -> Factors:
     """The proof's special case for a positive semidefinite R: R^(1/l), l times."""
     values, basis = np.linalg.eigh(target)
     return [((basis * values ** (1 / depth)) @ basis.T, depth)]
 
 
-def polar_factors(target: np.ndarray, depth: int) -> list[tuple[np.ndarray, int]]:
+def polar_factors(target: np.ndarray, depth: int) -> Factors:
     """Ours: with R = Q P, the factors Q^(i/l) P^(1/l) Q^(-(i-1)/l) for i = l, ..., 1, whose product telescopes to Q P.
 
     Each is Q^(1/l) times a positive matrix, so its norm is at most 2 sin(pi/(2l)) + e^(gamma/l) - 1, about
@@ -137,17 +142,10 @@ def _to_axes(rows: np.ndarray) -> np.ndarray:
     return turn
 
 
-def _roots(orthogonal: np.ndarray, q: int) -> list[np.ndarray]:
-    """Two matrices: of an orthogonal one with determinant 1, the q-th root of its rotations, and of its half turns."""
-    basis, turns, half = _angles(orthogonal)
-    return [basis @ rotation(angles / q, len(basis)) @ basis.T for angles in (turns, half)]
-
-
 def _angles(orthogonal: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """An orthogonal basis S, and the angles of rotations in the planes of its columns (0, 1), (2, 3), ...
+    """An orthogonal basis S (d, d), and angles of rotations in the planes of its columns (0, 1), (2, 3), ...
 
-    Returns:
-        S (d, d), and two arrays of d // 2 angles: those of 2 x 2 blocks of the real Schur form, and pi for two -1.
+    Two arrays of d // 2 angles: those of 2 x 2 blocks of the real Schur form, and pi for two -1.
     """
     form, basis = schur(orthogonal, output="real")
     width = len(form)
@@ -170,14 +168,14 @@ def rotation(angles: np.ndarray, width: int) -> np.ndarray:
     >>> rotation(np.array([np.pi / 2]), 3).round(12).tolist()
     [[0.0, -1.0, 0.0], [1.0, 0.0, 0.0], [0.0, 0.0, 1.0]]
     """
-    found = np.eye(width)
+    turned = np.eye(width)
     even = 2 * np.arange(len(angles))
-    found[even, even] = found[even + 1, even + 1] = np.cos(angles)
-    found[even + 1, even], found[even, even + 1] = np.sin(angles), -np.sin(angles)
-    return found
+    turned[even, even] = turned[even + 1, even + 1] = np.cos(angles)
+    turned[even + 1, even], turned[even, even + 1] = np.sin(angles), -np.sin(angles)
+    return turned
 
 
-def product_of(factors: Sequence[tuple[np.ndarray, int]]) -> np.ndarray:
+def product_of(factors: Factors) -> np.ndarray:
     """The product of I + A_i with A_i as stored, one factor after the other; shape (d, d)."""
     identity = np.eye(len(factors[0][0]))
     product = identity
@@ -188,7 +186,7 @@ def product_of(factors: Sequence[tuple[np.ndarray, int]]) -> np.ndarray:
     return product
 
 
-def largest_norm(factors: Sequence[tuple[np.ndarray, int]]) -> float:
+def largest_norm(factors: Factors) -> float:
     """Largest |A_i|_2 over the factors I + A_i that occur."""
     stacked = np.stack([factor for factor, _ in factors])
     return float(np.linalg.norm(stacked - np.eye(stacked.shape[-1]), 2, axis=(1, 2)).max())

@@ -38,12 +38,12 @@ class Factorizations:
     """Which maps R are factored, and into how many factors."""
 
     widths: tuple[int, ...]  # every d; MNIST's map has the width of its data instead
-    depths: tuple[int, ...]  # every l; those below max(3 gamma, 5) are left out, and that least one is added
+    depths: tuple[int, ...]  # every l; those below max(3 gamma, 5) are excluded, and that least one is added
     draws: int  # random R of each width
     condition: float  # s_max/s_min of ill-conditioned and positive R, whose s_max s_min is 1
     searched_widths: tuple[int, ...]  # every d at which the smallest largest norm is searched
     searched_depths: tuple[int, ...]  # every l there
-    iterations: int  # of L-BFGS for each smoothing of the maximum
+    iterations: int  # L-BFGS steps for each smoothing of the maximum
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,9 @@ class Points:
     widths: tuple[int, ...]  # every d
     depths: tuple[int, ...]  # every l
     radii: tuple[float, ...]  # every tau
-    draws: int  # of A, R and Sigma at random; starts of a search
-    condition: float  # of Sigma, whose largest eigenvalue is 1
-    iterations: int  # of L-BFGS in a search; 0: the random points themselves
+    draws: int  # random A, R and Sigma, or starts of a search
+    condition: float  # condition number of Sigma, whose largest eigenvalue is 1
+    iterations: int  # L-BFGS steps of a search; 0: the random points themselves
 
 
 @dataclass(frozen=True)
@@ -81,7 +81,7 @@ class Descended:
     start: Float  # c; every A_i starts with spectral norm c/l
     draw: Int  # number of the random draw
     epoch: Int  # number of steps taken
-    learning_rate: Seen  # of f/2
+    learning_rate: Seen  # the rate for f/2
     smallest: Seen  # sigma_min(Sigma)
     largest: Seen  # max |A_i|_2; infinite once a run has diverged, as is the next
     excess: Seen  # f - C_opt
@@ -99,7 +99,7 @@ class Runs:
     width: int  # d of random maps
     starts: tuple[float, ...]  # each c gives runs whose A_i all have spectral norm c/l, if that is below 1
     draws: int  # runs for each of them
-    condition: float  # of a random map R, with s_max s_min = 1
+    condition: float  # condition number of a random map R, with s_max s_min = 1
     rate: float  # learning rate of f/2 times its curvature at the start or the optimum
     epochs: int  # steps, unless a run arrives before
     kept: int  # number of steps that are measured

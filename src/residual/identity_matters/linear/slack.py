@@ -1,6 +1,5 @@
 """How small the largest norm of factors I + A_i of R can be: a bound from below, and the smallest found."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     import torch
 
 SHARPNESS = (10.0, 30.0, 100.0, 300.0, 1000.0, 3000.0)
-"""Of the smooth maximum, in units of one over the start's largest norm; each search starts where the last ended."""
+"""Of the smooth maximum, over the start's largest norm; each search starts where the last ended."""
 ANGLE_STARTS = 8
 REAL_ROOT = 1e-9
 """A principal root is real unless R has negative eigenvalues."""
@@ -24,11 +23,7 @@ def least_norm(target: np.ndarray, depth: int, angle: float) -> float:
 
     Singular values multiply: (1 + a)^l >= s_max and (1 - a)^l <= s_min. A factor I + A with |A| = a < 1 turns a vector
     by at most arcsin a, and angles on a sphere add: l arcsin a >= the angle by which R turns any one vector.
-
-    Args:
-        target: R, shape (d, d).
-        depth: l.
-        angle: by which R turns some vector, of :func:`turned_by`.
+    :func:`turned_by` gives such an angle.
     """
     values = np.linalg.svd(target, compute_uv=False)
     by_angle = np.sin(angle / depth) if angle / depth < np.pi / 2 else 1.0
@@ -40,43 +35,34 @@ def turned_by(target: np.ndarray, seed: int) -> float:
 
     Gustafson's antieigenvalue; minimized from the real eigenvectors of the least eigenvalue and from random vectors.
     """
+
+    def cosine(vector: np.ndarray) -> tuple[float, np.ndarray]:
+        image = target @ vector
+        length, other = np.linalg.norm(vector), np.linalg.norm(image)
+        value = vector @ image / (length * other)
+        across = (image + target.T @ vector) / (length * other)
+        return float(value), across - value * (vector / length**2 + target.T @ image / other**2)
+
     rng = np.random.default_rng([seed, len(target)])
     values, vectors = np.linalg.eig(target)
     starts = [*rng.standard_normal((ANGLE_STARTS, len(target))), vectors[:, np.argmin(values.real)].real]
-    cosines = [minimize(_cosine, start, args=(target,), jac=True, method="L-BFGS-B").fun for start in starts]
+    cosines = [minimize(cosine, start, jac=True, method="L-BFGS-B").fun for start in starts]
     return float(np.arccos(np.clip(min(cosines), -1, 1)))
 
 
-def _cosine(vector: np.ndarray, target: np.ndarray) -> tuple[float, np.ndarray]:
-    image = target @ vector
-    length, other = np.linalg.norm(vector), np.linalg.norm(image)
-    cosine = vector @ image / (length * other)
-    across = (image + target.T @ vector) / (length * other)
-    return float(cosine), across - cosine * (vector / length**2 + target.T @ image / other**2)
-
-
 def search(target: np.ndarray, depth: int, parts: Split, iterations: int) -> np.ndarray:
-    """The factors of the smallest largest norm found, shape (l, d, d), from the left.
+    """The factors of R of the smallest largest norm found, shape (l, d, d), from the left.
 
-    All but the last are free, the last is what makes the product R. L-BFGS minimizes a smooth maximum of all singular
-    values of all A_i, ever sharper, from the proof's factors, from ours, and from R^(1/l) if that is real.
-
-    Args:
-        target: R, shape (d, d).
-        depth: l.
-        parts: p and q of the proof's factors.
-        iterations: of L-BFGS at each sharpness.
+    Searches start from the proof's factors, from ours, and from R^(1/l) if that is real.
     """
-    starts = [_stacked(factors_of(target, parts)), _stacked(polar_factors(target, depth))]
+    starts = [
+        np.concatenate([np.repeat(factor[None], times, axis=0) for factor, times in factors])
+        for factors in (factors_of(target, parts), polar_factors(target, depth))
+    ]
     root = fractional_matrix_power(target, 1 / depth)
     if np.abs(np.imag(root)).max() <= REAL_ROOT * np.abs(root).max():
         starts.append(np.repeat(np.real(root)[None], depth, axis=0))
-    found = [_descended(start, target, iterations) for start in starts]
-    return min([*starts, *found], key=_largest)
-
-
-def _stacked(factors: Sequence[tuple[np.ndarray, int]]) -> np.ndarray:
-    return np.concatenate([np.repeat(factor[None], times, axis=0) for factor, times in factors])
+    return min([*starts, *(_descended(start, target, iterations) for start in starts)], key=_largest)
 
 
 def _largest(factors: np.ndarray) -> float:
@@ -84,39 +70,32 @@ def _largest(factors: np.ndarray) -> float:
 
 
 def _descended(start: np.ndarray, target: np.ndarray, iterations: int) -> np.ndarray:
+    """L-BFGS on a smooth maximum of all singular values of all A_i, ever sharper, with limited iterations of each.
+
+    All factors but the first are free; the first is R times the inverse of their product.
+    """
     import torch
 
-    best = start
-    goal, shape = torch.from_numpy(target), start[1:].shape
+    best, goal, shape = start, torch.from_numpy(target), start[1:].shape
+
+    def completed(free: "torch.Tensor") -> "torch.Tensor":
+        product = free[0]
+        for factor in free[1:]:
+            product = product @ factor
+        return torch.cat([torch.linalg.solve(product, goal, left=False)[None], free])
+
     for sharpness in SHARPNESS:
         scale = sharpness / _largest(start)
 
         def smooth(flat: np.ndarray, scale: float = scale) -> tuple[float, np.ndarray]:
             free = torch.from_numpy(flat.reshape(shape)).requires_grad_()
-            value = _smooth_maximum(_completed(free, goal), scale)
-            (gradient,) = torch.autograd.grad(value, free)
-            return value.item(), gradient.numpy().ravel()
+            values = torch.linalg.svdvals(completed(free) - torch.eye(shape[-1], dtype=free.dtype))
+            maximum = torch.logsumexp(scale * values.flatten(), 0) / scale
+            (gradient,) = torch.autograd.grad(maximum, free)
+            return maximum.item(), gradient.numpy().ravel()
 
         options = {"maxiter": iterations, "maxfun": 2 * iterations}
         flat = minimize(smooth, best[1:].ravel(), jac=True, method="L-BFGS-B", options=options).x
-        found = _completed(torch.from_numpy(flat.reshape(shape)), goal).numpy()
-        best = found if np.isfinite(found).all() and _largest(found) < _largest(best) else best
+        end = completed(torch.from_numpy(flat.reshape(shape))).numpy()
+        best = end if np.isfinite(end).all() and _largest(end) < _largest(best) else best
     return best
-
-
-def _completed(free: "torch.Tensor", target: "torch.Tensor") -> "torch.Tensor":
-    """The free factors behind the first, which is R times the inverse of their product."""
-    import torch
-
-    product = free[0]
-    for factor in free[1:]:
-        product = product @ factor
-    first = torch.linalg.solve(product, target, left=False)
-    return torch.cat([first[None], free])
-
-
-def _smooth_maximum(factors: "torch.Tensor", scale: float) -> "torch.Tensor":
-    import torch
-
-    values = torch.linalg.svdvals(factors - torch.eye(factors.shape[-1], dtype=factors.dtype))
-    return torch.logsumexp(scale * values.flatten(), 0) / scale

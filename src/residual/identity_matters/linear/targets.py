@@ -9,16 +9,11 @@ RANK_TOLERANCE = 1e-10
 
 
 def target(family: str, width: int, draw: int, seed: int, condition: float, real: np.ndarray) -> np.ndarray:
-    """One R, float64, shape (d, d); draw i depends on (seed, family, width, i) alone.
+    """One R of a family, float64, shape (d, d); draw i depends on (seed, family, width, i) alone.
 
-    Args:
-        family: of :data:`FAMILIES`. ``gaussian`` has det > 0, ``negative`` det < 0; ``half-turns`` rotates every pair
-            of axes of a random basis by pi; ``two-reflections`` is the product of two Householder reflections.
-        width: d.
-        draw: i.
-        seed: of all draws.
-        condition: s_max/s_min of ``ill-conditioned`` and ``positive``.
-        real: the least-squares map of the data, for ``mnist``.
+    ``gaussian`` has det > 0, ``negative`` det < 0; ``half-turns`` rotates every pair of axes of a random basis by pi;
+    ``two-reflections`` is the product of two Householder reflections; ``ill-conditioned`` and ``positive`` have
+    s_max/s_min = ``condition``; ``mnist`` is ``real``, the least-squares map of the data.
     """
     rng = np.random.default_rng([seed, FAMILIES.index(family), width, draw])
     if family == "mnist":
@@ -28,7 +23,8 @@ def target(family: str, width: int, draw: int, seed: int, condition: float, real
         basis = orthogonal(width, rng)
         return np.asarray(basis * signs @ basis.T)
     if family == "two-reflections":
-        one, other = (_reflection(rng.standard_normal(width)) for _ in range(2))
+        normals = rng.standard_normal((2, width))
+        one, other = (np.eye(width) - 2 * np.outer(normal, normal) / (normal @ normal) for normal in normals)
         return np.asarray(one @ other)
     if family in ("ill-conditioned", "positive"):
         left = orthogonal(width, rng)
@@ -46,14 +42,10 @@ def spread(width: int, condition: float) -> np.ndarray:
 
 def orthogonal(width: int, rng: np.random.Generator) -> np.ndarray:
     """A random orthogonal matrix of determinant 1, shape (d, d)."""
-    found, upper = np.linalg.qr(rng.standard_normal((width, width)))
-    found = found * np.sign(np.diag(upper))
-    found[:, 0] *= np.sign(np.linalg.det(found))
-    return np.asarray(found)
-
-
-def _reflection(normal: np.ndarray) -> np.ndarray:
-    return np.asarray(np.eye(len(normal)) - 2 * np.outer(normal, normal) / (normal @ normal))
+    basis, upper = np.linalg.qr(rng.standard_normal((width, width)))
+    basis = basis * np.sign(np.diag(upper))
+    basis[:, 0] *= np.sign(np.linalg.det(basis))
+    return np.asarray(basis)
 
 
 def completed(real: np.ndarray) -> np.ndarray:
@@ -69,11 +61,11 @@ def completed(real: np.ndarray) -> np.ndarray:
     return np.asarray(left * np.where(zero, values[~zero].min(), values) @ right)
 
 
-def augmented(given: np.ndarray) -> np.ndarray:
+def augmented(matrix: np.ndarray) -> np.ndarray:
     """R if det R > 0, else diag(R, -1), as the paper's text after Theorem 2.1; shape (d, d) or (d + 1, d + 1)."""
-    if np.linalg.det(given) > 0:
-        return given
-    width = len(given)
+    if np.linalg.det(matrix) > 0:
+        return matrix
+    width = len(matrix)
     larger = np.zeros((width + 1, width + 1))
-    larger[:width, :width], larger[width, width] = given, -1.0
+    larger[:width, :width], larger[width, width] = matrix, -1.0
     return larger

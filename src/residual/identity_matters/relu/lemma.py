@@ -1,5 +1,7 @@
 """Lemma B.1 by itself, at the hardest points that its conditions allow."""
 
+from itertools import product
+
 import numpy as np
 import torch
 
@@ -15,29 +17,25 @@ def check_lemma(sizes: LemmaSizes, seed: int) -> LemmaChecked:
     its partner's, whose activation the condition with c = 6 makes exactly 0.
     """
     rows = []
-    for c in sizes.constants:
-        for k in sizes.widths:
-            for number, margin in enumerate(sizes.margins):
-                for draw in range(sizes.draws):
-                    rng = np.random.default_rng([seed, k, number, draw])
-                    moved, left, tolerance = _errors(hard_points(k, margin, c, sizes.others, rng), k, margin, rng)
-                    for name, error in (("moves k points", moved), ("leaves the others", left)):
-                        rows.append((f"{name}, c = {c:g}", c, k, margin, draw, error, tolerance))
+    every = product(sizes.constants, sizes.widths, enumerate(sizes.margins), range(sizes.draws))
+    for c, k, (number, margin), draw in every:
+        rng = np.random.default_rng([seed, k, number, draw])
+        points = torch.from_numpy(hard_points(k, margin, c, sizes.others, rng))
+        targets = torch.from_numpy(on_sphere(rng.standard_normal((k, k))))
+        block = Network(points[:k], targets, 1 - 2 * margin)
+        units = torch.relu(points @ block.block(1).T - block.threshold)
+        after = points + units @ block.outgoing(1, torch.arange(k))
+        errors = (after - torch.cat([targets, points[k:]])).norm(dim=1)
+        for name, of_points in (("moves k points", errors[:k]), ("leaves the others", errors[k:])):
+            error = float(of_points.max())
+            rows.append((f"{name}, c = {c:g}", c, k, margin, draw, error, 2 * moved_bound(block)))
     return LemmaChecked(*(np.array(column) for column in zip(*rows, strict=True)))
 
 
 def hard_points(k: int, margin: float, c: float, others: int, rng: np.random.Generator) -> np.ndarray:
     """Points in pairs at squared distance c rho', squared norms 1 + rho' or 1 - rho', in random order.
 
-    Args:
-        k: their dimension, even.
-        margin: rho'.
-        c: of the condition on distances.
-        others: points for each of k.
-        rng: of directions and order.
-
-    Returns:
-        Shape ((1 + others) k, k).
+    Shape ((1 + others) k, k), with an even k.
     """
     pairs = (1 + others) * k // 2
     one = on_sphere(rng.standard_normal((pairs, k)))
@@ -48,15 +46,3 @@ def hard_points(k: int, margin: float, c: float, others: int, rng: np.random.Gen
     cosine = 1 - c * margin / (2 * squares)
     partner = cosine * one + np.sqrt(1 - cosine**2) * across
     return rng.permutation(np.concatenate([one, partner]) * np.concatenate([squares, squares]) ** 0.5)
-
-
-def _errors(points: np.ndarray, k: int, margin: float, rng: np.random.Generator) -> tuple[float, float, float]:
-    """The largest errors of moved points and of the others after one block, and the bound."""
-    all_points = torch.from_numpy(points)
-    targets = torch.from_numpy(on_sphere(rng.standard_normal((k, k))))
-    block = Network(all_points[:k], targets, 1 - 2 * margin)
-    units = torch.relu(all_points @ block.block(1).T - block.threshold)
-    after = all_points + units @ block.outgoing(1, torch.arange(k))
-    expected = torch.cat([targets, all_points[k:]])
-    errors = (after - expected).norm(dim=1)
-    return float(errors[:k].max()), float(errors[k:].max()), 2 * moved_bound(block)

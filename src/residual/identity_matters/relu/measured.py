@@ -15,7 +15,7 @@ IMAGES, SPHERE = "images", "sphere"
 DOUBLE, SINGLE = "double", "single"
 """Floating-point precisions."""
 ROWS, NUMBERS = 2048, 2**17
-"""Points that pass the layers together: at least so many, and so many coordinates."""
+"""Least numbers of points, and of their coordinates, that pass the layers together."""
 Traced = Annotated[Float, Shape("traced"), Tolerance(relative=1e-3, absolute=1e-6, differing=0.1)]
 """A distance after each layer."""
 
@@ -28,7 +28,7 @@ class Case:
     samples: int  # n, the first points
     width: int  # k
     projection: str  # law of A_0, orthogonal or gaussian
-    normalized: bool  # whether the projected points are scaled to norm 1, as if they were the data
+    normalized: bool  # the projected points are scaled to norm 1, as if they were the data
     share: float  # rho' / rho, with rho the least squared distance of the points; sets the biases
     labels: tuple[str, ...]  # given, random or both
     precision: str  # double or single, of weights and points
@@ -40,8 +40,8 @@ class Expressed:
 
     # A row for each network and labelling.
     case: Int  # index of the network's case
-    labels: Text  # its labels
-    points_left: Int  # n after exact duplicates were left out
+    labels: Text  # the labelling
+    points_left: Int  # n without exact duplicates
     rho: Annotated[Float, Tolerance(relative=1e-6)]  # least squared distance of these points
     parameters: Int  # weights and biases of the network
     wrong: Int  # points whose label is not the only largest output
@@ -52,12 +52,12 @@ class Expressed:
     # A row for each of their layers.
     traced_case: Annotated[Int, Shape("traced")]
     traced_labels: Annotated[Text, Shape("traced")]
-    layer: Annotated[Int, Shape("traced")]  # its number, from 0 (A_0 alone)
+    layer: Annotated[Int, Shape("traced")]  # number of the layer, from 0 (A_0 alone)
     remaining: Annotated[Int, Shape("traced")]  # points farther than ARRIVED from their surrogate label
     moved_error: Traced  # largest distance to it among points whose turn has come
     disturbance: Traced  # largest distance from A_0 x among the others
     # A row for each nested subset.
-    nested: Annotated[Int, Shape("subsets")]  # its size
+    nested: Annotated[Int, Shape("subsets")]  # size of the subset
     nested_rho: Annotated[Float, Shape("subsets"), Tolerance(relative=1e-6)]  # least squared distance in it
 
 
@@ -68,7 +68,7 @@ class LemmaSizes:
     widths: tuple[int, ...]  # every k
     margins: tuple[float, ...]  # every rho'
     constants: tuple[float, ...]  # every c of the condition ||a_i - a_j||^2 >= c rho'
-    draws: int  # of each
+    draws: int  # draws at each size
     others: int  # points that the block must leave, per moved one
 
 

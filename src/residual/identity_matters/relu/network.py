@@ -18,22 +18,16 @@ from residual.identity_matters.relu.points import gamma
 ARRIVED = 0.25
 """A point this near its surrogate label q has arrived: the last block's threshold for it is <q, h> > 1/2."""
 LAST_THRESHOLD = 0.5
-"""Of the last block: section 3 asks for <q_i, q_j> < 0.5."""
+"""Threshold of the last block: section 3 asks for <q_i, q_j> < 0.5."""
 
 
 @dataclass(frozen=True)
 class Network:
-    """What determines the blocks.
+    """What determines the blocks."""
 
-    Attributes:
-        moved: h_0 of the points in the order in which they are moved, shape (n, k).
-        surrogates: q, shape (r, k), of the same dtype.
-        threshold: 1 - 2 rho', minus each bias.
-    """
-
-    moved: torch.Tensor
-    surrogates: torch.Tensor
-    threshold: float
+    moved: torch.Tensor  # h_0 of the points in the order in which they are moved, shape (n, k)
+    surrogates: torch.Tensor  # q, shape (r, k), of the same dtype
+    threshold: float  # 1 - 2 rho', minus each bias
 
     @property
     def layers(self) -> int:
@@ -75,35 +69,20 @@ class Network:
 
 @dataclass(frozen=True)
 class Passage:
-    """A run of one labelling.
-
-    Attributes:
-        outputs: shape (n, r).
-        remaining: shape (layers + 1,), points farther than ARRIVED from q after each layer.
-        moved_error: largest distance to q among points whose turn has come; 0 before the first layer.
-        disturbance: largest distance from h_0 among the others; 0 after the last layer.
-    """
+    """A run of one labelling: outputs, shape (n, r), and a number after each layer, shape (layers + 1,)."""
 
     outputs: torch.Tensor
-    remaining: np.ndarray
-    moved_error: np.ndarray
-    disturbance: np.ndarray
-
-
-_State = tuple[torch.Tensor, tuple[int, ...]]
-"""Some points on their way, and the labellings for which they are there."""
+    remaining: np.ndarray  # points farther than ARRIVED from q
+    moved_error: np.ndarray  # largest distance to q among points whose turn has come; 0 before the first layer
+    disturbance: np.ndarray  # largest distance from h_0 among the others; 0 after the last layer
 
 
 def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
     """Pass all points through all layers, for every labelling.
 
     Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
-    Points whose units cannot be active whatever the rounding is (:meth:`_Watch.undecided`) need no product by U either.
-    :func:`run_plainly` computes all.
-
-    Args:
-        network: for these points.
-        labellings: each of shape (n,), int64.
+    Points whose units cannot be active whatever the rounding is (:meth:`Way.undecided`) need no product by U either.
+    :func:`run_plainly` computes all. Labels are int64, shape (n,).
     """
     n, classes = len(network.moved), len(network.surrogates)
     traces = [np.zeros((3, network.layers + 1)) for _ in labellings]
@@ -111,83 +90,68 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
     together = max(ROWS, NUMBERS // network.moved.shape[1])
     for first in range(0, n, together):
         rows = slice(first, min(first + together, n))
-        for which, hidden in _pass_rows(network, labellings, rows, traces):
-            outputs[which][rows] = network.output(hidden)
+        ways = [Way(network, rows, labels) for labels in labellings]
+        for layer in range(network.layers + 1):
+            shared = ways[0].activated(layer) if layer and not ways[0].moved else None
+            for way, trace in zip(ways, traces, strict=True):
+                if layer:
+                    way.move(layer, *(shared or way.activated(layer)))
+                way.write(trace, layer)
+        for way, output in zip(ways, outputs, strict=True):
+            output[rows] = network.output(way.hidden)
     return [Passage(out, trace[0].astype(int), *trace[1:]) for out, trace in zip(outputs, traces, strict=True)]
 
 
-def _pass_rows(
-    network: Network, labellings: Sequence[torch.Tensor], rows: slice, traces: list[np.ndarray]
-) -> list[tuple[int, torch.Tensor]]:
-    start, k = network.moved[rows], network.moved.shape[1]
-    turns = torch.arange(rows.start, rows.stop) // k + 1
-    watch = [_Watch(network, rows, start, labels[rows], turns) for labels in labellings]
-    states: list[_State] = [(start, tuple(range(len(labellings))))]
-    for which, trace in enumerate(traces):
-        watch[which].write(trace, 0)
-    for layer in range(1, network.layers + 1):
-        states = [new for state in states for new in _advance(network, labellings, layer, state, watch)]
-        for which, trace in enumerate(traces):
-            watch[which].write(trace, layer)
-    return [(which, hidden) for hidden, who in states for which in who]
+class Way:
+    """Some points (``rows``) on their way through the blocks for one labelling of all points."""
 
-
-def _advance(
-    network: Network, labellings: Sequence[torch.Tensor], layer: int, state: _State, watch: "list[_Watch]"
-) -> list[_State]:
-    hidden, who = state
-    rows = watch[who[0]].undecided(layer, unmoved=hidden is watch[who[0]].start)
-    before = (hidden if len(rows) == len(hidden) else hidden[rows]) @ network.block(layer).T
-    above = before.amax(dim=1) > network.threshold
-    active = rows[above]
-    if not len(active):
-        return [state]
-    units = torch.relu(before[above] - network.threshold)
-    after: list[_State] = []
-    for which in who:
-        moved = hidden.clone() if len(who) > 1 or hidden is watch[which].start else hidden
-        moved[active] += units @ network.outgoing(layer, labellings[which])
-        watch[which].moved(moved, active)
-        after.append((moved, (which,)))
-    return after
-
-
-class _Watch:
-    """Distances of some points to their surrogate labels and their starts, renewed where a block was active."""
-
-    def __init__(
-        self, network: Network, rows: slice, start: torch.Tensor, labels: torch.Tensor, turns: torch.Tensor
-    ) -> None:
-        self.network, self.rows, self.start, self.labels, self.turns = network, rows, start, labels, turns
-        self.targets = network.surrogates[labels]
+    def __init__(self, network: Network, rows: slice, labels: torch.Tensor) -> None:
+        self.network, self.rows, self.labels = network, rows, labels
+        self.start = self.hidden = network.moved[rows]
+        self.moved = False  # whether a block has moved a point
+        self.length = float(self.start.norm(dim=1).max())
+        self.targets = network.surrogates[labels[rows]]
         self.to_target = (self.start - self.targets).norm(dim=1)
         self.to_start = torch.zeros_like(self.to_target)
-        self.length = float(self.start.norm(dim=1).max())
+        self.turns = torch.arange(rows.start, rows.stop) // self.start.shape[1] + 1
 
-    def undecided(self, layer: int, *, unmoved: bool) -> torch.Tensor:
+    def activated(self, layer: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Indices of the points that activate a unit of this block, and the units' values at them."""
+        rows = self.undecided(layer)
+        before = (self.hidden if len(rows) == len(self.hidden) else self.hidden[rows]) @ self.network.block(layer).T
+        above = before.amax(dim=1) > self.network.threshold
+        return rows[above], torch.relu(before[above] - self.network.threshold)
+
+    def undecided(self, layer: int) -> torch.Tensor:
         """Indices of the points that may activate a unit of this block.
 
         A computed product <h, u> is within gamma |h| |u| of the exact one, which is at most <q, u> + |h - q| |u|; the
         factor 6 covers the rounding of the terms themselves. Points that no block has moved yet are near no q: their
         products in single precision, with its larger gamma, decide for double precision.
         """
-        network = self.network
-        k, longest = self.start.shape[1], network.longest
-        if not unmoved:
+        network, k = self.network, self.start.shape[1]
+        if self.moved:
             error = 6 * gamma(k, self.start.dtype) * (1 + self.to_target)
-            most = network.reach[layer - 1][self.labels] + longest * (self.to_target + error)
+            most = network.reach[layer - 1][self.labels[self.rows]] + network.longest * (self.to_target + error)
         elif self.start.dtype == torch.float64:
             products = network.single[self.rows] @ network.single[(layer - 1) * k : layer * k].T
-            most = products.amax(dim=1) + 6 * gamma(k, torch.float32) * longest * self.length
+            most = products.amax(dim=1) + 6 * gamma(k, torch.float32) * network.longest * self.length
         else:
             return torch.arange(len(self.start))
         return torch.nonzero(~(most <= network.threshold)).ravel()
 
-    def moved(self, hidden: torch.Tensor, active: torch.Tensor) -> None:
-        self.to_target[active] = (hidden[active] - self.targets[active]).norm(dim=1)
-        self.to_start[active] = (hidden[active] - self.start[active]).norm(dim=1)
+    def move(self, layer: int, active: torch.Tensor, units: torch.Tensor) -> None:
+        """Add V times the units to the points that activate any, and renew their distances."""
+        if not len(active):
+            return
+        if not self.moved:
+            self.hidden, self.moved = self.start.clone(), True
+        self.hidden[active] += units @ self.network.outgoing(layer, self.labels)
+        self.to_target[active] = (self.hidden[active] - self.targets[active]).norm(dim=1)
+        self.to_start[active] = (self.hidden[active] - self.start[active]).norm(dim=1)
 
     def write(self, trace: np.ndarray, layer: int) -> None:
+        """Add these points to the rows of a :class:`Passage`."""
         done = int((self.turns <= layer).sum())  # turns are sorted
         trace[0, layer] += int((~(self.to_target <= ARRIVED)).sum())
         for row, distances in ((1, self.to_target[:done]), (2, self.to_start[done:])):
@@ -196,7 +160,7 @@ class _Watch:
 
 
 def run_plainly(network: Network, labels: torch.Tensor) -> torch.Tensor:
-    """The outputs, shape (n, r), by both products of every layer for all points: the plain twin of :func:`run`."""
+    """The outputs, shape (n, r), by both products of every layer for all points: the reference for :func:`run`."""
     hidden = network.moved.clone()
     for layer in range(1, network.layers + 1):
         units = torch.relu(hidden @ network.block(layer).T - network.threshold)

@@ -12,11 +12,9 @@ _SPHERE, _PROJECTION, _SURROGATES, _LABELS = range(4)
 
 
 def distinct(images: np.ndarray) -> np.ndarray:
-    """Indices of the images whose direction no earlier image has, ascending.
+    """Indices of the images (n, d), unsigned bytes, whose direction no earlier image has, ascending.
 
-    Args:
-        images: shape (n, d), unsigned bytes, none all zero. Two have one direction exactly if they are equal after
-            division by the greatest common divisor of their pixels.
+    Two have one direction exactly if they are equal after division by the greatest common divisor of their pixels.
     """
     reduced = np.ascontiguousarray(images // np.gcd.reduce(images, axis=1)[:, None])
     whole = reduced.view(np.dtype((np.void, reduced.shape[1]))).ravel()
@@ -45,17 +43,11 @@ def surrogates(classes: int, k: int, seed: int) -> np.ndarray:
 
 
 def project(points: np.ndarray, k: int, law: str, seed: int) -> np.ndarray:
-    """A_0 x of every point.
+    """A_0 x of every point (n, d), shape (n, k), float64.
 
-    Args:
-        points: shape (n, d).
-        k: rows of A_0; for ``orthogonal`` at most d.
-        law: ``gaussian``, entries N(0, 1/k) (the paper's "standard normal", scaled so that norms are kept in the mean),
-            or ``orthogonal``, k rows of a random orthogonal matrix times sqrt(d/k), which keeps all distances at k = d.
-        seed: of A_0.
-
-    Returns:
-        Shape (n, k), float64.
+    The law of A_0 is ``gaussian``, entries N(0, 1/k) (the paper's "standard normal", scaled so that norms are kept in
+    the mean), or ``orthogonal``, k <= d rows of a random orthogonal matrix times sqrt(d/k), which keeps all distances
+    at k = d.
     """
     d = points.shape[1]
     rng = np.random.default_rng([seed, _PROJECTION, (ORTHOGONAL, GAUSSIAN).index(law), k])
@@ -65,35 +57,31 @@ def project(points: np.ndarray, k: int, law: str, seed: int) -> np.ndarray:
 
 
 def least_distances(points: np.ndarray, sizes: tuple[int, ...]) -> np.ndarray:
-    """The least squared distance among the first n points, for every n of ``sizes``.
+    """The least squared distance among the first n of points (..., d) of norm 1, for every n >= 2 of ``sizes``.
 
     Inner products in single precision leave out all but the few rows that could hold the closest pair; those are taken
     again in double precision, where 2 - 2<x, y> is right to 4 (d + 2) eps / 2.
-
-    Args:
-        points: shape (n, d), norms 1.
-        sizes: each at least 2.
     """
     best = _largest_inner(points)
     slack = 4 * gamma(points.shape[1], torch.float32)
-    found = []
+    distances = []
     for n in sizes:
         rows = np.flatnonzero(best[:n] >= best[:n].max() - slack)
         inner = max(float((points[:i] @ points[i]).max()) for i in rows if i)
-        found.append(2 - 2 * inner)
-    return np.array(found)
+        distances.append(2 - 2 * inner)
+    return np.array(distances)
 
 
 def _largest_inner(points: np.ndarray) -> np.ndarray:
     """For every point its largest inner product with an earlier one, in single precision; -inf for the first."""
     all_points = torch.from_numpy(points).to(torch.float32)
-    found = np.empty(len(points), dtype=np.float32)
+    largest = np.empty(len(points), dtype=np.float32)
     for first in range(0, len(points), ROWS):
         inner = all_points[first : first + ROWS] @ all_points[: first + ROWS].T
-        own = inner[:, first:]
-        own.masked_fill_(torch.ones_like(own, dtype=torch.bool).triu(), -torch.inf)
-        found[first : first + ROWS] = inner.amax(dim=1).numpy()
-    return found
+        later = inner[:, first:]
+        later.masked_fill_(torch.ones_like(later, dtype=torch.bool).triu(), -torch.inf)
+        largest[first : first + ROWS] = inner.amax(dim=1).numpy()
+    return largest
 
 
 def gamma(terms: int, dtype: torch.dtype) -> float:
@@ -101,5 +89,5 @@ def gamma(terms: int, dtype: torch.dtype) -> float:
 
     Higham, "Accuracy and Stability of Numerical Algorithms", section 3.1; 2 further roundings for the bias.
     """
-    part = (terms + 2) * torch.finfo(dtype).eps / 2
-    return part / (1 - part)
+    rounding = (terms + 2) * torch.finfo(dtype).eps / 2
+    return rounding / (1 - rounding)

@@ -16,7 +16,7 @@ class PostActivationTraining(ImageTraining, name="postactivation_training"):
     Attributes:
         networks: ``batch-norm``, ``batch-norm-tau`` (tau = 1/sqrt(L)), and without batch norm ``L^-a`` (tau = L^-a).
         depths: layers, two more than a multiple of six; L is the number of blocks.
-        learnable: whether tau is trained in networks without batch norm.
+        learnable: tau is trained in networks without batch norm.
     """
 
     depths: ImageDepths

@@ -11,27 +11,21 @@ from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import Runs
 from residual.stable_scaling.jobs.backpropagate import Backpropagate
-from residual.stable_scaling.jobs.multiply import Multiply
-from residual.stable_scaling.jobs.propagate import AtInitialisation, Propagate
+from residual.stable_scaling.jobs.product_norms import ProductNorms
+from residual.stable_scaling.jobs.propagate import Propagate
 from residual.stable_scaling.network.setting import Network, Samples, product_scale, scaling_factor, stable_tau
 
-LARGEST_DEPTH = 100_000
-LARGEST_WIDTH = 16_384
-LARGEST_SAMPLES = 1000
-LARGEST_KEPT = 1000
-
-Depth = Annotated[int, Field(ge=2, le=LARGEST_DEPTH)]
+Depth = Annotated[int, Field(ge=2, le=100_000)]
 """L; the layers before the last are residual."""
 Depths = Annotated[list[Depth], Field(min_length=1), AfterValidator(different)]
-Width = Annotated[int, Field(ge=2, le=LARGEST_WIDTH)]
+Width = Annotated[int, Field(ge=2, le=16_384)]
 Widths = Annotated[list[Width], Field(min_length=1), AfterValidator(different)]
 Powers = Annotated[list[Annotated[float, Field(ge=0, le=2)]], Field(min_length=1), AfterValidator(different)]
 """a of tau = L^-a."""
 Share = Annotated[float, Field(gt=0, lt=1)]
-Kept = Annotated[int, Field(ge=2, le=LARGEST_KEPT)]
-Count = Annotated[int, Field(ge=1, le=LARGEST_SAMPLES)]
+Kept = Annotated[int, Field(ge=2, le=1000)]
+Count = Annotated[int, Field(ge=1, le=1000)]
 Law = Literal["mnist", "sphere"]
-Read = dict[Coordinates, tuple[AtInitialisation, Any]]
 
 
 class Initialised(Experiment):
@@ -39,7 +33,7 @@ class Initialised(Experiment):
 
     Attributes:
         inputs: ``mnist``: random training images of the figure's data set; ``sphere``: uniform on the unit sphere.
-        norm: of images: each 1, mean square 1, or of pixels from 0 to 1.
+        norm: norm of images: ``each`` 1, mean square 1 (``mean``), or that of ``pixels`` from 0 to 1.
         start: law of A, or ``unit``: Gaussian and h_0 scaled to norm 1.
         samples: inputs of each run.
         runs: draws of weights and inputs.
@@ -53,15 +47,15 @@ class Initialised(Experiment):
     runs: Runs
     kept: Kept
 
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Read:
+    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """Each job with its result, by coordinates."""
-        return {where: (job, job.read(results)) for where, job in jobs.items() if isinstance(job, AtInitialisation)}
+        return {where: (job, job.read(results)) for where, job in jobs.items()}
 
     def shared(self, law: str, data: Data, seed: int, samples: int | None = None) -> dict[str, Any]:
         """The arguments that all jobs have."""
-        given = Samples(law, samples or self.samples, norm=self.norm)
         images = needed(data).data if law == "mnist" else None
-        return {"data": images, "samples": given, "kept": self.kept, "seed": seed}
+        inputs = Samples(law, samples or self.samples, norm=self.norm)
+        return {"data": images, "samples": inputs, "kept": self.kept, "seed": seed}
 
     def network(self, width: int, depth: int, tau: float | None, branch: str = "plain") -> Network:
         """A network with the configured start."""
@@ -92,14 +86,14 @@ class Normalised(Model):
         branch: what the entries of W_l h are normalised over: the batch, the units, or what is expected over W_l.
         width: m.
         depth: L.
-        samples: in a batch.
+        samples: samples in a batch.
         runs: draws.
     """
 
     branch: Literal["batch-norm", "layer-norm", "expected-norm"]
     width: Width
     depth: Depth
-    samples: Annotated[int, Field(ge=2, le=LARGEST_SAMPLES)]
+    samples: Annotated[int, Field(ge=2, le=1000)]
     runs: Runs
 
     def __str__(self) -> str:
@@ -115,9 +109,9 @@ class Forward(Initialised, name="forward"):
         widths: m.
         depths: L.
         powers: a of tau = L^-a.
-        stable: of Theorem 2, each with ``stable_runs`` draws.
-        stable_runs: draws.
-        normalised: of Proposition 1.
+        stable: networks of Theorem 2, each with ``stable_runs`` draws.
+        stable_runs: draws of these networks.
+        normalised: the network of Proposition 1.
     """
 
     widths: Widths
@@ -129,27 +123,25 @@ class Forward(Initialised, name="forward"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """For each kind of inputs the grid of networks, those of Theorem 2, and that of Proposition 1."""
-        found: dict[Coordinates, Job] = {}
-        grid = [
+        jobs: dict[Coordinates, Job] = {}
+        grid = tuple(
             self.network(m, depth, scaling_factor(depth, a))
             for m in self.widths for a in self.powers for depth in self.depths
-        ]  # fmt: skip
-        stable = [self.network(s.width, depth, stable_tau(depth, s.c)) for s in self.stable for depth in s.depths]
+        )  # fmt: skip
+        stable = tuple(self.network(s.width, depth, stable_tau(depth, s.c)) for s in self.stable for depth in s.depths)
         normal = self.normalised
         network = self.network(normal.width, normal.depth, 1.0, normal.branch)
         for law in self.inputs:
             shared = self.shared(law, data, seed)
-            found[at(part="grid", inputs=law)] = Propagate(networks=tuple(grid), runs=self.runs, **shared)
-            found[at(part="stable", inputs=law)] = Propagate(
-                networks=tuple(stable), runs=self.stable_runs, **shared | {"kept": 2}
-            )
-            found[at(part="normalised", inputs=law)] = Propagate(
-                networks=(network,), runs=normal.runs, **self.shared(law, data, seed, normal.samples)
-            )
-        return found
+            of_batch = self.shared(law, data, seed, normal.samples)
+            jobs[at(part="grid", inputs=law)] = Propagate(networks=grid, runs=self.runs, **shared)
+            shared = shared | {"kept": 2}
+            jobs[at(part="stable", inputs=law)] = Propagate(networks=stable, runs=self.stable_runs, **shared)
+            jobs[at(part="normalised", inputs=law)] = Propagate(networks=(network,), runs=normal.runs, **of_batch)
+        return jobs
 
     def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """Those of the jobs, and the layers of the grid's networks; of Theorem 2's and of layers no single runs."""
+        """The places of the jobs, and the layers of the grid's networks; of Theorem 2 and of layers no single runs."""
         places = super().expected(jobs, keys)
         of_no_run = [at(part=part, inputs=law) for part in ("stable", "layers") for law in self.inputs]
         return {**places, **dict.fromkeys(of_no_run, frozenset())}
@@ -162,35 +154,35 @@ class Forward(Initialised, name="forward"):
         return super().read(jobs, results), labels
 
 
-class ProductNorms(Initialised, name="product_norms"):
+class LayerProducts(Initialised, name="product_norms"):
     """Spectral norms of products of layers.
 
     Attributes:
         width: m.
         depths: L.
         bounds: c of 1 + c; tau is the largest for which appendix B bounds every product by it.
-        powers: of further networks with tau = L^-a, which no theorem bounds by a stated number.
-        steps: of Lanczos.
+        powers: a of further networks with tau = L^-a, which no theorem bounds by a stated number.
+        steps: Lanczos steps.
     """
 
     width: Width
     depths: Depths
     bounds: Annotated[list[Annotated[float, Field(gt=0, le=100)]], Field(min_length=1), AfterValidator(different)]
     powers: list[Annotated[float, Field(ge=0, le=2)]]
-    steps: Annotated[int, Field(ge=2, le=LARGEST_KEPT)]
+    steps: Annotated[int, Field(ge=2, le=1000)]
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job for each kind of inputs."""
         networks = tuple(self.network(self.width, depth, tau) for depth in self.depths for tau in self.taus(depth))
         return {
-            at(inputs=law): Multiply(
+            at(inputs=law): ProductNorms(
                 networks=networks, runs=self.runs, steps=self.steps, **self.shared(law, data, seed)
             )
             for law in self.inputs
         }  # fmt: skip
 
     def taus(self, depth: int) -> list[float]:
-        """Those of the bounds, then those of the powers."""
+        """The tau of every bound, then of every power."""
         bounded = [(product_scale(c) / depth) ** 0.5 for c in self.bounds]
         return bounded + [scaling_factor(depth, a) for a in self.powers]
 
@@ -224,7 +216,7 @@ class Backward(Initialised, name="backward"):
         }  # fmt: skip
 
     def taus(self, depth: int) -> list[float | None]:
-        """Those of the powers, then the plain network."""
+        """The tau of every power, then None for the plain network."""
         return [*(scaling_factor(depth, a) for a in self.powers), None]
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:

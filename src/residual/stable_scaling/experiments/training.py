@@ -35,8 +35,8 @@ class FurtherRates(Model):
     """Learning rates that are tried for one network only.
 
     Attributes:
-        network: that they are tried for.
-        learning_rates: to try beside those of all networks.
+        network: the network that they are tried for.
+        learning_rates: rates to try beside those of all networks.
     """
 
     network: Network
@@ -47,18 +47,18 @@ class ScaledTraining(Experiment, name="scaled_training"):
     """SGD on the network of section 2 and on plain networks, at every depth and learning rate.
 
     Attributes:
-        networks: by their names.
+        networks: names of the networks.
         depths: L.
         width: m.
         runs: draws of weights and batches.
         samples: the first ones of the training set.
-        batch: samples of a step; as many as ``samples``: full batch.
-        steps: of SGD.
+        batch: samples in a step; as many as ``samples``: full batch.
+        steps: SGD steps.
         window: steps that a recorded loss is the mean of.
-        learning_rates: of the mean loss, in units of d/m with d outputs, as in theorem 5; tried for every network.
-        further_rates: of single networks.
-        target_loss: the number of steps to it is measured.
-        precision: of all numbers.
+        learning_rates: rates for the mean loss, in units of d/m with d outputs, as in theorem 5; for every network.
+        further_rates: further rates of single networks.
+        target_loss: the loss to which steps are counted.
+        precision: floating-point type of all numbers.
     """
 
     of_table: ClassVar[tuple[str, ...]] = ("window", "target_loss")
@@ -101,8 +101,8 @@ class ScaledTraining(Experiment, name="scaled_training"):
         """
         import pandas as pd
 
-        each = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
-        return pd.concat(each, ignore_index=True).assign(target_loss=self.target_loss)
+        tables = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
+        return pd.concat(tables, ignore_index=True).assign(target_loss=self.target_loss)
 
     def best_rates(self, found: "pd.DataFrame") -> Mapping[Key, BestRate]:
         """By losses at the last step."""

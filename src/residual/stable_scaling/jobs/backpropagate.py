@@ -29,21 +29,15 @@ class Backpropagate(AtInitialisation):
         return Cost(SECONDS_TO_START + SECONDS_PER_NUMBER * self.numbers, MEGABYTES_TO_START + 200 + held)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Backpropagate.
-
-        Raises:
-            ResauditError: the images are missing or were changed.
-        """
+        """Backpropagate."""
         from residual.stable_scaling.network.gradients import backpropagate
 
         middle, largest, last = [], [], []
         for network in self.networks:
-            held = network.width * network.depth * self.samples.count
-            groups = self.groups(held, NUMBERS_AT_ONCE)
-            parts = [
-                backpropagate(network, inputs, targets, self.seed, runs).max(axis=2) for runs, inputs, targets in groups
-            ]
-            norms = np.concatenate(parts)
+            groups = self.groups(network.width * network.depth * self.samples.count, NUMBERS_AT_ONCE)
+            norms = np.concatenate(
+                [backpropagate(network, inputs, y, self.seed, runs).max(axis=2) for runs, inputs, y in groups]
+            )
             of_middle = norms[:, :-1] / (network.tau or 1.0)
             middle.append(of_middle[:, np.array(layers_kept(network.depth, self.kept)) - 1])
             largest.append(of_middle.max(axis=1))

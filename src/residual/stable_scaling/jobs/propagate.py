@@ -14,19 +14,19 @@ from residual.stable_scaling.network.setting import Network, Propagated, Samples
 SECONDS_PER_NUMBER = 2.5e-8
 SECONDS_PER_LAYER = 3e-5
 NUMBERS_AT_ONCE = 1 << 18
-"""Of the states of runs side by side: what stays in a cache."""
+"""Entries of the states of runs side by side that stay in a cache."""
 
 
 @dataclass(frozen=True)
 class AtInitialisation(Job):
-    """Networks at initialisation, each with so many runs that differ in weights and inputs."""
+    """Networks at initialisation, each with the same number of runs, which differ in weights and inputs."""
 
     data: Fetch | None  # the images; None: inputs on the sphere
     networks: tuple[Network, ...]  # each gets all runs, which draw from the same streams
-    samples: Samples  # of each run
-    runs: int  # of each network
+    samples: Samples  # the inputs of each run
+    runs: int  # number of runs of each network
     kept: int  # number of layers whose norms are kept
-    seed: int  # of all draws
+    seed: int  # the seed of all draws
 
     @property
     def stem(self) -> str:
@@ -51,12 +51,8 @@ class AtInitialisation(Job):
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 200)
 
     def groups(self, numbers_of_run: int, most: int) -> Iterator[tuple[range, np.ndarray, np.ndarray]]:
-        """Runs side by side with their inputs and targets, so many that at most ``most`` numbers are held.
-
-        Raises:
-            ResauditError: the images are missing or were changed.
-        """
-        from residual.stable_scaling.network.inputs import inputs_of
+        """Runs side by side with their inputs and targets; a group holds at most ``most`` numbers, or one run."""
+        from residual.stable_scaling.network.propagation import inputs_of
 
         images = self.data.training_set() if self.data else None
         size = max(1, most // numbers_of_run)
@@ -78,19 +74,14 @@ class Propagate(AtInitialisation):
     files = {"propagated.npz": Propagated}
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Propagate.
-
-        Raises:
-            ResauditError: the images are missing or were changed.
-        """
+        """Propagate."""
         from residual.stable_scaling.network.propagation import propagate
 
-        found = []
+        norms = []
         for network in self.networks:
-            held = network.width * self.samples.count
-            groups = self.groups(held, NUMBERS_AT_ONCE)
+            groups = self.groups(network.width * self.samples.count, NUMBERS_AT_ONCE)
             kept = layers_kept(network.depth, self.kept)
             parts = [propagate(network, inputs, kept, self.seed, runs) for runs, inputs, _ in groups]
-            found.append([np.concatenate(part) for part in zip(*parts, strict=True)])
-        layers, *others = zip(*found, strict=True)
-        return {"propagated.npz": Propagated(self.padded(list(layers)), *(np.stack(each) for each in others))}
+            norms.append([np.concatenate(columns) for columns in zip(*parts, strict=True)])
+        layers, *others = zip(*norms, strict=True)
+        return {"propagated.npz": Propagated(self.padded(list(layers)), *map(np.stack, others))}

@@ -1,24 +1,12 @@
 """Gradients of networks at initialisation by our own backward pass, all runs at once."""
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
-from residual.stable_scaling.network.layers import Basis, DrawnProducts, Source, basis_of, transposed
+from residual.stable_scaling.network.layers import DrawnProducts, Source, basis_of, transposed
 from residual.stable_scaling.network.propagation import first_states, squares, variances_of
 from residual.stable_scaling.network.setting import BACKWARD, FORWARD, READOUT, Network, streams
-
-
-class Pass(NamedTuple):
-    """A forward pass: h_0 ... h_L; per layer 1 ... L the basis of h_{l-1} and the product W_l Q, (runs, m, k).
-
-    Q R is h_{l-1} up to rounding, which would hide its zeros: where a ReLU is off.
-    """
-
-    states: list[np.ndarray]
-    bases: list[Basis]
-    products: list[np.ndarray]
 
 
 def backpropagate(
@@ -26,12 +14,7 @@ def backpropagate(
 ) -> np.ndarray:
     """Norms of single samples' gradients of W_1 ... W_L, relative to sqrt(loss * m/d); shape (runs, L, n).
 
-    Args:
-        network: sizes and tau.
-        inputs: shape (runs, p, n).
-        targets: shape (runs, d, n).
-        seed: of all weights.
-        runs: their numbers.
+    Inputs have the shape (runs, p, n), targets (runs, d, n).
     """
     shape = (network.width, min(network.width, inputs.shape[2]))
     outputs = targets.shape[1]
@@ -54,36 +37,27 @@ def gradient_norms(
 
     The gradient of one sample has rank one: tau g_l h_{l-1}', with g_l that by the layer's pre-activation.
     """
-    passed = _forward(network, start, forward)
-    difference = readout @ passed.states[-1] - targets
+    laws, residual = variances_of(network), network.tau is not None
+    taus = [network.tau or 1.0] * (network.depth - 1) + [1.0]
+    scales = [(laws.middle / network.width) ** 0.5] * (network.depth - 1) + [(laws.last / network.width) ** 0.5]
+
+    # Q R is h_{l-1} up to rounding, which would hide the zeros of its ReLUs: states are kept beside their bases.
+    states, bases, products = [start], [], []
+    for layer in range(1, network.depth + 1):
+        bases.append(basis_of(states[-1]))
+        products.append(scales[layer - 1] * forward(layer, bases[-1].q))
+        branch = products[-1] @ bases[-1].r
+        shortcut = residual and layer < network.depth
+        states.append(np.maximum(states[-1] + taus[layer - 1] * branch if shortcut else branch, 0.0))
+
+    difference = readout @ states[-1] - targets
     by_state = np.swapaxes(readout, -1, -2) @ difference
     norms = []
     for layer in range(network.depth, 0, -1):
-        before = passed.bases[layer - 1]
-        by_sum = np.where(passed.states[layer] > 0, by_state, 0.0)
-        residual = layer < network.depth and network.tau is not None
-        factor = network.tau if residual and network.tau is not None else 1.0
-        norms.append(factor * np.sqrt(squares(by_sum) * squares(passed.states[layer - 1])))
+        by_sum = np.where(states[layer] > 0, by_state, 0.0)
+        norms.append(taus[layer - 1] * np.sqrt(squares(by_sum) * squares(states[layer - 1])))
         gradient = basis_of(by_sum)
-        scale = _scale(network, layer)
-        through = transposed(before, passed.products[layer - 1], gradient, scale * backward(layer, gradient.q))
-        by_state = by_sum + factor * through if residual else through
+        drawn = scales[layer - 1] * backward(layer, gradient.q)
+        through = transposed(bases[layer - 1], products[layer - 1], gradient, drawn)
+        by_state = by_sum + taus[layer - 1] * through if residual and layer < network.depth else through
     return np.stack(norms[::-1], axis=1), squares(difference) / 2
-
-
-def _scale(network: Network, layer: int) -> float:
-    laws = variances_of(network)
-    return float(((laws.last if layer == network.depth else laws.middle) / network.width) ** 0.5)
-
-
-def _forward(network: Network, state: np.ndarray, source: Source) -> Pass:
-    states, bases, products = [state], [], []
-    for layer in range(1, network.depth + 1):
-        basis = basis_of(state)
-        bases.append(basis)
-        products.append(_scale(network, layer) * source(layer, basis.q))
-        branch = products[-1] @ basis.r
-        residual = layer < network.depth and network.tau is not None
-        state = np.maximum(state + network.tau * branch if residual else branch, 0.0)
-        states.append(state)
-    return Pass(states, bases, products)

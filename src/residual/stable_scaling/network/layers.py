@@ -7,8 +7,8 @@ W'V = Q (W Q)'V + (I - Q Q') (W'P) P'V, with W'P another m x n normal numbers. B
 Householder's QR, orthonormal to rounding also where H has not full rank: no Gram matrix is squared or inverted.
 """
 
-from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,20 +23,14 @@ class Basis(NamedTuple):
     r: np.ndarray
 
 
-class Source(Protocol):
-    """Where products with orthonormal bases come from: (..., m, k), entries of variance 1."""
-
-    def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:
-        """W Q (or W'P) times sqrt(m/variance), of the matrix W of this layer."""
+Source = Callable[[int, np.ndarray | None], np.ndarray]
+"""Gives W Q (or W'P) times sqrt(m/variance) of a layer and a basis: (..., m, k), entries of variance 1."""
 
 
 class DrawnProducts:
-    """Draws each product when it is asked for; every run has its own stream, so no number depends on other runs.
+    """Draws each product, of shape (m, k), when it is asked for; ``products`` says how many are.
 
-    Args:
-        streams: of the runs.
-        shape: (m, k) of a product.
-        products: that will be asked for.
+    Every run has its own stream, so no number depends on other runs.
     """
 
     def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int], products: int) -> None:

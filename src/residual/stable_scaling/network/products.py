@@ -29,15 +29,10 @@ def relative_error(width: int, steps: int) -> float:
 
 
 def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
-    """Lanczos with full reorthogonalisation on several symmetric matrices side by side.
+    """Lanczos with full reorthogonalisation on several symmetric matrices side by side, in at most m steps.
 
-    Args:
-        apply: maps (m, k), a column for each matrix, to the products of each with its column.
-        start: (m, k).
-        steps: at most m.
-
-    Returns:
-        The largest Ritz value of each, shape (k,): a lower bound of its largest eigenvalue.
+    ``apply`` maps (m, k), a column for each matrix, to the products of each with its column. The largest Ritz value of
+    each, shape (k,), is a lower bound of its largest eigenvalue.
     """
     basis = [start / start.norm(dim=0)]
     diagonal, beside = [], []
@@ -49,9 +44,9 @@ def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
             image = image - ((every * image).sum(dim=1, keepdim=True) * every).sum(dim=0)
         length = image.norm(dim=0)
         # Within rounding the space is exhausted: what follows is decoupled from it, and zero.
-        gone = length <= 1e-13 * diagonal[0].abs()
-        beside.append(torch.where(gone, 0.0, length))
-        basis.append(torch.where(gone, 0.0, image / torch.where(gone, 1.0, length)))
+        exhausted = length <= 1e-13 * diagonal[0].abs()
+        beside.append(torch.where(exhausted, 0.0, length))
+        basis.append(torch.where(exhausted, 0.0, image / torch.where(exhausted, 1.0, length)))
     matrices = torch.diag_embed(torch.stack(diagonal, dim=-1))
     if steps > 1:
         off = torch.diag_embed(torch.stack(beside[:-1], dim=-1), offset=1)
@@ -62,28 +57,23 @@ def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
 def spectral_norms(
     middle: Tensor, patterns: Tensor, tau: float, pairs: Sequence[tuple[int, int]], start: Tensor, steps: int
 ) -> np.ndarray:
-    """Lower bounds of the norms of the products from layer a to layer b, shape (pairs,).
+    """Lower bounds of the norms of the products from layer a to layer b, 1 <= a <= b < L, shape (pairs,).
 
-    Args:
-        middle: W_1 ... W_{L-1}, shape (L-1, m, m).
-        patterns: the diagonals of D_1 ... D_{L-1}, shape (L-1, m).
-        tau: factor of the branches.
-        pairs: (a, b) with 1 <= a <= b < L.
-        start: (m, pairs).
-        steps: of Lanczos.
+    ``middle`` has W_1 ... W_{L-1}, shape (L-1, m, m), ``patterns`` the diagonals of D_1 ... D_{L-1}, shape (L-1, m);
+    Lanczos starts from ``start``, shape (m, pairs).
     """
     first, last = torch.tensor(pairs).T
     active = [((first <= layer) & (layer <= last)).nonzero()[:, 0] for layer in range(1, len(middle) + 1)]
-    layers = [layer for layer, here in enumerate(active) if len(here)]
+    layers = [layer for layer, columns in enumerate(active) if len(columns)]
 
     def gram(columns: Tensor) -> Tensor:
         columns = columns.clone()
         for layer in layers:
-            here = columns[:, active[layer]]
-            columns[:, active[layer]] = patterns[layer, :, None] * (here + tau * (middle[layer] @ here))
+            state = columns[:, active[layer]]
+            columns[:, active[layer]] = patterns[layer, :, None] * (state + tau * (middle[layer] @ state))
         for layer in reversed(layers):
-            here = patterns[layer, :, None] * columns[:, active[layer]]
-            columns[:, active[layer]] = here + tau * (middle[layer].T @ here)
+            state = patterns[layer, :, None] * columns[:, active[layer]]
+            columns[:, active[layer]] = state + tau * (middle[layer].T @ state)
         return columns
 
     return np.asarray(np.sqrt(np.maximum(largest_eigenvalues(gram, start, steps), 0.0)))
@@ -92,30 +82,20 @@ def spectral_norms(
 def of_network(
     inputs: np.ndarray, width: int, depth: int, tau: float, places: Sequence[int], steps: int, seed: int
 ) -> np.ndarray:
-    """Norms of the products between places a <= b of one network, with the activations of one sample each.
+    """Norms of the products between layers a <= b among ``places`` of one network, the largest over samples (p, n).
 
-    Args:
-        inputs: samples, shape (p, n).
-        width: m.
-        depth: L.
-        tau: factor of the branches.
-        places: layers from 1 to L - 1.
-        steps: of Lanczos.
-        seed: of weights and starts.
-
-    Returns:
-        The largest over samples, shape (pairs,), in the order of :func:`pairs_of`.
+    Each sample has its own activations. Shape (pairs,), in the order of :func:`pairs_of`.
     """
     generator = torch.Generator().manual_seed(seed)
     weights = draw(len(inputs), width, depth, 1, generator)
     states = torch.stack(list(hidden(weights, torch.from_numpy(inputs), tau))[1:depth])
     pairs = pairs_of(places)
     start = torch.randn(width, len(pairs), generator=generator, dtype=torch.float64)
-    each = [
+    norms = [
         spectral_norms(weights.middle, (states[..., i] > 0).double(), tau, pairs, start, steps)
         for i in range(inputs.shape[1])
     ]
-    return np.asarray(np.max(each, axis=0))
+    return np.asarray(np.max(norms, axis=0))
 
 
 def pairs_of(places: Sequence[int]) -> list[tuple[int, int]]:

@@ -1,11 +1,40 @@
-"""Norms of hidden states along the layers of networks at initialisation, all runs at once."""
+"""Inputs, and norms of hidden states along the layers of networks at initialisation, all runs at once."""
 
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from residual.stable_scaling.network.layers import DrawnProducts, Source, triangle_of
-from residual.stable_scaling.network.setting import FORWARD, PLAIN, UNITS, Network, Variances, streams
+from residual.stable_scaling.network.setting import FORWARD, INPUTS, PLAIN, UNITS, Network, Samples, Variances, streams
+
+CLASSES = 10
+Images = tuple[np.ndarray, np.ndarray]
+"""Images (samples, height, width) and labels (samples,), unsigned bytes."""
+
+
+def inputs_of(samples: Samples, images: Images | None, seed: int, runs: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+    """Inputs in columns, shape (runs, dimension, n), and one-hot targets, shape (runs, classes, n); float64.
+
+    Each run has its own. Targets are the images' labels, random for inputs on the sphere.
+    """
+    typical = 1.0
+    if images and samples.norm == "mean":
+        # Root mean square of the norms of all images; sums of integers, exact in any order.
+        powers = np.arange(256, dtype=np.int64) ** 2
+        total = sum(int(np.bincount(image.ravel(), minlength=256) @ powers) for image in images[0])
+        typical = float((total / len(images[0])) ** 0.5 / 255)
+    inputs, labels = [], []
+    for rng in streams(seed, INPUTS, runs):
+        if images:
+            chosen = rng.choice(len(images[0]), samples.count, replace=False)
+            columns = images[0][chosen].reshape(samples.count, -1).T / 255
+            inputs.append(columns / (np.linalg.norm(columns, axis=0) if samples.norm == "each" else typical))
+            labels.append(images[1][chosen])
+        else:
+            points = rng.standard_normal((samples.dimension, samples.count))
+            inputs.append(points / np.linalg.norm(points, axis=0))
+            labels.append(rng.integers(0, CLASSES, samples.count))
+    return np.stack(inputs), np.moveaxis(np.eye(CLASSES)[np.stack(labels)], -1, -2)
 
 
 def variances_of(network: Network) -> Variances:
@@ -55,31 +84,23 @@ def normalized(branch: np.ndarray, state: np.ndarray, how: str) -> np.ndarray:
 def propagate(
     network: Network, inputs: np.ndarray, kept: Sequence[int], seed: int, runs: Sequence[int]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Norms of networks that differ in their weights.
+    """Norms of networks that differ in their weights, of inputs (runs, p, n), at the kept layers from 1 to L - 1.
 
-    Args:
-        network: sizes, tau and laws.
-        inputs: of each run, shape (runs, p, n).
-        kept: layers, ascending, from 1 to L - 1.
-        seed: of all weights.
-        runs: their numbers.
-
-    Returns:
-        The fields of :class:`~residual.stable_scaling.network.setting.Propagated` of one network: shapes (runs, kept)
-        and three times (runs,).
+    These are the fields of :class:`~residual.stable_scaling.network.setting.Propagated` of one network: shapes
+    (runs, kept) and three times (runs,).
     """
     state = first_states(network, inputs, seed, runs)
     start = squares(state).mean(axis=1)
-    found = []
+    norms = []
     least, largest = np.full(len(runs), np.inf), np.zeros(len(runs))
     shape = (network.width, min(network.width, inputs.shape[2]))
     source = DrawnProducts(streams(seed, FORWARD, runs), shape, network.depth - 1)
-    for layer, here in enumerate(states(network, state, source), 1):
-        squared = squares(here)
+    for layer, after in enumerate(states(network, state, source), 1):
+        squared = squares(after)
         least, largest = np.minimum(least, squared.min(axis=1)), np.maximum(largest, squared.max(axis=1))
         if layer in kept:
-            found.append(squared.mean(axis=1))
-    return np.stack(found, axis=1), start, np.sqrt(least), np.sqrt(largest)
+            norms.append(squared.mean(axis=1))
+    return np.stack(norms, axis=1), start, np.sqrt(least), np.sqrt(largest)
 
 
 def squares(states: np.ndarray) -> np.ndarray:

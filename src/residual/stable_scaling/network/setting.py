@@ -49,8 +49,10 @@ class Samples:
 
     law: str  # mnist: random training images; sphere: uniform on the unit sphere
     count: int  # n
-    dimension: int = 784  # of inputs on the sphere; images keep theirs
-    norm: str = "each"  # of images: each has norm 1; mean: their mean square is 1 over all; pixels: values in [0, 1]
+    dimension: int = 784  # entries of an input on the sphere; images keep theirs
+    norm: str = (
+        "each"  # scale of images: each has norm 1; mean: their mean square is 1 over all; pixels: values in [0, 1]
+    )
 
 
 @dataclass(frozen=True)
@@ -60,8 +62,8 @@ class Propagated:
     # Mean over samples of ||h_l||^2 at the kept layers; NaN beyond a network's depth.
     squared_norms: Annotated[PerRun, Shape("networks", "runs", "layers")]
     start: PerRun  # the same of h_0
-    least: PerRun  # of ||h_l|| over samples and 1 <= l < L
-    largest: PerRun  # likewise
+    least: PerRun  # least ||h_l|| over samples and 1 <= l < L
+    largest: PerRun  # largest, likewise
 
 
 @dataclass(frozen=True)
@@ -71,7 +73,7 @@ class Backpropagated:
     # Frobenius norm of the gradient of W_l at the kept layers l < L, the largest over samples; over tau, if any.
     middle: Annotated[PerRun, Shape("networks", "runs", "layers")]
     largest: PerRun  # the largest over all l < L
-    last: PerRun  # of W_L, the largest over samples
+    last: PerRun  # norm of the gradient of W_L, the largest over samples
 
 
 @dataclass(frozen=True)

@@ -15,13 +15,13 @@ SECONDS_PER_PRODUCT = 4.5e-10
 
 
 @dataclass(frozen=True)
-class Multiply(AtInitialisation):
+class ProductNorms(AtInitialisation):
     """Norms of the products between ``kept`` layers."""
 
-    kind = "multiply"
+    kind = "product_norms"
     files = {"products.npz": Products}
 
-    steps: int  # of Lanczos
+    steps: int  # Lanczos steps
 
     def cost(self, execution: Execution) -> Cost:
         """In proportion to the entries of the matrices; these are held."""
@@ -31,11 +31,7 @@ class Multiply(AtInitialisation):
         return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 8e-6 * 1.3 * max(entries))
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Measure.
-
-        Raises:
-            ResauditError: the images are missing or were changed.
-        """
+        """Measure."""
         from residual.stable_scaling.network.products import of_network, pairs_of, relative_error
 
         most = self.kept * (self.kept + 1) // 2
@@ -46,8 +42,8 @@ class Multiply(AtInitialisation):
             for i, network in enumerate(self.networks):
                 places = layers_kept(network.depth, self.kept)
                 seed, tau = torch_seed(self.seed, run), network.tau or 0.0
-                found = of_network(inputs, network.width, network.depth, tau, places, steps[i], seed)
-                pairs[:, i, : len(found)] = np.transpose(pairs_of(places))
-                norms[i, run, : len(found)] = found
+                measured = of_network(inputs, network.width, network.depth, tau, places, steps[i], seed)
+                pairs[:, i, : len(measured)] = np.transpose(pairs_of(places))
+                norms[i, run, : len(measured)] = measured
         error = np.array([relative_error(each.width, k) for each, k in zip(self.networks, steps, strict=True)])
         return {"products.npz": Products(pairs[0], pairs[1], norms, error)}
