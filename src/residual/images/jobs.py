@@ -129,8 +129,13 @@ class TrainImages(Job):
         if self.samples is None:
             return whole
         if len(whole.train_images) < self.samples:
-            name = self.data.dataset.name
-            raise ResauditError(f"{name} has {len(whole.train_images)} training images; {self.samples} are asked for")
+            raise ResauditError(
+                "too-few-images",
+                "{dataset} has {images} training images; {samples} are asked for",
+                dataset=self.data.dataset.name,
+                images=len(whole.train_images),
+                samples=self.samples,
+            )
         first = whole.train_images[: self.samples], whole.train_labels[: self.samples]
         return ImageSet(*first, whole.test_images, whole.test_labels, whole.classes)
 
