@@ -53,13 +53,14 @@ class Simulate(Job):
         from residual.shortcut_importance.reduced.reduced import follow, outcomes
         from residual.shortcut_importance.reduced.starts import starts
 
-        each = [starts(self.network, self.start, setting, self.seed, self.runs) for setting in self.settings_of_runs]
-        found, at_once = [], max(1, RUNS_AT_ONCE // self.runs)
-        for first in range(0, len(each), at_once):
-            part = slice(first, first + at_once)
-            found.append(outcomes(np.hstack(each[part]), by_run(self.settings_of_runs[part], self.runs)))
-        states = np.empty((len(each), 0, 4, self.runs))
+        settings, at_once = self.settings_of_runs, max(1, RUNS_AT_ONCE // self.runs)
+        first = [starts(self.network, self.start, setting, self.seed, self.runs) for setting in settings]
+        ends = [
+            outcomes(np.hstack(first[k : k + at_once]), by_run(settings[k : k + at_once], self.runs))
+            for k in range(0, len(first), at_once)
+        ]
+        states = np.empty((len(first), 0, 4, self.runs))
         if self.steps:
-            pairs = zip(each, self.settings_of_runs, strict=True)
+            pairs = zip(first, settings, strict=True)
             states = np.stack([follow(start, setting, self.steps) for start, setting in pairs])
-        return {"simulated.npz": Simulated(np.concatenate(found).reshape(len(each), self.runs), states)}
+        return {"simulated.npz": Simulated(np.concatenate(ends).reshape(len(first), self.runs), states)}
