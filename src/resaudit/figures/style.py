@@ -35,15 +35,15 @@ def panels(layout: str = "a", height: float = 2.5, **grid: Any) -> tuple[Figure,
 
     Args:
         layout: a letter for each panel, as in matplotlib's ``subplot_mosaic``: ``ab`` is two side by side.
-        height: in inches.
+        height: the height in inches.
         grid: further arguments of ``subplot_mosaic``, as width_ratios.
 
     Returns:
         The figure and its panels by letter; several show their letters.
     """
     several = len(set(layout) - {";"}) > 1
-    layout_engine = ConstrainedLayoutEngine(w_pad=0.05)
-    figure = Figure(figsize=(TWO_COLUMNS if several else ONE_COLUMN, height), layout=layout_engine)
+    size = (TWO_COLUMNS if several else ONE_COLUMN, height)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.05))
     mosaic = figure.subplot_mosaic(layout, **grid)
     for letter, axes in mosaic.items() if several else ():
         axes.set_title(letter, loc="left", fontweight="bold", fontsize=9)
@@ -59,8 +59,8 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
     """Names at the right ends of curves, moved apart where they would overlap; after the limits are set.
 
     Args:
-        axes: with its final y limits.
-        ends: the curve's last y, its name and its colour.
+        axes: the panel, with its final y limits.
+        ends: each curve's last y, name and colour.
     """
     to_share = axes.transData + axes.transAxes.inverted()
     heights = [float(to_share.transform((axes.get_xlim()[1], y))[1]) for y, _, _ in ends]
@@ -111,7 +111,7 @@ def print_errors(axes: Axes, names: "pd.Series", shares: "pd.Series", places: Se
         axes: the panel.
         names: the statement of each case.
         shares: each case's error over its bound.
-        places: of the three columns, as for :func:`print_rows`.
+        places: the places of the three columns, as for :func:`print_rows`.
     """
     rows = [("statement", "cases", "error / bound")]
     for name, errors in shares.groupby(names, sort=False):
@@ -131,11 +131,11 @@ def plot_mean(axes: Axes, rows: "pd.DataFrame", x: str, column: str, alpha: floa
 
     Args:
         axes: the panel.
-        rows: of one network, one row a run and x.
+        rows: one network's rows, one for each run and x.
         x: column of the horizontal axis.
-        column: to draw.
+        column: the column to draw.
         alpha: opacity of the shade.
-        look: of the curve, with its colour.
+        look: the curve's look, with its colour.
 
     Returns:
         The mean at the last x.
@@ -151,9 +151,9 @@ def plot_runs(axes: Axes, x: "pd.Series", y: "pd.Series", look: dict[str, Any], 
 
     Args:
         axes: the panel.
-        x: of each run.
-        y: of each run.
-        look: of the curve, with its colour.
+        x: a value for each run.
+        y: a value for each run.
+        look: the curve's look, with its colour.
         least: dots of smaller values are drawn there.
     """
     mean = y.groupby(x.to_numpy()).mean()

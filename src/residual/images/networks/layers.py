@@ -27,13 +27,7 @@ def fill(tensor: torch.Tensor, values: np.ndarray) -> None:
 
 
 class Convolution(RandomLayer):
-    """A square convolution without bias.
-
-    Attributes:
-        stride: in both directions.
-        deviation: of the initial weights, which are normal.
-        weight: shape (outputs, inputs, kernel, kernel).
-    """
+    """A square convolution without bias; its initial weights are normal with the standard deviation ``deviation``."""
 
     def __init__(self, inputs: int, outputs: int, stride: int = 1, kernel: int = 3, deviation: float = 0.0) -> None:
         """``deviation`` 0 stands for sqrt(2/(kernel^2 outputs)), which keeps the gradients' size (He et al. 2015)."""
@@ -89,12 +83,7 @@ class BatchNorm(nn.Module):
 
 
 class Linear(RandomLayer):
-    """X W^T + b; weights uniform in +-1/sqrt(inputs).
-
-    Attributes:
-        weight: shape (outputs, inputs).
-        bias: shape (outputs,); initially 0, or uniform as the weights.
-    """
+    """X W^T + b; weights uniform in +-1/sqrt(inputs), the bias initially 0 or uniform as the weights."""
 
     def __init__(self, inputs: int, outputs: int, zero_bias: bool) -> None:
         super().__init__()
@@ -144,8 +133,8 @@ def add_stages(
     """Add stages of blocks: stage1.block1, …; returns the stages' names.
 
     Args:
-        network: which gets them.
-        shape: of each stage: channels, number of blocks, stride of the first block.
+        network: the network that gets them.
+        shape: by stage: channels, number of blocks, stride of the first block.
         inputs: channels before the first stage.
         block: makes a block from its input channels, its output channels, its stride, and whether it is a stage's
             first.
