@@ -230,8 +230,9 @@ def test_disagreement_is_said_and_fails(
     ((beyond,), notes) = compare(plan, FIG04, references(plan)[FIG04])
     assert (beyond.code, beyond.fields["column"], notes) == ("beyond-tolerance", "lambda_max", [])
     assert beyond.fields["shared"] == ["network xavier"]
+    # The difference, and the claims that the figure is the evidence of.
     for part in (str(beyond), "depth-invariant-condition", "plain-condition-explodes"):
-        assert part in printed.out, "the difference, and the claims that the figure is the evidence of"
+        assert part in printed.out
 
 
 def test_a_figure_without_a_reference_is_no_failure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -91,7 +91,7 @@ def print_rows(
     axes.set_axis_off()
     axes.set_ylim(len(rows) - 0.5, -0.5)
     for number, row in enumerate(rows):
-        look = {"fontweight": "normal" if number else "bold", "fontsize": size}
+        look: dict[str, Any] = {"fontweight": "normal" if number else "bold", "fontsize": size}
         if number in pale:
             look["color"] = "0.4"
         for column, (x, text) in enumerate(zip(places, row, strict=True)):
@@ -171,7 +171,7 @@ def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
 
 def mark(axes: Axes, x: float | None = None, y: float | None = None, **how: Any) -> None:
     """A dotted grey line at a value of the horizontal or the vertical axis."""
-    look = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"} | how
+    look: dict[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"} | how
     if x is not None:
         axes.axvline(x, **look)
     if y is not None:

@@ -255,9 +255,3 @@ class Run:
             errors = torch.stack([half.double().mean() for half in torch.cat(wrong).tensor_split(2)])
         self._network.train()
         return float(loss), errors.cpu().numpy()
-
-    def _diverge(self, place: int) -> None:
-        """Nothing that comes later would be finite."""
-        self._train_loss[max(place, 1) :] = self._test_loss[place:] = self._norms[place:] = np.inf
-        self._train_error[max(place, 1) :] = self._halves[place:] = 1.0
-        self.step = self._schedule.steps
