@@ -62,11 +62,7 @@ def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError]
 
 
 def compare_table(table: Drawn, reference: Path, figure: Figure) -> tuple[list[ResauditError], list[ResauditError]]:
-    """As :func:`compare`, of a table that is drawn.
-
-    Raises:
-        ResauditError: the reference is unreadable, or either table has values that cannot be compared.
-    """
+    """As :func:`compare`, of a table that is drawn; an unreadable reference or odd values are raised."""
     settings, expected = table.about["values"], read_about(reference)["values"]
     differences = [
         ResauditError(

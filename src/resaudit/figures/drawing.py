@@ -47,11 +47,7 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 
 
 def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: str) -> None:
-    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
-
-    Raises:
-        ResauditError: a result is missing, or the figure has no module or one that gives something else.
-    """
+    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``."""
     module, csv = figure_module(part.figure.name), folder / "figure.csv"
     measured, table = table_of(part, results)
     write_csv(csv, table)
@@ -112,7 +108,7 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
 
 
 def plot_of(part: FigurePlan, table: pd.DataFrame) -> Drawing:
-    """The plot of a figure's table as it is read; raises as :func:`table_of`."""
+    """The plot of a figure's table as it is read."""
     apply_style()
     drawing: Drawing = _made_by(part.figure.name, "plot", table, Drawing)
     return drawing
@@ -193,11 +189,7 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
 
 
 def figure_module(name: str) -> ModuleType:
-    """The module of ``paper/figure``, which has ``table`` and ``plot``.
-
-    Raises:
-        ResauditError: there is none.
-    """
+    """The module of ``paper/figure``, which has ``table`` and ``plot``."""
     module = module_of(name)
     try:
         return importlib.import_module(module)
@@ -216,11 +208,7 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a table back to the same bits.
-
-    Raises:
-        ResauditError: the file is missing or not a table.
-    """
+    """Read a table back to the same bits."""
     try:
         return pd.read_csv(path)
     except (OSError, ValueError, OverflowError) as error:
@@ -234,11 +222,7 @@ def read_csv(path: Path) -> pd.DataFrame:
 
 
 def read_about(csv: Path) -> dict[str, Any]:
-    """Read the ``.json`` beside a table.
-
-    Raises:
-        ResauditError: it is missing or damaged.
-    """
+    """Read the ``.json`` beside a table."""
     path = csv.with_suffix(".json")
     try:
         record: dict[str, Any] = read_json(path)

@@ -22,10 +22,6 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
     """What a table of this figure cannot contain, in words, with what is allowed; None: nothing.
 
     Nothing is checked that the plan does not know, such as columns that are no keys of the figure.
-
-    Args:
-        table: the table as read.
-        part: the figure and its jobs.
     """
     return next((wrong for check in (_keys, _counts, _places) for wrong in check(table, part)), None)
 

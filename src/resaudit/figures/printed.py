@@ -55,9 +55,6 @@ def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> 
 
     A figure has one if its module has a function ``beside_the_paper(figure, table)``, with the figure's configuration
     and its table (None if it was not drawn). It gives all keys of :class:`Printed` but ``figure``.
-
-    Raises:
-        ResauditError: a table lacks something, or the function gives something else.
     """
     tables = []
     for name, figure in config.figure.items():

@@ -38,11 +38,7 @@ class OtherSettings(ResauditError):
 
 
 def refuse_undrawn(plan: Plan) -> None:
-    """Refuse a folder in which none of the plan's figures has been drawn.
-
-    Raises:
-        ResauditError: none has.
-    """
+    """Refuse a folder in which none of the plan's figures has been drawn."""
     layout = Layout(plan.config.paths)
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
         raise ResauditError(
@@ -139,15 +135,7 @@ def _shared(scale: str, values: dict[str, Any]) -> dict[str, str]:
 
 @contextmanager
 def errors_naming(table: str, name: str) -> Iterator[None]:
-    """Name a table, and the module that makes it, in errors about its content.
-
-    Args:
-        table: the table, in words.
-        name: ``paper/figure``.
-
-    Raises:
-        ResauditError: the table lacks expected columns, types or values.
-    """
+    """Name a table, in words, and the module that makes it for ``paper/figure``, in errors about its content."""
     try:
         yield
     except (ResauditError, *ODD_CONTENT) as error:

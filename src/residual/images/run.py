@@ -247,10 +247,10 @@ class Run:
         losses, wrong = [], []
         with torch.inference_mode():
             for start in range(0, len(images), TEST_BATCH):
-                of_batch = labels[start : start + TEST_BATCH]
+                answers = labels[start : start + TEST_BATCH]
                 scores = self._network(images.plain(start, start + TEST_BATCH))
-                losses.append(cross_entropy(scores, of_batch, reduction="none").double())
-                wrong.append(scores.argmax(dim=1) != of_batch)
+                losses.append(cross_entropy(scores, answers, reduction="none").double())
+                wrong.append(scores.argmax(dim=1) != answers)
             loss = torch.cat(losses).mean()
             errors = torch.stack([half.double().mean() for half in torch.cat(wrong).tensor_split(2)])
         self._network.train()

@@ -43,11 +43,7 @@ Network = Annotated[PreActivation | PostActivation | AllConvolutional, Field(dis
 
 
 def check(network: Network) -> None:
-    """Whether there is such a network.
-
-    Raises:
-        ValueError: depth or shortcut depth do not fit, or a value is out of its range; in one line, with what fits.
-    """
+    """Refuse, with a ValueError of one line that says what fits, a network that does not exist."""
     rules = []
     if isinstance(network, AllConvolutional):
         rules = [

@@ -12,8 +12,7 @@ from resaudit.base.models import Model, different
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at
 from resaudit.plan.fields import Runs
-from residual.shortcut_importance.jobs.proposition import Proposition
-from residual.shortcut_importance.jobs.simulate import Simulate
+from residual.shortcut_importance.jobs import Proposition, Simulate
 from residual.shortcut_importance.reduced.measured import Sizes
 from residual.shortcut_importance.reduced.setting import (
     RESNET,

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.style import panels
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.simulate import Simulate, Simulated
+from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.reduced.reduced import projection
 from residual.shortcut_importance.reduced.starts import starts

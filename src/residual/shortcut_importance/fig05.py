@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.style import annotate, legend_above, mark, panels
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.simulate import Simulate, Simulated
+from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import trajectories
 

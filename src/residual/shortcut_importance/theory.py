@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.style import RED, mark, panels, print_errors
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.proposition import Proposition
+from residual.shortcut_importance.jobs import Proposition
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import FOLLOWED, trajectories
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.simulate import Simulate, Simulated
+from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.reduced.reduced import distance, loss, projection
 
 if TYPE_CHECKING:
