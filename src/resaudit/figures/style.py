@@ -84,7 +84,7 @@ def print_rows(
         axes: the panel.
         rows: the texts of the columns.
         places: shares of the width: the left end of the first column, the right ends of the others.
-        size: of the letters, in points.
+        size: size of the letters in points.
         pale: numbers of the rows that are printed in grey.
         ruled: a line comes under the heading, and under the last of so many rows each.
     """

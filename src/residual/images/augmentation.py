@@ -29,12 +29,12 @@ class Normalisation:
 
 
 def normalisation_of(augmentation: str, images: np.ndarray, published: bool) -> Normalisation:
-    """The constants of an augmentation's code, or those of the images themselves.
+    """The constants of an augmentation's code, which are CIFAR-10's, if they are to be used; else the images' own.
 
     Args:
         augmentation: the recipe's.
         images: uint8, shape (n, channels, height, width).
-        published: whether to use the code's, which are CIFAR-10's.
+        published: whether to use the code's constants.
     """
     if published and images.shape[1] == 3 and augmentation in PUBLISHED:
         return Normalisation(*PUBLISHED[augmentation])

@@ -36,7 +36,7 @@ class Graph:
     Args:
         step: a step that was called before, since cuDNN and the allocator settle in first calls, which a graph must
             not contain.
-        samples: of the shape that every call has.
+        samples: samples of the shape that every call has.
     """
 
     def __init__(self, step: Step, samples: Tensor) -> None:

@@ -71,8 +71,8 @@ class World(Model):
         alignment: 1.a*/||a*||, from -sqrt(k) to sqrt(k); 0: orthogonal to 1, sqrt(k): parallel.
         start: law of a at the start, in or on the ball of radius |1.a*|/sqrt(k).
         step: eta_a; after stage I the filter's too.
-        filter_ratio: of the filter's step to eta_a in stage I.
-        stage_one: its length as a time, number of steps * eta_a.
+        filter_ratio: ratio of the filter's step to eta_a in stage I.
+        stage_one: length of stage I as a time, number of steps * eta_a.
         cap: time after which a run is undecided.
     """
 

@@ -58,11 +58,9 @@ def activated_(x: torch.Tensor, leak: float) -> torch.Tensor:
 
 
 class Projection(RandomLayer):
-    """x P, without bias.
+    """x P without bias, where P is a parameter if it is trained, else a buffer.
 
-    Attributes:
-        normal: whether entries are N(0, 1/channels), else uniform in +-sqrt(3/channels).
-        weight: shape (channels, classes); a parameter if it is trained, else a buffer.
+    Its entries are N(0, 1/channels) if it is ``normal``, else uniform in +-sqrt(3/channels).
     """
 
     weight: torch.Tensor

@@ -48,13 +48,9 @@ class Convolution(RandomLayer):
 class BatchNorm(nn.Module):
     """Batch normalization.
 
-    Attributes:
-        statistics: the batch is divided into the fewest equal groups of at most so many images, each with its own mean
-            and variance, as on several GPUs; running statistics are the first group's. None: one group.
-        weight: shape (channels,), initially 1.
-        bias: shape (channels,), initially 0.
-        running_mean: shape (channels,).
-        running_variance: shape (channels,); of the population, as the sample estimates it.
+    With ``statistics``, a batch is divided into the fewest equal groups of at most so many images, each with its own
+    mean and variance, as on several GPUs; running statistics are the first group's. Variances are of the population, as
+    the sample estimates it.
     """
 
     running_mean: torch.Tensor
@@ -77,9 +73,9 @@ class BatchNorm(nn.Module):
         if groups == 1:
             return batch_norm(x, *running, self.weight, self.bias, True, MOMENTUM, EPSILON)
         first, *others = x.chunk(groups)
-        parts = [batch_norm(first, *running, self.weight, self.bias, True, MOMENTUM, EPSILON)]
-        parts += [batch_norm(one, None, None, self.weight, self.bias, True, eps=EPSILON) for one in others]
-        return torch.cat(parts)
+        results = [batch_norm(first, *running, self.weight, self.bias, True, MOMENTUM, EPSILON)]
+        results += [batch_norm(one, None, None, self.weight, self.bias, True, eps=EPSILON) for one in others]
+        return torch.cat(results)
 
 
 class Linear(RandomLayer):

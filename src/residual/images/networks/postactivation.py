@@ -73,9 +73,8 @@ class PostActivationNetwork(nn.Module):
         self.tau = nn.Parameter(torch.tensor(tau)) if setting.learnable else tau
         self.first = Convolution(channels, 16)
         self.norm = BatchNorm(16) if setting.batch_norm else nn.Identity()
-        block, each = NormalisedBlock if setting.batch_norm else BiasedBlock, self.blocks // 3
-        shape = (16, each, 1), (32, each, 2), (64, each, 2)
-        add_stages(self, shape, 16, block)
+        block, blocks = NormalisedBlock if setting.batch_norm else BiasedBlock, self.blocks // 3
+        add_stages(self, ((16, blocks, 1), (32, blocks, 2), (64, blocks, 2)), 16, block)
         self.last = Linear(64, classes, zero_bias=False)
         self.rate_factors = {name: 0.1 for name, value in self.named_parameters() if value.ndim == 0}
 

@@ -53,8 +53,7 @@ class PreActivationNetwork(nn.Module):
         self.rate_factors: dict[str, float] = {}
         self.first = Convolution(channels, 16)
         blocks = (setting.depth - 2) // (3 * setting.shortcut_depth)
-        shape = (16, blocks, 1), (32, blocks, 2), (64, blocks, 2)
-        add_stages(self, shape, 16, partial(Block, setting=setting))
+        add_stages(self, ((16, blocks, 1), (32, blocks, 2), (64, blocks, 2)), 16, partial(Block, setting=setting))
         self.norm = BatchNorm(64, setting.statistics)
         self.last = Linear(64, classes, zero_bias=True)
 

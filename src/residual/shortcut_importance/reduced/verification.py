@@ -75,7 +75,7 @@ def monte_carlo(point: Point, samples: int, rng: np.random.Generator) -> list[fl
 
 def by_autograd(point: Point) -> tuple[np.ndarray, np.ndarray]:
     """Gradients by v and a of the closed form of the loss of the network with v/||v||."""
-    v, a, v_star, a_star = (torch.from_numpy(each).clone() for each in point)
+    v, a, v_star, a_star = (torch.from_numpy(vector).clone() for vector in point)
     v.requires_grad_()
     a.requires_grad_()
     unit = v / v.norm()
