@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLUE, GREEN, RED, mark, panels, print_rows
+from resaudit.figures.style import BLUE, GREEN, RED, panels, print_rows
 from resaudit.plan.experiment import Coordinates
 from residual.identity_matters.linear.measured import Factored
 
@@ -109,7 +109,7 @@ def _plot_kinds(axes: Axes, norms: pd.DataFrame) -> None:
     for method, look in LOOKS.items():
         part = rows["method"] == method
         axes.plot(rows.loc[part, "value"] / rows.loc[part, "paper"], places[part], linestyle="", **look)
-    mark(axes, x=1, color="0.2", linewidth=1.0)
+    axes.axvline(1, color="0.2", linestyle=":", linewidth=1.0)
     axes.set_yticks(np.arange(len(kinds)), kinds)
     axes.set(xlim=(0, 1.2), ylim=(-0.6, len(kinds) - 0.4), xlabel="largest norm / paper's bound")
     axes.set_title(f"ℓ = {chosen['depth'].iloc[0]:g}")

@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLACK, BLUE, GREEN, RED, mark, panels, print_rows
+from resaudit.figures.style import BLACK, BLUE, GREEN, RED, panels, print_rows
 from residual.identity_matters.jobs.express import Express
 from residual.identity_matters.relu.measured import Expressed
 
@@ -136,7 +136,8 @@ def _plot_shares(axes: Axes, output: pd.DataFrame) -> None:
         axes.plot(bound["share"], bound["tolerance"], color=colour, linestyle=BOUNDS[precision], linewidth=0.8)
     axes.set_xscale("log")
     axes.set_yscale("log")
-    mark(axes, x=0.25, y=0.5)
+    axes.axhline(0.5, color="0.4", linewidth=0.8, linestyle=":")
+    axes.axvline(0.25, color="0.4", linewidth=0.8, linestyle=":")
     axes.set(xlabel=r"$\rho'/\rho$", ylabel="largest error of the output")
     axes.legend(loc="lower left")
 
