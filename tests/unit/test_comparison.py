@@ -146,7 +146,7 @@ def said(plan: Plan) -> tuple[list[str], str]:
 
 def test_a_figure_not_drawn_yet_is_said(tmp_path: Path) -> None:
     plan = make_plan(load([f"paths.figures={tmp_path}", "figures=[demystifying_resnet/fig04]"]))
-    assert compared(plan) == ["missing-drawing"]
+    assert compared(plan) == ["missing-table"]
     differing, line = said(plan)
     assert differing == []
     assert line.startswith(f"{FIG04}: ")

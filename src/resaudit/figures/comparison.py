@@ -51,7 +51,7 @@ def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError]
     try:
         table = drawn(plan, name)
         if table is None:
-            return [], [ResauditError("missing-drawing", "not drawn in {folder}", folder=plan.config.paths.figures)]
+            return [], [ResauditError("missing-table", "not drawn in {folder}", folder=plan.config.paths.figures)]
         if not reference.is_file():
             return [], [
                 ResauditError("missing-reference", "no reference to compare with yet; resaudit reference makes one")
@@ -176,7 +176,7 @@ def write_references(plan: Plan, say: Callable[[str], None], force: bool = False
         figure, reference = drawn(plan, name), files[name]
         if figure is None:
             raise ResauditError(
-                "missing-drawing",
+                "missing-table",
                 "{figure} is not drawn in {folder} yet; run snakemake --cores all",
                 figure=name,
                 folder=plan.config.paths.figures,

@@ -197,7 +197,10 @@ def figure_module(name: str) -> ModuleType:
         if error.name != module:
             raise
         raise ResauditError(
-            "missing-module", "{figure} is configured but has no module {module}; write one", figure=name, module=module
+            "missing-figure-module",
+            "{figure} is configured but has no module {module}; write one",
+            figure=name,
+            module=module,
         ) from error
 
 

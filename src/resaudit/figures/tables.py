@@ -42,7 +42,7 @@ def refuse_undrawn(plan: Plan) -> None:
     layout = Layout(plan.config.paths)
     if not any(layout.figure(name, "csv").is_file() for name in plan.figures):
         raise ResauditError(
-            "missing-drawing",
+            "missing-table",
             "{folder} has none of the chosen figures; run snakemake --cores all, choose with figures=[…], or give "
             "paths.figures",
             folder=layout.figures.absolute(),
@@ -99,7 +99,7 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
         present, expected = ([f"{key}={shared.get(key)}" for key in differing] for shared in (shown, asked))
         raise OtherSettings(
             "other-settings",
-            "{path} shows {shown}, asked for is {asked}; add {add} for the table that is there, or show what is asked "
+            "{path} shows {shown}, asked for is {asked}; add {add} for what is there, or show what is asked "
             "for: {command}",
             path=csv,
             shown=" ".join(present),
