@@ -30,12 +30,11 @@ from torchvision import transforms
 
 from resaudit.data.images import ImageSet
 from residual.images.costs import PRODUCTS, counts
-from residual.images.engine import load
-from residual.images.memory import keep_memory
+from residual.images.engine import keep_memory, load
 from residual.images.networks.build import build
+from residual.images.run import Run
 from residual.images.schedule import Schedule
 from residual.images.setting import PostActivation, Recipe
-from residual.images.trainee import Trainee
 
 BATCH, WORKERS, SIDE = 128, 2, 2048
 RECIPE = Recipe(200, "epochs", 0.1, (100, 150), BATCH, "pad_first")
@@ -106,9 +105,9 @@ def ours(images: ImageSet) -> Iterator[None]:
     keep_memory()
     data = load(images, RECIPE.augmentation, True, torch.device("cpu"))
     schedule = Schedule(RECIPE, len(images.train_images))
-    trainee = Trainee(build(NETWORK, 3, 10, 1), data, schedule, 1, 0)
+    run = Run(build(NETWORK, 3, 10, 1), data, schedule, 1, 0)
     while True:
-        trainee.advance()
+        run.advance()
         yield
 
 

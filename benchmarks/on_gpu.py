@@ -36,11 +36,11 @@ import torch
 from resaudit.base.errors import ResauditError
 from resaudit.data.images import ImageSet
 from residual.images import costs
-from residual.images.engine import load
+from residual.images.engine import deterministic, load
 from residual.images.networks.build import build
+from residual.images.run import Run
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
-from residual.images.trainee import Trainee, deterministic
 
 RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
@@ -310,9 +310,9 @@ def timed(trial: Trial, network: Network, of: Recipe, by_graph: bool = True) -> 
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_reserved()
     with deterministic(trial.device.type):
-        trainee = Trainee(build(network, 3, 10, 1), data, schedule, 1, 0)
-        how = trainee.use_graph() if by_graph and cuda else "eager"
-        seconds = paced(trial, trainee.advance)
+        run = Run(build(network, 3, 10, 1), data, schedule, 1, 0)
+        how = run.use_graph() if by_graph and cuda else "eager"
+        seconds = paced(trial, run.advance)
     # Reserved: between replays the memory of a graph belongs to it, though nothing in it is allocated.
     return Measured(seconds, (torch.cuda.max_memory_reserved() - before) / 1e6 if cuda else np.nan, how)
 

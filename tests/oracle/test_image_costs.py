@@ -145,9 +145,9 @@ def test_a_process_grows_with_the_batch_as_planned(network: Network) -> None:
 @needs_card
 @pytest.mark.parametrize("network", [PreActivation(110), PostActivation(56, False, 0.5), AllConvolutional()])
 def test_a_gpu_holds_what_is_planned(network: Network) -> None:
-    from residual.images.engine import load
+    from residual.images.engine import deterministic, load
+    from residual.images.run import Run
     from residual.images.schedule import Schedule
-    from residual.images.trainee import Trainee, deterministic
 
     large = replace(IMAGES, train_images=np.zeros((256, 3, 32, 32), np.uint8), train_labels=np.zeros(256, np.uint8),
                     test_images=np.zeros((500, 3, 32, 32), np.uint8), test_labels=np.zeros(500, np.uint8))  # fmt: skip
@@ -156,10 +156,10 @@ def test_a_gpu_holds_what_is_planned(network: Network) -> None:
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_reserved()
     with deterministic(DEVICE):
-        trainee = Trainee(build(network, 3, 10, 1), data, Schedule(PAPER, 256), 1, 0)
-        trainee.use_graph()
+        run = Run(build(network, 3, 10, 1), data, Schedule(PAPER, 256), 1, 0)
+        run.use_graph()
         for _ in range(3):
-            trainee.advance()
+            run.advance()
         torch.cuda.synchronize()
     planned = run_megabytes(network, PAPER) + costs.test_megabytes(network, 3, 32)
     assert (torch.cuda.max_memory_reserved() - before) / 1e6 == pytest.approx(planned, rel=0.15)

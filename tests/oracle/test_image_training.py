@@ -22,25 +22,25 @@ import torch
 from torch import nn
 from torch.utils._python_dispatch import TorchDispatchMode
 
-from resaudit.base.errors import Interrupted, ResauditError
+from resaudit.base.errors import Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.images import ImageSet
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Work
 from residual.images.counter_hash import WEIGHTS, key_of
-from residual.images.engine import load, records_of
-from residual.images.graphs import Graph, Step
+from residual.images.engine import deterministic, load, records_of
 from residual.images.jobs import TrainImages
 from residual.images.networks.build import build
 from residual.images.networks.layers import Convolution
 from residual.images.optimiser import FlatParameters, MomentumSgd
 from residual.images.records import Records
+from residual.images.run import Graph, Run, Step
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
-from residual.images.trainee import Trainee, deterministic
 from tests import forked
+from tests.refusals import refused
 
 CPU = torch.device("cpu")
 DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
@@ -72,13 +72,13 @@ NETWORKS: list[tuple[Network, Recipe]] = [
 ]
 
 
-def trainee(run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Trainee:
-    return trainee_of(build(network, 3, CLASSES, key_of(1, WEIGHTS, run)), run, recipe, device)
+def new_run(run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Run:
+    return run_of(build(network, 3, CLASSES, key_of(1, WEIGHTS, run)), run, recipe, device)
 
 
-def trainee_of(module: nn.Module, run: int = 0, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Trainee:
+def run_of(module: nn.Module, run: int = 0, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Run:
     data = load(IMAGES, recipe.augmentation, True, device)
-    return Trainee(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run)
+    return Run(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run)
 
 
 def doubled(network: Network) -> nn.Module:
@@ -88,7 +88,7 @@ def doubled(network: Network) -> nn.Module:
     return module
 
 
-def trained(one: Trainee) -> tuple[bytes, ...]:
+def trained(one: Run) -> tuple[bytes, ...]:
     """The bytes of its state at the end."""
     with deterministic(DEVICE):
         while not one.finished:
@@ -96,7 +96,7 @@ def trained(one: Trainee) -> tuple[bytes, ...]:
         return bytes_of(one)
 
 
-def bytes_of(one: Trainee) -> tuple[bytes, ...]:
+def bytes_of(one: Run) -> tuple[bytes, ...]:
     return tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state()))
 
 
@@ -130,7 +130,7 @@ class Plain:
 
 @pytest.mark.parametrize(("network", "recipe"), NETWORKS)
 def test_twenty_steps_are_those_of_the_textbooks_loop(network: Network, recipe: Recipe) -> None:
-    plain, ours = Plain(network, recipe), trainee_of(doubled(network), recipe=recipe)
+    plain, ours = Plain(network, recipe), run_of(doubled(network), recipe=recipe)
     plain.steps(20)
     with deterministic(DEVICE):
         for _ in range(20):
@@ -194,7 +194,7 @@ class Backward(TorchDispatchMode):
 def test_images_and_gradients_stay_channels_last(network: Network, recipe: Recipe) -> None:
     """In other formats a step gives the same numbers, but takes longer."""
     with Backward() as noted:
-        trainee(0, network, recipe).advance()
+        new_run(0, network, recipe).advance()
     layers = sum(isinstance(layer, Convolution) for layer in build(network, 3, CLASSES, 1).modules())
     assert [name for name, _, _ in noted.given].count("aten::convolution_backward") == 3 * layers
     for name, (_, channels, height, width), strides in noted.given:
@@ -204,7 +204,7 @@ def test_images_and_gradients_stay_channels_last(network: Network, recipe: Recip
 @needs_card
 @pytest.mark.parametrize(("network", "recipe"), NETWORKS)
 def test_a_graph_has_the_bytes_of_eager_steps(network: Network, recipe: Recipe) -> None:
-    eager, replayed = (trainee(0, network, recipe, torch.device("cuda")) for _ in range(2))
+    eager, replayed = (new_run(0, network, recipe, torch.device("cuda")) for _ in range(2))
     with deterministic(DEVICE):
         assert replayed.use_graph() == "CUDA graph"
     assert trained(replayed) == trained(eager)
@@ -251,11 +251,11 @@ def test_whole_batches_are_replayed_with_the_bytes_of_eager_steps(network: Netwo
         made.append(Replayed(step, samples))
         return made[0]
 
-    replayed = trainee(0, network, recipe)
+    replayed = new_run(0, network, recipe)
     before = bytes_of(replayed)
     assert replayed.use_graph(capture) == "CUDA graph"
     assert bytes_of(replayed) == before
-    assert trained(replayed) == trained(trainee(0, network, recipe))
+    assert trained(replayed) == trained(new_run(0, network, recipe))
     # Two to compare; in epochs the last of six batches is smaller.
     assert made[0].calls == 2 + (20 if recipe.unit == "epochs" else 23)
 
@@ -263,21 +263,23 @@ def test_whole_batches_are_replayed_with_the_bytes_of_eager_steps(network: Netwo
 @pytest.mark.parametrize(
     ("capture", "why"),
     [
-        (Stale, "two of its steps differ from eager ones"),
-        (refusing, "CUDA error: operation not permitted when stream is capturing"),
+        (Stale, "differ"),
+        (refusing, "capturing"),
         pytest.param(Graph, "", marks=pytest.mark.skipif(DEVICE == "cuda", reason="there is a GPU")),
     ],
 )
 def test_where_the_graph_fails_steps_stay_eager_which_is_said(
     capture: Callable[[Step, torch.Tensor], Step], why: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    one = trainee()
+    one = new_run()
     before = bytes_of(one)
     how = one.use_graph(capture)
-    assert how.startswith(f"eager, since the CUDA graph failed: {why}")
-    assert capsys.readouterr().err == f"resaudit: warning: steps are {how}; this takes longer\n"
+    assert how.startswith("eager")
+    assert why in how
+    (warning,) = capsys.readouterr().err.splitlines()
+    assert how in warning
     assert bytes_of(one) == before
-    assert trained(one) == trained(trainee())
+    assert trained(one) == trained(new_run())
 
 
 def test_the_memory_of_a_run_is_free_as_soon_as_it_is_done() -> None:
@@ -285,7 +287,7 @@ def test_the_memory_of_a_run_is_free_as_soon_as_it_is_done() -> None:
     gc.disable()
     try:
         with deterministic(DEVICE):
-            one = trainee(device=torch.device(DEVICE))
+            one = new_run(device=torch.device(DEVICE))
             one.use_graph(Graph if DEVICE == "cuda" else refusing)
             one.advance()
         left = weakref.ref(one)
@@ -298,7 +300,7 @@ def test_the_memory_of_a_run_is_free_as_soon_as_it_is_done() -> None:
 @needs_card
 @pytest.mark.parametrize("captured", [True, False])
 def test_a_run_resumed_on_a_gpu_ends_with_the_bytes_of_one_left_alone(captured: bool) -> None:
-    expected, stopped, resumed = (trainee(device=torch.device("cuda")) for _ in range(3))
+    expected, stopped, resumed = (new_run(device=torch.device("cuda")) for _ in range(3))
     with deterministic(DEVICE):
         for _ in range(7):
             stopped.advance()
@@ -312,7 +314,7 @@ def test_a_run_resumed_on_a_gpu_ends_with_the_bytes_of_one_left_alone(captured: 
 def test_a_run_on_a_gpu_starts_as_on_the_cpu() -> None:
     cuda = torch.device("cuda")
     for recipe in (RECIPE, STEPS):
-        one, other = trainee(0, NETWORK, recipe), trainee(0, NETWORK, recipe, cuda)
+        one, other = new_run(0, NETWORK, recipe), new_run(0, NETWORK, recipe, cuda)
         with deterministic(DEVICE):
             for each in (one, other):
                 each.advance()
@@ -320,7 +322,7 @@ def test_a_run_on_a_gpu_starts_as_on_the_cpu() -> None:
 
 
 def test_records_are_sums_of_the_plain_loop() -> None:
-    ours, plain = trainee_of(doubled(NETWORK)), Plain(NETWORK, RECIPE)
+    ours, plain = run_of(doubled(NETWORK)), Plain(NETWORK, RECIPE)
     plain.steps(24)
     trained(ours)
     records = records_of(Schedule(RECIPE, 88), [5], [ours.state()], ours.weight_names, 41)
@@ -348,7 +350,7 @@ def test_records_are_sums_of_the_plain_loop() -> None:
 def test_a_diverged_run_ends_and_says_so() -> None:
     recipe = replace(RECIPE, learning_rate=1e30, warm_up=0)
     network = PostActivation(8, batch_norm=False, power=0.0)
-    ours = trainee(0, network, recipe)
+    ours = new_run(0, network, recipe)
     trained(ours)
     records = records_of(Schedule(recipe, 88), [0], [ours.state()], ours.weight_names, 41)
     assert np.isfinite(records.test_loss[0, 0])
@@ -394,8 +396,7 @@ def test_larger_images_need_more_memory_than_a_small_machine_has(
     if fits:
         assert run(recipe=recipe, network=network, runs=(0,)).step.tolist() == [0, 2]
         return
-    said = r"^a run needs \d+ MB of memory, and this machine has 1300 MB; take fewer layers, a smaller batch or another"
-    with pytest.raises(ResauditError, match=said):
+    with refused("too-little-memory", present=1300.0):
         run(recipe=recipe, network=network)
 
 
@@ -416,7 +417,7 @@ def test_a_run_does_not_depend_on_those_of_its_job(run: Callable[..., Records], 
 
 def test_more_samples_than_there_are_is_one_line(run: Callable[..., Records]) -> None:
     assert run(samples=32).step.tolist() == [0, 2, 4, 6, 8]
-    with pytest.raises(ResauditError, match=r"^made has 88 training images; 89 are asked for$"):
+    with refused("too-few-images", dataset="made", images=88, samples=89):
         run(samples=89)
 
 
@@ -427,7 +428,8 @@ def test_where_no_checkpoint_of_a_finished_run_can_be_written_the_job_goes_on(
     shutil.rmtree(tmp_path / "kept")
     (tmp_path / "kept").touch()
     assert same(run(), undisturbed)
-    assert capsys.readouterr().err.count("no checkpoint: cannot write") == 2
+    lines = capsys.readouterr().err.splitlines()
+    assert all(any(f"run{number}" in line for line in lines) for number in (0, 2))
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -438,15 +440,15 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
     shutil.rmtree(tmp_path / "kept")
     steps = 0
 
-    def counted(one: Trainee) -> int:
+    def counted(one: Run) -> int:
         nonlocal steps
         steps += 1
         if steps == 30:  # in the second run
             signal.raise_signal(number)
         return advance(one)
 
-    advance = Trainee.advance
-    monkeypatch.setattr(Trainee, "advance", counted)
+    advance = Run.advance
+    monkeypatch.setattr(Run, "advance", counted)
     with pytest.raises(Interrupted):
         run()
     assert same(run(), undisturbed)

@@ -114,7 +114,8 @@ def test_interpolation_is_linear_in_the_loss_where_half_of_the_runs_have_been() 
         }
     )
     losses, values = interpolate_by_loss(rows, "value")
-    assert (losses[0], losses[-1]) == (4.0, 1.0), "beyond, only one run of three has been"
+    # Beyond, only one run of three has been.
+    assert (losses[0], losses[-1]) == (4.0, 1.0)
     np.testing.assert_allclose(values[0], 10 * losses)
     np.testing.assert_allclose(values[2], losses)
     middle = (losses >= 1.5) & (losses <= 3.0)
@@ -165,7 +166,8 @@ def test_fig04_never_draws_an_unresolved_condition_number_as_known() -> None:
     assert 1e16 not in values
     (zone,) = [c for c in figure.axes[0].collections if isinstance(c, PolyCollection)]
     edge = zone.get_paths()[0].vertices[:, 1].min()
-    assert edge == 10.0 / 1e-12, "what can be said: at least lambda_max / noise_floor"
+    # What can be said: at least lambda_max / noise_floor.
+    assert edge == 10.0 / 1e-12
     (open_markers,) = [line for line in figure.axes[0].get_lines() if line.get_fillstyle() == "none"]
     assert open_markers.get_xdata().tolist() == [32, 64]
     assert min(open_markers.get_ydata()) > edge
@@ -181,7 +183,8 @@ def test_fig04_deep_draws_theorem_2s_constant_and_growth_with_depth(moments: Mom
     table["condition_number"] = [3.0, 3.0, 8.0, 8.0, 20.0, 20.0]
     values = drawn_values(fig04_deep.plot(table.assign(resolved=True)))
     assert np.isclose(values, constant, rtol=1e-12).any()
-    assert 16.0 * fig04_deep.ABOVE in values, "8 at depth 16 grows in proportion to depth"
+    # 8 at depth 16 grows in proportion to depth.
+    assert 16.0 * fig04_deep.ABOVE in values
 
 
 def along_training(resolved: list[bool]) -> pd.DataFrame:
@@ -305,7 +308,8 @@ def test_fig07_draws_the_shown_rate_with_those_tied() -> None:
     ).axes
     assert left.get_lines()[0].get_ydata()[0] == pytest.approx(3)
     tied, shown = right.get_lines()
-    assert shown.get_ydata().tolist() == [0.1], "of equal rates the lower one"
+    # Of equal rates the lower one.
+    assert shown.get_ydata().tolist() == [0.1]
     assert list(tied.get_ydata()) == [0.1, 0.2]
 
 

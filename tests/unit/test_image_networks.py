@@ -127,22 +127,21 @@ def test_depths_of_figure_9_fit(depth: int, shortcut_depth: int) -> None:
 
 
 @pytest.mark.parametrize(
-    ("setting", "said"),
+    ("setting", "mentioned"),
     [
-        (PreActivation(40), "depth 40 does not fit blocks of 2 convolutions in three stages; "
-                            "allowed: 2 + 6 k, such as 38 or 44"),
-        (PreActivation(20, 4), "allowed: 2 + 12 k, such as 14 or 26"),
-        (PreActivation(2), "allowed: 2 + 6 k, such as 8"),
-        (PreActivation(-7, 3), "allowed: 2 + 9 k, such as 11"),
-        (PreActivation(20, 0), "shortcut_depth is 0; allowed: 1 or more"),
-        (PreActivation(20, statistics=0), "statistics is 0; allowed: 1 or more"),
-        (PostActivation(21, True, 0.5), "such as 20 or 26"),
-        (PostActivation(20, False, None, learnable=True), "learnable needs a power"),
-        (AllConvolutional(0), "blocks is 0; allowed: 1 or more"),
-        (AllConvolutional(leak=-0.1), "leak is -0.1"),
+        (PreActivation(40), ("depth 40", "2 convolutions", "2 + 6 k", "38 or 44")),
+        (PreActivation(20, 4), ("2 + 12 k", "14 or 26")),
+        (PreActivation(2), ("2 + 6 k", " 8")),
+        (PreActivation(-7, 3), ("2 + 9 k", " 11")),
+        (PreActivation(20, 0), ("shortcut_depth", "0", "1")),
+        (PreActivation(20, statistics=0), ("statistics", "0", "1")),
+        (PostActivation(21, True, 0.5), ("20 or 26",)),
+        (PostActivation(20, False, None, learnable=True), ("learnable", "power")),
+        (AllConvolutional(0), ("blocks", "0", "1")),
+        (AllConvolutional(leak=-0.1), ("leak", "-0.1")),
     ],
-)  # fmt: skip
-def test_a_network_that_does_not_fit_is_refused_in_one_line(setting: Network, said: str) -> None:
+)
+def test_a_network_that_does_not_fit_is_refused_in_one_line(setting: Network, mentioned: tuple[str, ...]) -> None:
     with pytest.raises(ValueError, match=r"^[^\n]+$") as refused:
         check(setting)
-    assert said in str(refused.value)
+    assert all(part in str(refused.value) for part in mentioned)

@@ -32,7 +32,8 @@ def test_each_printed_number_has_ours_of_the_same_row(name: str) -> None:
     if name.startswith("shortcut"):
         row = table[(table["network"] == "cnn") & (table["patches"] == 16)].squeeze()
         assert ours[what] == row["rate"]
-        assert sum(here is not None for here in ours.values()) == len(table), "k that were not run have no number"
+        # k that were not run have no number.
+        assert sum(number is not None for number in ours.values()) == len(table)
     else:
         assert ours == pytest.approx(
             {what: 13.54, "CIFAR, section 4.1": 13.54, "ImageNet, section 4.2": 21.1}, abs=0.01
@@ -44,10 +45,11 @@ def test_each_printed_number_has_ours_of_the_same_row(name: str) -> None:
 
 def test_errors_of_images_are_of_their_own_network_depth_and_data_set() -> None:
     runs = pd.DataFrame({"network": ["batch-norm"] * 2 + ["batch-norm-tau"], "depth": 20, "error": [8.0, 9.0, 7.5]})
-    values = {value["what"]: value for value in beside_bars(None, runs)["values"]}
-    assert (values["batch norm, depth 20"]["here"], values["batch norm, depth 20"]["n"]) == (8.5, 2)
-    assert values["batch norm and τ, depth 20"]["here"] == 7.5
-    assert values["batch norm, depth 110"]["here"] is None
+    values = {value["printed"]: value for value in beside_bars(None, runs)["values"]}
+    # With batch norm, at depth 20; with batch norm and tau, at depth 20; with batch norm, at depth 110.
+    assert (values[8.08]["here"], values[8.08]["n"]) == (8.5, 2)
+    assert (values[7.89]["here"], values[7.89]["n"]) == (7.5, 1)
+    assert values[6.61]["here"] is None
     for name, error in (("table2", 6.38), ("table2_cifar100", 24.64)):
         (value,) = beside_table2(SimpleNamespace(name=f"identity_matters/{name}"), runs)["values"]
         assert (value["printed"], value["n"]) == (error, 3)

@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from resaudit.figures.comparison import disagreements
+from resaudit.figures.comparison import differences_of
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, Completed, configured, smoke
@@ -138,7 +138,7 @@ def test_the_tables_are_what_they_were(smoked: Path) -> None:
         expected = pd.read_csv(Path(__file__).parent / "expected" / f"{name}.csv")
         fresh = pd.read_csv(smoked / "figures" / f"{name}.csv")
         assert len(fresh) == len(expected)
-        assert list(disagreements(fresh, expected, figure)) == []
+        assert list(map(str, differences_of(fresh, expected, figure))) == []
 
 
 def test_every_job_bounds_its_threads(mnist_config: Config, tmp_path: Path) -> None:

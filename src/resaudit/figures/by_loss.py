@@ -5,10 +5,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 if TYPE_CHECKING:  # checks import this module and need no plots
+    import pandas as pd
     from matplotlib.axes import Axes
 
 POINTS = 200
@@ -23,14 +21,14 @@ def interpolate_by_loss(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, 
 
     Args:
         rows: one network's rows, with run, epoch, loss and the column.
-        column: what to interpolate.
+        column: the column to interpolate.
 
     Returns:
         Losses, descending, shape (points,), and values, shape (runs, points), NaN where a run did not pass; possibly
         no points.
     """
-    known = rows[np.isfinite(rows[column])]
-    curves = [descending(known[known["run"] == run], column) for run in rows["run"].unique()]
+    finite = rows[np.isfinite(rows[column])]
+    curves = [descending(finite[finite["run"] == run], column) for run in rows["run"].unique()]
     passed = [losses for losses, _ in curves if len(losses)]
     if not passed:
         return np.empty(0), np.empty((len(curves), 0))
@@ -70,14 +68,17 @@ def plot_against_loss(axes: "Axes", rows: "pd.DataFrame", column: str, style: Ma
 
     Only until the first run ends: there the mean would jump although no run does.
     """
+    import pandas as pd
+
+    from resaudit.figures.style import plot_band
+
     losses, values = interpolate_by_loss(above_optimum(rows), column)
     runs = np.isfinite(values).sum(axis=0)
     before = np.cumsum(np.diff(runs, prepend=runs[:1]) < 0) == 0
     values = np.log(values[:, before]) if logs else values[:, before]
     centre, spread = np.nanmean(values, axis=0), np.nanstd(values, axis=0)
     low, middle, high = (np.exp(v) if logs else v for v in (centre - spread, centre, centre + spread))
-    axes.plot(losses[before], middle, **style)
-    axes.fill_between(losses[before], low, high, color=style["color"], alpha=0.2, linewidth=0)
+    plot_band(axes, pd.Series(middle, losses[before]), low, high, **style)
 
 
 def loss_axis(axes: "Axes") -> None:

@@ -1,4 +1,4 @@
-"""Comparing new tables with the committed references, within each figure's tolerances."""
+"""Comparing drawn tables with the committed references, within each figure's tolerances."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -12,94 +12,155 @@ from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.references import references
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.tables import Drawn, drawn, errors_naming
-from resaudit.plan.layout import Layout
-from resaudit.plan.models import ColumnTolerance, Figure
+from resaudit.plan.models import Figure
 from resaudit.plan.plan import Plan
 
 EPOCHS_IN_LARGE_REFERENCE = 60
 LARGE_REFERENCE_BYTES = 2**20
 NO_EPOCH = -1
 MAY_BE_REDUCED = frozenset({"depths", "runs", "learning rates", "per network", "hessian epochs"})
+_CURVE = ("network", "depth", "learning_rate")
 
 
 def compare_with_references(plan: Plan, say: Callable[[str], None]) -> list[str]:
-    """Compare each chosen figure's table with its reference, if it is drawn, and report one line each.
+    """Compare each chosen figure's table with its reference, if it is drawn, and say one line each.
 
     Returns:
         The figures that have a reference and could not be shown to agree with it.
     """
-    failed, kept, layout = [], references(plan), Layout(plan.config.paths)
-    for name, part in plan.figures.items():
-        if not layout.figure(name, "csv").is_file():
-            say(f"{name}: not drawn in {layout.figures}")
-            continue
-        reference, failures, notes = kept[name], list[str](), list[str]()
-        try:
-            if reference.is_file():
-                failures, notes = _compared(_drawn(plan, name), reference, part.figure)
-                notes.insert(0, _judged_by(name, plan) if failures else "agrees with the reference")
-            else:
-                notes = ["no reference to compare with yet; resaudit reference makes one"]
-        except ResauditError as error:
-            failures = [str(error)]
-        say(in_one_line(f"{name}: {'; '.join([*failures, *notes])}"))
-        failed += [name] if failures else []
-    return failed
+    differing, files = [], references(plan)
+    for name in plan.figures:
+        differences, notes = compare(plan, name, files[name])
+        outcome = ["agrees with the reference"]
+        if differences:
+            paper, figure = name.split("/")
+            claims = [key for key, claim in plan.config.claims_of(paper).items() if claim.evidence == figure]
+            outcome = [*map(str, differences), f"judged by it: {', '.join(claims) or 'no claim'}"]
+            differing.append(name)
+        elif any(note.code.startswith("missing") for note in notes):
+            outcome = []
+        say(in_one_line(f"{name}: {'; '.join([*outcome, *map(str, notes)])}"))
+    return differing
 
 
-def _compared(fresh: Drawn, reference: Path, figure: Figure) -> tuple[list[str], list[str]]:
-    """The disagreements of a table with its reference, and the networks drawn at another tied learning rate."""
-    drawn_of, reference_of = fresh.about["values"], read_about(reference)["values"]
-    others = [
-        f"{key} is {drawn_of.get(key)}, in the reference {reference_of[key]}"
-        for key in reference_of
-        if key not in MAY_BE_REDUCED and drawn_of.get(key) != reference_of[key]
+def compare(plan: Plan, name: str, reference: Path) -> tuple[list[ResauditError], list[ResauditError]]:
+    """The differences of the drawn table of ``paper/figure`` from its reference, and notes; nothing is raised.
+
+    Notes are a table or reference that is missing, and the networks drawn at another tied learning rate.
+    """
+    try:
+        table = drawn(plan, name)
+        if table is None:
+            return [], [ResauditError("missing-table", "not drawn in {folder}", folder=plan.config.paths.figures)]
+        if not reference.is_file():
+            return [], [
+                ResauditError("missing-reference", "no reference to compare with yet; resaudit reference makes one")
+            ]
+        return compare_table(table, reference, plan.figures[name].figure)
+    except ResauditError as error:
+        return [error], []
+
+
+def compare_table(table: Drawn, reference: Path, figure: Figure) -> tuple[list[ResauditError], list[ResauditError]]:
+    """As :func:`compare`, of a table that is drawn; an unreadable reference or odd values are raised."""
+    settings, expected = table.about["values"], read_about(reference)["values"]
+    differences = [
+        ResauditError(
+            "other-settings", "{key} is {value}, in the reference {expected}", key=key, value=value, expected=other
+        )
+        for key, other in expected.items()
+        if key not in MAY_BE_REDUCED and (value := settings.get(key)) != other
     ]
-    with errors_naming(f"table of {fresh.name}, compared with its reference", fresh.name):
-        tables = fresh.table, read_csv(reference)
-        return others or list(disagreements(*tables, figure)), other_choices(*tables)
+    with errors_naming(f"table of {table.name}, compared with its reference", table.name):
+        tables = table.table, read_csv(reference)
+        return differences or list(differences_of(*tables, figure)), other_rates(*tables)
 
 
-def _judged_by(name: str, plan: Plan) -> str:
-    paper, figure = name.split("/")
-    claims = [key for key, claim in plan.config.claims_of(paper).items() if claim.evidence == figure]
-    return f"judged by it: {', '.join(claims) or 'no claim'}"
-
-
-def _drawn(plan: Plan, name: str) -> Drawn:
-    figure = drawn(plan, name)
-    if figure is None:
-        raise ResauditError(f"{name} is not drawn in {plan.config.paths.figures} yet (snakemake --cores all)")
-    return figure
-
-
-def disagreements(fresh: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[str]:
-    """The rows of the reference that a new table lacks, and the columns that exceed their tolerance.
+def differences_of(table: pd.DataFrame, reference: pd.DataFrame, figure: Figure) -> Iterator[ResauditError]:
+    """The rows of the reference that a table lacks, and the columns that exceed their tolerance; nothing is raised.
 
     Rows are matched by the figure's key columns; a larger scale may have more rows. A value agrees if it is within
     absolute + relative * |reference|, or both are the same infinity or both missing. The last digit can decide which
     rates are tied for the best, so the table may lack tied rates that the reference does not show.
     """
-    if set(fresh.columns) != set(reference.columns):
-        yield f"columns are {sorted(fresh.columns)}, the reference has {sorted(reference.columns)}"
+    if set(table.columns) != set(reference.columns):
+        yield ResauditError(
+            "other-columns",
+            "columns are {columns}; the reference has {expected}",
+            columns=sorted(table.columns),
+            expected=sorted(reference.columns),
+        )
         return
     if "shown" in reference:
-        followed = _followed(reference, fresh) | ~_followed(reference, reference)
+        followed = _followed(reference, table) | ~_followed(reference, reference)
         reference = reference[reference["shown"] | followed]
     joined = reference.merge(
-        fresh, on=figure.keys, suffixes=("_reference", ""), how="left", indicator=True, validate="1:1"
+        table, on=figure.keys, suffixes=("_reference", ""), how="left", indicator=True, validate="1:1"
     )
     both = joined[joined["_merge"] == "both"]
     if len(both) < len(reference):
-        yield f"{len(reference) - len(both)} of the reference's {len(reference)} rows are missing (a smaller scale?)"
+        yield ResauditError(
+            "missing-rows",
+            "{missing} of the reference's {rows} rows are missing (a smaller scale?)",
+            missing=len(reference) - len(both),
+            rows=len(reference),
+        )
     for column, tolerance in figure.tolerances.items():
-        agreeing = _agreeing(both, column, tolerance)
+        values, expected = both[column], both[f"{column}_reference"]
+        absolute = np.full(len(both), tolerance.absolute)
+        if tolerance.eigenvalues:
+            # Plus half an eigenvalue, since shares are rounded.
+            absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"].to_numpy()
+        agreeing = np.isclose(values, expected, rtol=tolerance.relative, atol=absolute, equal_nan=True)
         if len(both) and agreeing.mean() < tolerance.share:
-            beyond = both[~agreeing]
-            yield (
-                f"{column} is beyond its tolerance in {len(beyond)} of {len(both)} rows"
-                f"{_shared(beyond, both, figure.keys)}, furthest at {_furthest(beyond, column, figure.keys)}"
-            )
+            yield _beyond(column, both, both[~agreeing], figure.keys)
+
+
+def _beyond(column: str, both: pd.DataFrame, beyond: pd.DataFrame, keys: list[str]) -> ResauditError:
+    """A column beyond its tolerance: in how many rows, what only these share, and the furthest one, relatively."""
+    values, expected = beyond[column], beyond[f"{column}_reference"]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        distance = np.abs(values - expected) / np.abs(expected)
+    furthest = int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))
+    shared = [f"{key} {beyond[key].iloc[0]}" for key in keys if beyond[key].nunique() == 1 < both[key].nunique()]
+    return ResauditError(
+        "beyond-tolerance",
+        "{column} is beyond its tolerance in {beyond} of {rows} rows (in common: {shared}), furthest at {place}: "
+        "{value:.4g}, in the reference {expected:.4g}",
+        column=column,
+        beyond=len(beyond),
+        rows=len(both),
+        shared=shared if len(beyond) > 1 else [],
+        place=[f"{key} {beyond[key].iloc[furthest]}" for key in keys],
+        value=values.iloc[furthest],
+        expected=expected.iloc[furthest],
+    )
+
+
+def _followed(rows: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
+    """Which rows belong to a network, depth and learning rate for which a table has all epochs, not just the last."""
+    columns = [column for column in _CURVE if column in table]
+    curves = pd.MultiIndex.from_frame(table.loc[table["epoch"] == 0, columns])
+    return np.asarray(pd.MultiIndex.from_frame(rows[columns]).isin(curves))
+
+
+def other_rates(table: pd.DataFrame, reference: pd.DataFrame) -> list[ResauditError]:
+    """The networks that are drawn at another tied learning rate than in the reference."""
+    if "shown" not in reference:
+        return []
+    keys = [column for column in _CURVE[:-1] if column in reference]
+    shown = [rows.loc[rows["shown"], [*keys, "learning_rate"]].drop_duplicates() for rows in (table, reference)]
+    return [
+        ResauditError(
+            "other-rate",
+            "{network} is drawn at rate {rate:.3g}, in the reference at {expected:.3g}",
+            network=" ".join(str(row[key]) for key in keys),
+            rate=row["learning_rate"],
+            expected=row["learning_rate_reference"],
+        )
+        for row in shown[0].merge(shown[1], on=keys, suffixes=("", "_reference")).to_dict("records")
+        if row["learning_rate"] != row["learning_rate_reference"]
+    ]
 
 
 def write_references(plan: Plan, say: Callable[[str], None], force: bool = False) -> None:
@@ -110,19 +171,35 @@ def write_references(plan: Plan, say: Callable[[str], None], force: bool = False
     Raises:
         ResauditError: a table has not been drawn, or, without ``force``, its reference is of another scale.
     """
-    figures, files = [_drawn(plan, name) for name in plan.figures], references(plan)
-    for figure in figures if not force else ():
-        kept, scale = files[figure.name], figure.about["scale"]
-        if kept.is_file() and (known := read_about(kept).get("scale")) != scale:
-            raise ResauditError(f"{kept} is of scale {known}, the drawn table of scale {scale}; --force replaces it")
+    files, figures = references(plan), []
+    for name in plan.figures:
+        figure, reference = drawn(plan, name), files[name]
+        if figure is None:
+            raise ResauditError(
+                "missing-table",
+                "{figure} is not drawn in {folder} yet; run snakemake --cores all",
+                figure=name,
+                folder=plan.config.paths.figures,
+            )
+        scale = read_about(reference)["scale"] if reference.is_file() else figure.about["scale"]
+        if not force and figure.about["scale"] != scale:
+            raise ResauditError(
+                "other-scale",
+                "{reference} is of scale {scale}, the drawn table of scale {drawn}; --force replaces it",
+                reference=reference,
+                scale=scale,
+                drawn=figure.about["scale"],
+            )
+        figures.append(figure)
     for figure in figures:
-        kept, table = files[figure.name], _thinned(figure.table)
-        write_csv(kept, table)
-        write_json(kept.with_suffix(".json"), figure.about | {"sha256": sha256_of(kept)})
-        say(f"{figure.name}: {len(table)} rows in {kept}")
+        reference, table = files[figure.name], thinned(figure.table)
+        write_csv(reference, table)
+        write_json(reference.with_suffix(".json"), figure.about | {"sha256": sha256_of(reference)})
+        say(f"{figure.name}: {len(table)} rows in {reference}")
 
 
-def _thinned(table: pd.DataFrame) -> pd.DataFrame:
+def thinned(table: pd.DataFrame) -> pd.DataFrame:
+    """A table as its reference: a large one with fewer epochs."""
     # A table of few epochs has a grid of its own, little of which would lie on another.
     if "epoch" not in table or table["epoch"].nunique() <= EPOCHS_IN_LARGE_REFERENCE:
         return table
@@ -130,54 +207,3 @@ def _thinned(table: pd.DataFrame) -> pd.DataFrame:
         return table
     epochs = snapshot_epochs(int(table["epoch"].max()), EPOCHS_IN_LARGE_REFERENCE)
     return table[table["epoch"].isin([NO_EPOCH, *epochs])]
-
-
-def _agreeing(both: pd.DataFrame, column: str, tolerance: ColumnTolerance) -> np.ndarray:
-    fresh, reference, absolute = both[column], both[f"{column}_reference"], np.full(len(both), tolerance.absolute)
-    if tolerance.eigenvalues:
-        # Plus half an eigenvalue, since shares are rounded.
-        absolute += (tolerance.eigenvalues + 0.5) / both["eigenvalues"].to_numpy()
-    return np.isclose(fresh, reference, rtol=tolerance.relative, atol=absolute, equal_nan=True)
-
-
-def _furthest(beyond: pd.DataFrame, column: str, keys: list[str]) -> str:
-    """The row with the largest relative difference from its reference, in words."""
-    fresh, reference = beyond[column], beyond[f"{column}_reference"]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        distance = np.abs(fresh - reference) / np.abs(reference)
-    row = beyond.iloc[int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))]
-    place = ", ".join(f"{key} {row[key]}" for key in keys)
-    return f"{place}: {row[column]:.4g}, in the reference {row[f'{column}_reference']:.4g}"
-
-
-def _shared(beyond: pd.DataFrame, both: pd.DataFrame, keys: list[str]) -> str:
-    """The keys that all of several rows share and the others do not, in words."""
-    shared = [f"{key} {beyond[key].iloc[0]}" for key in keys if beyond[key].nunique() == 1 < both[key].nunique()]
-    return f", all of {', '.join(shared)}" if shared and len(beyond) > 1 else ""
-
-
-def _followed(rows: pd.DataFrame, table: pd.DataFrame) -> np.ndarray:
-    """Which rows belong to a network, depth and learning rate for which a table has all epochs, not just the last."""
-    of_curve = [column for column in _CURVE if column in table]
-    curves = pd.MultiIndex.from_frame(table.loc[table["epoch"] == 0, of_curve])
-    return np.asarray(pd.MultiIndex.from_frame(rows[of_curve]).isin(curves))
-
-
-def other_choices(fresh: pd.DataFrame, reference: pd.DataFrame) -> list[str]:
-    """The networks that are drawn at another tied learning rate than in the reference."""
-    if "shown" not in reference:
-        return []
-    of_network = [column for column in _CURVE[:-1] if column in reference]
-    here, there = (
-        table.loc[table["shown"], [*of_network, "learning_rate"]].drop_duplicates() for table in (fresh, reference)
-    )
-    both = there.merge(here, on=of_network, suffixes=("_there", ""))
-    return [
-        f"{' '.join(str(row[key]) for key in of_network)} is drawn at rate {row['learning_rate']:.3g}, "
-        f"in the reference at {row['learning_rate_there']:.3g}"
-        for row in both.to_dict("records")
-        if row["learning_rate"] != row["learning_rate_there"]
-    ]
-
-
-_CURVE = ("network", "depth", "learning_rate")

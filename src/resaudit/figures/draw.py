@@ -16,26 +16,17 @@ from resaudit.runtime.progress import say
 
 @dataclass(frozen=True)
 class Draw(Job):
-    """One figure: its table, drawings, and a ``.json`` that records what they are of and their SHA-256.
-
-    Attributes:
-        figure: its configuration.
-        scale: name of the scale.
-        deviations: from the paper's protocol, in words.
-        assumptions: of the paper's protocol, in words.
-        note: the line under the drawing.
-        data: folder of all data sets' raw files.
-    """
+    """One figure: its table, drawings, and a ``.json`` that records what they are of and their SHA-256."""
 
     kind = "draw"
     typical = Cost(6.0, 220.0)
 
-    figure: Figure
-    scale: str
-    deviations: tuple[str, ...]
-    assumptions: tuple[str, ...]
-    note: str
-    data: str = field(metadata={"identity": False})
+    figure: Figure  # its configuration
+    scale: str  # name of the scale
+    deviations: tuple[str, ...]  # from the paper's protocol, in words
+    assumptions: tuple[str, ...]  # of the paper's protocol, in words
+    note: str  # the line under the drawing
+    data: str = field(metadata={"identity": False})  # folder of all data sets' raw files
 
     @property
     def stem(self) -> str:
@@ -70,11 +61,7 @@ class Draw(Job):
         return [self.folder(results) / f"figure.{suffix}" for suffix in SUFFIXES]
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Draw it.
-
-        Raises:
-            ResauditError: a result is missing, or the figure has no module.
-        """
+        """Draw it."""
         from resaudit.figures.drawing import DrawnAt, draw
 
         setting = DrawnAt(self.scale, self.deviations, self.assumptions, self.note)
@@ -87,8 +74,8 @@ def draw_job(figure: Figure, of_paper: Figure, run: Run) -> Draw:
     """The drawing of a figure.
 
     Args:
-        figure: as it is to be drawn.
-        of_paper: the same at scale paper.
+        figure: the figure as it is to be drawn.
+        of_paper: the same figure at scale paper.
         run: what holds for all figures.
     """
     return Draw(

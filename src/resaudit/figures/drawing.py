@@ -27,19 +27,12 @@ from resaudit.plan.words import settings_in_words, settings_of
 
 @dataclass(frozen=True)
 class DrawnAt:
-    """The setting under which a figure is drawn.
+    """The setting under which a figure is drawn."""
 
-    Attributes:
-        scale: name of the scale.
-        deviations: from the paper's protocol, in words.
-        assumptions: of the paper's protocol, in words.
-        note: the line under the drawing that says what differs from the protocol; possibly empty.
-    """
-
-    scale: str
-    deviations: tuple[str, ...]
-    assumptions: tuple[str, ...]
-    note: str = ""
+    scale: str  # its name
+    deviations: tuple[str, ...]  # from the paper's protocol, in words
+    assumptions: tuple[str, ...]  # of the paper's protocol, in words
+    note: str = ""  # the line under the drawing that says what differs from the protocol
 
 
 EXPECTED: dict[str, type | tuple[type, ...]] = {
@@ -47,40 +40,35 @@ EXPECTED: dict[str, type | tuple[type, ...]] = {
     "evidence": dict, "commit": (dict, NoneType), "finished": str, "machine": str, "system": str, "python": str,
     "packages": dict, "constraints_sha256": (str, NoneType),
 }  # fmt: skip
-"""Required keys of a table's ``.json``, with their types."""
+"""Required keys of the ``.json`` beside a table, with their types."""
 PNG_DPI = 300
 ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 """Raised when a table does not have the expected columns or types."""
 
 
 def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: str) -> None:
-    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``.
-
-    Raises:
-        ResauditError: a result is missing, or the figure has no module or one that gives something else.
-    """
+    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``."""
     module, csv = figure_module(part.figure.name), folder / "figure.csv"
-    found, table = table_of(part, results)
+    measured, table = table_of(part, results)
     write_csv(csv, table)
     if hasattr(module, "latex"):
         with written_whole(csv.with_suffix(".tex")) as temporary:
             temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
-    best = part.figure.protocol.best_rates(found)
+    best = part.figure.protocol.best_rates(measured)
     words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
     imported = imported_among(jobs, results)
-    under = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
-    drawings = save_drawing(plot_of(part, read_csv(csv)), folder, "figure", part.figure.title, words, under)
-    made = {
+    note = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
+    record = {
         "sha256": sha256_of(csv),
-        "drawings": drawings,
+        "drawings": save_drawing(plot_of(part, read_csv(csv)), folder, "figure", part.figure.title, words, note),
         "best rates": {f"{network} {depth}": asdict(rate) for (network, depth), rate in best.items()},
         "machine classes": machine_classes(list(part.jobs.values()), results),
         "codes": codes(jobs.values(), results),
         "imported": imported,
         "code": code,
     }
-    write_json(folder / "figure.json", about(part, setting) | made | provenance())
+    write_json(folder / "figure.json", about(part, setting) | record | provenance())
 
 
 def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
@@ -90,9 +78,9 @@ def imported_in_words(imported: Sequence[Mapping[str, Any]], jobs: int) -> str:
     'Imported: 1 of 4 results, run by Ada Lovelace (archive 3f9a1c2b).'
     """
     return " ".join(
-        f"Imported: {len(part['jobs'])} of {jobs} results, run by {part['by'] or 'somebody not named'} "
-        f"(archive {part['archive'][:8]})."
-        for part in imported
+        f"Imported: {len(origin['jobs'])} of {jobs} results, run by {origin['by'] or 'somebody not named'} "
+        f"(archive {origin['archive'][:8]})."
+        for origin in imported
     )
 
 
@@ -102,36 +90,53 @@ def table_of(part: FigurePlan, results: Path) -> tuple[Any, pd.DataFrame]:
     Raises:
         ResauditError: a result is missing, or the figure has no module or one that gives something else.
     """
-    module, figure = figure_module(part.figure.name), part.figure
-    found = figure.protocol.read(part.jobs, results)
-    table: pd.DataFrame = _made_by(module, "table", found, pd.DataFrame)
-    lacking = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
-    if lacking:
+    figure = part.figure
+    measured = figure.protocol.read(part.jobs, results)
+    table: pd.DataFrame = _made_by(figure.name, "table", measured, pd.DataFrame)
+    missing = [column for column in (*figure.keys, *figure.tolerances) if column not in table]
+    if missing:
         raise ResauditError(
-            f"{module.__file__}: table(results) gives no column {', '.join(lacking)}, only "
-            f"{', '.join(map(str, table))}; add it there, or take it out of keys and tolerances of {figure.name}"
+            "missing-column",
+            "{module}: table(results) gives no column {missing}, only {columns}; add it there, or take it out of keys "
+            "and tolerances of {figure}",
+            module=figure_module(figure.name).__file__,
+            missing=missing,
+            columns=list(table),
+            figure=figure.name,
         )
-    return found, table
+    return measured, table
 
 
 def plot_of(part: FigurePlan, table: pd.DataFrame) -> Drawing:
-    """The plot of a figure's table as it is read; raises as :func:`table_of`."""
+    """The plot of a figure's table as it is read."""
     apply_style()
-    drawing: Drawing = _made_by(figure_module(part.figure.name), "plot", table, Drawing)
+    drawing: Drawing = _made_by(part.figure.name, "plot", table, Drawing)
     return drawing
 
 
-def _made_by(module: ModuleType, function: str, given: Any, kind: type) -> Any:
-    """What a function of a figure's module makes, which must be of this kind."""
-    wanted, make = f"a {kind.__name__} of {kind.__module__.split('.')[0]}", getattr(module, function, None)
+def _made_by(figure: str, function: str, argument: Any, kind: type) -> Any:
+    """What a function of a figure's module returns, which must be of this kind."""
+    module, expected = figure_module(figure), f"a {kind.__name__} of {kind.__module__.split('.')[0]}"
+    make = getattr(module, function, None)
     if make is None:
-        raise ResauditError(f"{module.__file__} has no function {function}; write one that returns {wanted}")
-    made = make(given)
-    if not isinstance(made, kind):
         raise ResauditError(
-            f"{module.__file__}: {function} returns {type(made).__name__}, not {wanted}; let it return one"
+            "missing-function",
+            "{module} has no function {function}; write one that returns {expected}",
+            module=module.__file__,
+            function=function,
+            expected=expected,
         )
-    return made
+    result = make(argument)
+    if not isinstance(result, kind):
+        raise ResauditError(
+            "invalid-return",
+            "{module}: {function} returns {returned}, not {expected}; let it return one",
+            module=module.__file__,
+            function=function,
+            returned=type(result).__name__,
+            expected=expected,
+        )
+    return result
 
 
 def about(part: FigurePlan, setting: DrawnAt) -> dict[str, Any]:
@@ -154,9 +159,9 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
     Args:
         drawing: at its size in print.
         figures: the folder.
-        name: ``paper/figure``.
-        title: for the files' metadata.
-        words: the description in the metadata.
+        name: the files' name without suffix.
+        title: the title in the files' metadata.
+        words: the description in the files' metadata.
         note: a line under the drawing; possibly empty.
 
     Returns:
@@ -164,9 +169,9 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
     """
     if note:
         lines = textwrap.wrap(note, int(drawing.get_figwidth() * 72 / (0.45 * SMALLEST_POINTS)))
-        written = drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST_POINTS, color="0.35")
-        # An archive's agent stands in it, who may be called A$AP: that is no formula.
-        written.set_parse_math(False)
+        text = drawing.supxlabel("\n".join(lines), x=0.01, ha="left", fontsize=SMALLEST_POINTS, color="0.35")
+        # It names an archive's agent, who may be called A$AP: that is no formula.
+        text.set_parse_math(False)
     metadata: dict[str, dict[str, str | None]] = {
         "pdf": {"Title": title, "Subject": words, "CreationDate": None, "ModDate": None},
         "svg": {"Title": title, "Description": words, "Date": None},
@@ -184,18 +189,19 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
 
 
 def figure_module(name: str) -> ModuleType:
-    """The module of ``paper/figure``, which has ``table`` and ``plot``.
-
-    Raises:
-        ResauditError: there is none.
-    """
+    """The module of ``paper/figure``, which has ``table`` and ``plot``."""
     module = module_of(name)
     try:
         return importlib.import_module(module)
     except ModuleNotFoundError as error:
         if error.name != module:
             raise
-        raise ResauditError(f"{name} is configured but has no module {module}; write one") from error
+        raise ResauditError(
+            "missing-figure-module",
+            "{figure} is configured but has no module {module}; write one",
+            figure=name,
+            module=module,
+        ) from error
 
 
 def write_csv(path: Path, table: pd.DataFrame) -> None:
@@ -205,44 +211,35 @@ def write_csv(path: Path, table: pd.DataFrame) -> None:
 
 
 def read_csv(path: Path) -> pd.DataFrame:
-    """Read a table back to the same bits.
-
-    Raises:
-        ResauditError: the file is missing or not a table.
-    """
+    """Read a table back to the same bits."""
     try:
         return pd.read_csv(path)
     except (OSError, ValueError, OverflowError) as error:
         raise ResauditError(
-            f"{path} cannot be read ({error}); draw the figure again (snakemake --cores all -R draw)"
+            "unreadable-table",
+            "{path} cannot be read ({reason}); make it readable, or draw the figure again "
+            "(snakemake --cores all -R draw)",
+            path=path,
+            reason=error,
         ) from error
 
 
 def read_about(csv: Path) -> dict[str, Any]:
-    """Read the ``.json`` beside a table.
-
-    Raises:
-        ResauditError: it is missing or damaged.
-    """
+    """Read the ``.json`` beside a table."""
     path = csv.with_suffix(".json")
     try:
-        about: dict[str, Any] = read_json(path)
-        wrong = [key for key, kind in EXPECTED.items() if key in about and not isinstance(about[key], kind)]
-        if isinstance(about, dict) and not _counts_codes(about.get("codes", {})):
-            wrong.append("codes")
-        if wrong or "values" not in about:
-            raise ValueError(f"{', '.join(wrong) or 'values'} missing or of another kind")
+        record: dict[str, Any] = read_json(path)
+        wrong = [key for key, kind in EXPECTED.items() if key not in record or not isinstance(record[key], kind)]
+        if wrong:
+            raise ValueError(f"{', '.join(wrong)} missing or of another kind")
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise ResauditError(
-            f"{path}, which says what the table is of, cannot be read ({error}); remove {path} and run again"
+            "unreadable-record",
+            "{path}, which says what the table is of, cannot be read ({reason}); remove {path} and run again",
+            path=path,
+            reason=error,
         ) from error
-    return about
-
-
-def _counts_codes(given: Any) -> bool:
-    """Whether this is what :func:`resaudit.jobs.results.codes` gives."""
-    counts = list(given.values()) if isinstance(given, dict) else [None]
-    return all(isinstance(of, dict) and all(type(number) is int for number in of.values()) for of in counts)
+    return record
 
 
 def description(figure: Figure, setting: DrawnAt) -> str:

@@ -22,32 +22,23 @@ def unexpected(table: pd.DataFrame, part: FigurePlan) -> str | None:
     """What a table of this figure cannot contain, in words, with what is allowed; None: nothing.
 
     Nothing is checked that the plan does not know, such as columns that are no keys of the figure.
-
-    Args:
-        table: as read.
-        part: the figure and its jobs.
     """
-    return next((wrong for check in (_twice, _keys, _counts, _places) for wrong in check(table, part)), None)
-
-
-def _twice(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
-    keys = part.figure.keys
-    if set(keys) <= set(table) and table.duplicated(keys).any():
-        yield f"it has rows of the same {', '.join(keys)} twice; allowed: each once"
+    return next((wrong for check in (_keys, _counts, _places) for wrong in check(table, part)), None)
 
 
 def _keys(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
-    planned = [dict(where) for where in part.jobs]
-    for key in [key for key in part.figure.keys if key in table]:
+    keys = part.figure.keys
+    if set(keys) <= set(table) and table.duplicated(keys).any():
+        yield f"it has rows of the same {', '.join(keys)} twice; allowed: each once"
+    for key in (key for key in keys if key in table):
         column, optional = table[key], key in part.figure.protocol.of_some_rows
-        integers = key in NUMBERED or any(type(where.get(key)) is int for where in planned)
         if column.isna().any() and not optional:
             yield f"{key} is empty in {column.isna().sum()} rows; allowed: none"
         if optional or is_integer_dtype(column):
             continue
-        if integers or (
-            "run" in part.figure.keys and key in ALONG and is_numeric_dtype(column) and (column % 1 == 0).all()
-        ):
+        integers = key in NUMBERED or any(type(dict(place).get(key)) is int for place in part.jobs)
+        whole = "run" in keys and key in ALONG and is_numeric_dtype(column) and (column % 1 == 0).all()
+        if integers or whole:
             yield f"{key} is written as {column.dtype}; allowed: integers"
 
 
@@ -73,11 +64,11 @@ def _places(table: pd.DataFrame, part: FigurePlan) -> Iterator[str]:
     shared = [name for name, _ in next(iter(expected))]
     planned = {tuple(value for _, value in place): runs for place, runs in expected.items()}
     if shared:
-        there = set(table[shared].drop_duplicates().itertuples(index=False, name=None))
-        for values in [each for each in planned if each not in there]:
+        present = set(table[shared].drop_duplicates().itertuples(index=False, name=None))
+        for values in [values for values in planned if values not in present]:
             place = in_words(tuple(zip(shared, values, strict=True)))
             yield f"it has no rows of {place}, which the plan has; allowed: all that it has"
-        for values in there - planned.keys():
+        for values in present - planned.keys():
             yield f"it has rows of {in_words(tuple(zip(shared, values, strict=True)))}; allowed: what the plan has"
     if "run" in keys:
         yield from _runs(table, keys, planned, shared)
@@ -90,14 +81,12 @@ def _runs(
     by = [key for key in keys if key not in ("run", *ALONG)]
     pairs = table[[*by, "run"]].drop_duplicates()
     kinds = any(name not in shared and not is_numeric_dtype(table[name]) for name in by)
-    groups = pairs.groupby(by, sort=False) if by else [((), pairs)]
-    for values, group in groups:
-        where = dict(zip(by, values, strict=True))
-        runs, found = planned[tuple(where[name] for name in shared)], frozenset(group["run"])
-        if runs and found != runs and not (kinds and found in OF_NO_RUN):
-            odd = min(found ^ runs)
-            lacks = "lacks" if odd in runs else "has"
+    for values, group in pairs.groupby(by, sort=False) if by else [((), pairs)]:
+        place = dict(zip(by, values, strict=True))
+        runs, present = planned[tuple(place[name] for name in shared)], frozenset(group["run"])
+        if runs and present != runs and not (kinds and present in OF_NO_RUN):
+            odd = min(present ^ runs)
             yield (
-                f"{in_words(tuple(where.items())) or 'it'} {lacks} run {odd}; allowed: the {len(runs)} runs of the "
-                f"plan, {min(runs)} to {max(runs)}, each"
+                f"{in_words(tuple(place.items())) or 'it'} {'lacks' if odd in runs else 'has'} run {odd}; allowed: "
+                f"the {len(runs)} runs of the plan, {min(runs)} to {max(runs)}, each"
             )

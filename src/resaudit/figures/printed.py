@@ -55,18 +55,15 @@ def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> 
 
     A figure has one if its module has a function ``beside_the_paper(figure, table)``, with the figure's configuration
     and its table (None if it was not drawn). It gives all keys of :class:`Printed` but ``figure``.
-
-    Raises:
-        ResauditError: a table lacks something, or the function gives something else.
     """
-    found = []
+    tables = []
     for name, figure in config.figure.items():
         beside = getattr(figure_module(name), "beside_the_paper", None) if name.startswith(f"{paper}/") else None
         if beside is not None:
             table = figures[name].table if name in figures else None
             with errors_naming(f"table of {name}", name):
-                found.append(validated(Printed, {"figure": name, **beside(figure, table)}, "printed"))
-    return found
+                tables.append(validated(Printed, {"figure": name, **beside(figure, table)}, "printed"))
+    return tables
 
 
 def over_runs(values: "pd.Series | None") -> dict[str, Any]:
@@ -77,6 +74,8 @@ def over_runs(values: "pd.Series | None") -> dict[str, Any]:
     """
     if values is None or values.empty:
         return {"here": None}
-    mean, deviation = float(values.mean()), float(values.std(ddof=1)) if len(values) > 1 else None
-    ends = (None, None) if deviation is None else (mean - deviation, mean + deviation)
-    return {"here": mean, "low": ends[0], "high": ends[1], "n": len(values)}
+    mean, low, high = float(values.mean()), None, None
+    if len(values) > 1:
+        deviation = float(values.std(ddof=1))
+        low, high = mean - deviation, mean + deviation
+    return {"here": mean, "low": low, "high": high, "n": len(values)}

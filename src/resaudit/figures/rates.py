@@ -22,20 +22,15 @@ STILL_FALLING = 1.01
 class BestRate:
     """The best learning rate of a sweep.
 
-    Attributes:
-        shown: the smallest rate whose average final loss is within :data:`NEAR` of the least; None if some run diverged
-            at every rate.
-        tied: ascending, including ``shown``: the rates within :data:`NEAR` of the least average, and those that are not
-            worse by a one-sided paired t-test of the averages, nor by a sign test of the pairs. A rate at which a run
-            diverges is worse than one at which none does.
-        at_edge: whether the grid's first or last rate is tied, so that rates outside it may be as good.
-        still_falling: whether the least average lies at such an end and still falls there.
+    Tied are the rates within :data:`NEAR` of the least average, and those that are not worse by a one-sided paired
+    t-test of the averages, nor by a sign test of the pairs. A rate at which a run diverges is worse than one at which
+    none does.
     """
 
-    shown: float | None
-    tied: tuple[float, ...]
-    at_edge: bool
-    still_falling: bool
+    shown: float | None  # the smallest rate within NEAR of the least average; None if each rate has a diverged run
+    tied: tuple[float, ...]  # ascending, including the one shown
+    at_edge: bool  # the grid's first or last rate is tied, so that rates outside it may be as good
+    still_falling: bool  # the least average lies at such an end and still falls there
 
     @property
     def order(self) -> tuple[float, ...]:
@@ -78,32 +73,20 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
 
 def _is_worse(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
     """Whether a rate is worse than the one with the least average, by either test; with less than two runs, no."""
+    from scipy.special import bdtrc, stdtrit
+
+    runs = len(losses)
     if not np.isfinite(losses).all():
         return True
-    return len(losses) > 1 and (_is_larger(losses, least, tail) or _is_mostly_larger(losses, least, tail))
-
-
-def _is_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
-    """Whether losses are larger on average.
-
-    A one-sided t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired
-    runs.
-    """
-    from scipy.special import stdtrit
-
-    runs, average, least_average = len(losses), losses.mean(), least.mean()
-    if least_average == 0.0:
-        return bool(average > 0.0)
-    error = (losses / average - least / least_average).std(ddof=1) / np.sqrt(runs) if average else 0.0
-    return bool(average > least_average and np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)
-
-
-def _is_mostly_larger(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:
-    """Whether losses are larger in more pairs of runs than chance allows: a one-sided sign test.
-
-    One run far above all others leaves the t-test without power, but not this one.
-    """
-    from scipy.special import bdtrc
-
+    if runs < 2:
+        return False
+    # A sign test: one run far above all others leaves the t-test without power, but not this one.
     larger, unequal = int((losses > least).sum()), int((losses != least).sum())
-    return larger > 0 and bool(bdtrc(larger - 1, unequal, 0.5) <= tail)
+    if larger > 0 and bdtrc(larger - 1, unequal, 0.5) <= tail:
+        return True
+    # A t-test of the logarithm of the ratio of averages, with the delta method's standard error over paired runs.
+    average, least_average = losses.mean(), least.mean()
+    if least_average == 0.0 or average <= least_average:
+        return bool(average > least_average)
+    error = (losses / average - least / least_average).std(ddof=1) / np.sqrt(runs)
+    return bool(np.log(average / least_average) > stdtrit(runs - 1, 1 - tail) * error)

@@ -8,13 +8,13 @@ from resaudit.plan.plan import Plan
 
 
 def references(plan: Plan) -> dict[str, Path]:
-    """The reference of each chosen figure, if there is one; of other data than its own, the name has the data set's."""
-    own = load(only=list(plan.figures)).figure
+    """Where each chosen figure's reference is, or would be; of other data than usual, its name has the data set's."""
+    configured = load(only=list(plan.figures)).figure
     files = {}
     for name, part in plan.figures.items():
-        given, usual = part.figure.dataset, own[name].dataset
-        of_other_data = bool(given and usual and given.name != usual.name)
-        files[name] = reference_file(f"{name}-{given.name}" if given and of_other_data else name)
+        dataset, usual = part.figure.dataset, configured[name].dataset
+        other = bool(dataset and usual and dataset.name != usual.name)
+        files[name] = reference_file(f"{name}-{dataset.name}" if dataset and other else name)
     return files
 
 

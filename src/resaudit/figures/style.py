@@ -1,6 +1,6 @@
 """One look for every figure: print sizes, told apart without colour, the same bytes on every run."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ ONE_COLUMN, TWO_COLUMNS = 3.35, 6.9
 SMALLEST_POINTS = 6.5
 # Okabe and Ito's palette. Its lightness is much the same throughout: line styles and markers tell curves apart in grey.
 BLUE, RED, GREEN, PINK, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
-BLACK, GREY = "#000000", "#7F7F7F"
+BLACK, GREY, YELLOW = "#000000", "#7F7F7F", "#F0E442"
 DASHED, DASH_DOTTED, DOTTED = (0, (4, 1.5)), (0, (4, 1.2, 1, 1.2)), (0, (1, 1))
 
 
@@ -35,15 +35,15 @@ def panels(layout: str = "a", height: float = 2.5, **grid: Any) -> tuple[Figure,
 
     Args:
         layout: a letter for each panel, as in matplotlib's ``subplot_mosaic``: ``ab`` is two side by side.
-        height: in inches.
+        height: the height in inches.
         grid: further arguments of ``subplot_mosaic``, as width_ratios.
 
     Returns:
         The figure and its panels by letter; several show their letters.
     """
     several = len(set(layout) - {";"}) > 1
-    layout_engine = ConstrainedLayoutEngine(w_pad=0.05)
-    figure = Figure(figsize=(TWO_COLUMNS if several else ONE_COLUMN, height), layout=layout_engine)
+    size = (TWO_COLUMNS if several else ONE_COLUMN, height)
+    figure = Figure(figsize=size, layout=ConstrainedLayoutEngine(w_pad=0.05))
     mosaic = figure.subplot_mosaic(layout, **grid)
     for letter, axes in mosaic.items() if several else ():
         axes.set_title(letter, loc="left", fontweight="bold", fontsize=9)
@@ -59,8 +59,8 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
     """Names at the right ends of curves, moved apart where they would overlap; after the limits are set.
 
     Args:
-        axes: with its final y limits.
-        ends: the curve's last y, its name and its colour.
+        axes: the panel, with its final y limits.
+        ends: each curve's last y, name and colour.
     """
     to_share = axes.transData + axes.transAxes.inverted()
     heights = [float(to_share.transform((axes.get_xlim()[1], y))[1]) for y, _, _ in ends]
@@ -70,22 +70,38 @@ def label_ends(axes: Axes, ends: Sequence[tuple[float, str, Any]]) -> None:
         annotate(axes, ends[k][1], (1.0, place), (3, 0), xycoords="axes fraction", color=ends[k][2], va="center")
 
 
-def print_rows(axes: Axes, rows: Sequence[tuple[str, ...]], places: Sequence[float]) -> None:
+def print_rows(
+    axes: Axes,
+    rows: Sequence[tuple[str, ...]],
+    places: Sequence[float],
+    size: float = 7,
+    pale: Collection[int] = (),
+    ruled: int = 1,
+) -> None:
     """Print a table of texts, the first row a heading.
 
     Args:
         axes: the panel.
-        rows: texts of the columns.
-        places: of the columns as shares of the width: the left end of the first, the right ends of the others.
+        rows: the texts of the columns.
+        places: shares of the width: the left end of the first column, the right ends of the others.
+        size: size of the letters in points.
+        pale: numbers of the rows that are printed in grey.
+        ruled: a line comes under the heading, and under the last of so many rows each.
     """
     axes.set_axis_off()
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    for place, row in enumerate(rows):
+    for number, row in enumerate(rows):
+        look: dict[str, Any] = {"fontweight": "normal" if number else "bold", "fontsize": size}
+        if number in pale:
+            look["color"] = "0.4"
         for column, (x, text) in enumerate(zip(places, row, strict=True)):
-            weight, align = "normal" if place else "bold", "right" if column else "left"
-            printed = axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center")
-            printed.set(fontsize=7, fontweight=weight, in_layout=False)
-        axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6)
+            align = "right" if column else "left"
+            printed = axes.annotate(
+                text, (x, number), xycoords=axes.get_yaxis_transform(), ha=align, va="center", **look
+            )
+            printed.set_in_layout(False)
+        if number % ruled == 0:
+            axes.axhline(number + 0.5, color="0.9" if number else "0.25", linewidth=0.6)
 
 
 def print_errors(axes: Axes, names: "pd.Series", shares: "pd.Series", places: Sequence[float]) -> None:
@@ -95,7 +111,7 @@ def print_errors(axes: Axes, names: "pd.Series", shares: "pd.Series", places: Se
         axes: the panel.
         names: the statement of each case.
         shares: each case's error over its bound.
-        places: of the three columns, as for :func:`print_rows`.
+        places: the places of the three columns, as for :func:`print_rows`.
     """
     rows = [("statement", "cases", "error / bound")]
     for name, errors in shares.groupby(names, sort=False):
@@ -115,11 +131,11 @@ def plot_mean(axes: Axes, rows: "pd.DataFrame", x: str, column: str, alpha: floa
 
     Args:
         axes: the panel.
-        rows: of one network, one row a run and x.
+        rows: one network's rows, one for each run and x.
         x: column of the horizontal axis.
-        column: to draw.
+        column: the column to draw.
         alpha: opacity of the shade.
-        look: of the curve, with its colour.
+        look: the curve's look, with its colour.
 
     Returns:
         The mean at the last x.
@@ -135,9 +151,9 @@ def plot_runs(axes: Axes, x: "pd.Series", y: "pd.Series", look: dict[str, Any], 
 
     Args:
         axes: the panel.
-        x: of each run.
-        y: of each run.
-        look: of the curve, with its colour.
+        x: a value for each run.
+        y: a value for each run.
+        look: the curve's look, with its colour.
         least: dots of smaller values are drawn there.
     """
     mean = y.groupby(x.to_numpy()).mean()
@@ -151,6 +167,15 @@ def plot_runs(axes: Axes, x: "pd.Series", y: "pd.Series", look: dict[str, Any], 
 def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
     """A paper's published values, as large open marks over the measured ones."""
     axes.plot(x, y, "o", markersize=9, markerfacecolor="none", color=colour, zorder=5, label="published")
+
+
+def mark(axes: Axes, x: float | None = None, y: float | None = None, **how: Any) -> None:
+    """A dotted grey line at a value of the horizontal or the vertical axis."""
+    look: dict[str, Any] = {"color": "0.4", "linewidth": 0.8, "linestyle": ":"} | how
+    if x is not None:
+        axes.axvline(x, **look)
+    if y is not None:
+        axes.axhline(y, **look)
 
 
 def legend_above(figure: Figure, looks: Sequence[dict[str, Any]], **how: Any) -> None:

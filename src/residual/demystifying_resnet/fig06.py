@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.by_loss import loss_axis, plot_against_loss
-from resaudit.figures.style import panels
+from resaudit.figures.style import mark, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, line_look, look, network_legend
 from residual.demystifying_resnet.tables import spectra_along_training
@@ -35,7 +35,7 @@ def plot(table: pd.DataFrame) -> Figure:
     peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
     for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
         axes.plot(run["epoch"], run[column], color=look(shown)["color"], marker=".")
-        axes.axvline(peak, color="0.45", linestyle=":", linewidth=0.9, zorder=0)
+        mark(axes, x=peak, zorder=0)
         axes.set(xscale="log", ylabel=name)
     index.set_title(f"{label(shown)}, one run")
     index.tick_params(labelbottom=False)

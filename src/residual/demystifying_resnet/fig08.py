@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, plain_ticks
+from resaudit.figures.style import annotate, mark, plain_ticks
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.final_losses import final_losses, plot_by_depth
 
@@ -20,7 +20,7 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: mean final loss, with the runs, and the loss of a network whose output is zero. b: the best rates."""
     figure = plot_by_depth(table, "final_loss", "final loss")
     axes = figure.axes[0]
-    axes.axhline(ZERO_OUTPUT, color="0.3", linestyle=":", linewidth=0.9, zorder=0)
+    mark(axes, y=ZERO_OUTPUT, zorder=0)
     annotate(axes, "output zero", (0, ZERO_OUTPUT), (3, -3), xycoords=axes.get_yaxis_transform(), va="top")
     plain_ticks(axes.yaxis, (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5))
     return figure

@@ -47,4 +47,4 @@ def network_legend(figure: Figure, networks: Iterable[str], markers: bool = True
 def mark_judged(axes: Axes, shares: Iterable[float], last: int) -> None:
     """Dotted lines at the epochs after which claims compare, given as shares of the last one."""
     for share in shares:
-        axes.axvline(max(1, round(share * last)), color="0.45", linestyle=":", linewidth=0.8, zorder=0)
+        style.mark(axes, x=max(1, round(share * last)), zorder=0)

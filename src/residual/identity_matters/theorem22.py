@@ -32,7 +32,7 @@ LOOKS = {
     "positive determinant": (style.GREEN, style.DASH_DOTTED, r"$\det R>0$"),
     "negative determinant": (style.RED, style.DOTTED, r"$\det R<0$"),
 }
-ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": "#999999"}
+ENDS = {"reached": style.BLUE, "still falling": style.ORANGE, "left the domain": style.GREY}
 
 
 def table(read: tuple[float, Mapping[Coordinates, Any]]) -> pd.DataFrame:
@@ -133,7 +133,7 @@ def _plot_ratios(axes: Axes, table: pd.DataFrame) -> None:
         for name, how in ((RANDOM, hollow), (SEARCH, {"label": f"τ = {radius:g}"})):
             if name in least:
                 axes.plot(least[name], color=colour, marker=marker, **how)
-    axes.axhline(0, color="0.2", linestyle=":", linewidth=1.0)
+    style.mark(axes, y=0, color="0.2", linewidth=1.0)
     axes.set_xscale("log", base=2)
     axes.set(xlabel=r"layers $\ell$", ylabel=r"$\log_{10}$ of least ratio in eq. 2.3")
     axes.legend(loc="upper left")

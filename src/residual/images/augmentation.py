@@ -22,24 +22,19 @@ PUBLISHED = {
 
 @dataclass(frozen=True)
 class Normalisation:
-    """Of bytes, by channel: (x - mean) / deviation.
-
-    Attributes:
-        mean: shape (channels,).
-        deviation: shape (channels,).
-    """
+    """(x - mean) / deviation of bytes x, by channel."""
 
     mean: tuple[float, ...]
     deviation: tuple[float, ...]
 
 
 def normalisation_of(augmentation: str, images: np.ndarray, published: bool) -> Normalisation:
-    """The constants of an augmentation's code, or those of the images themselves.
+    """The constants of an augmentation's code, which are CIFAR-10's, if they are to be used; else the images' own.
 
     Args:
-        augmentation: of the recipe.
+        augmentation: the recipe's.
         images: uint8, shape (n, channels, height, width).
-        published: whether to use the code's, which are CIFAR-10's.
+        published: whether to use the code's constants.
     """
     if published and images.shape[1] == 3 and augmentation in PUBLISHED:
         return Normalisation(*PUBLISHED[augmentation])
@@ -57,9 +52,9 @@ class Images:
 
     Args:
         images: uint8, shape (n, channels, height, width).
-        augmentation: of the recipe.
-        normalisation: of the bytes; ``standardise`` does not use it.
-        device: of the batches.
+        augmentation: the recipe's.
+        normalisation: the constants for the bytes; ``standardise`` does not use them.
+        device: the device of the batches.
 
     Attributes:
         padding: pixels on each side.
@@ -74,7 +69,7 @@ class Images:
         self._rows = torch.arange(images.shape[2], device=device)
         self._columns = torch.arange(images.shape[3], device=device)
         constants = (normalisation.mean, normalisation.deviation)
-        self._mean, self._deviation = (torch.tensor(part, dtype=torch.float32, device=device) for part in constants)
+        self._mean, self._deviation = (torch.tensor(each, dtype=torch.float32, device=device) for each in constants)
 
     def augmented(self, chosen: Tensor, top: Tensor, left: Tensor, flip: Tensor) -> Tensor:
         """Crops of padded images.
@@ -90,39 +85,37 @@ class Images:
         """
         (height, width), last = self._bytes.shape[1:3], self._bytes.shape[2] - 1
         rows = self._rows + (top - self.padding)[:, None]
-        columns, flip = self._columns, flip[:, None]
+        flip, shift = flip[:, None], (left - self.padding)[:, None]
         if self._augmentation == "pad_last":
             # The image is flipped, then cropped.
-            columns = columns + (left - self.padding)[:, None]
+            columns = self._columns + shift
             inside = (columns >= 0) & (columns < width)
             columns = torch.where(flip == 1, last - columns, columns)
         else:
-            columns = torch.where(flip == 1, last - columns, columns) + (left - self.padding)[:, None]
+            columns = torch.where(flip == 1, last - self._columns, self._columns) + shift
             inside = (columns >= 0) & (columns < width)
         inside = (((rows >= 0) & (rows < height))[:, :, None] & inside[:, None, :])[..., None]
         rows, columns = rows.clamp(0, height - 1), columns.clamp(0, last)
         pixels = self._bytes[chosen[:, None, None], rows[:, :, None], columns[:, None, :]]
         if self._augmentation == "pad_last":
-            return _channels_first(self._normalised(pixels) * inside)
-        return _channels_first(self._normalised(pixels * inside))
+            return self._normalised(pixels) * inside.permute(0, 3, 1, 2)
+        return self._normalised(pixels * inside)
 
     def plain(self, start: int, stop: int) -> Tensor:
         """Images ``start`` to ``stop`` as the test has them; float32, shape (b, channels, height, width)."""
-        return _channels_first(self._normalised(self._bytes[start:stop]))
+        return self._normalised(self._bytes[start:stop])
 
     def __len__(self) -> int:
         return len(self._bytes)
 
     def _normalised(self, pixels: Tensor) -> Tensor:
+        """As float32, with channels first."""
         if self._augmentation != "standardise":
-            return (pixels.float() - self._mean) / self._deviation
+            return ((pixels.float() - self._mean) / self._deviation).permute(0, 3, 1, 2)
         # Sums of whole numbers are exact on every device; a GPU may round a division otherwise, in the last digit.
         numbers, whole = pixels[0].numel(), pixels.to(torch.int32)
         mean = whole.sum(dim=(1, 2, 3)).double() / numbers
         variance = whole.square().sum(dim=(1, 2, 3)).double() / numbers - mean.square()
         deviation = variance.clamp(min=0).sqrt().clamp(min=numbers**-0.5)
-        return ((pixels - mean[:, None, None, None]) / deviation[:, None, None, None]).float()
-
-
-def _channels_first(images: Tensor) -> Tensor:
-    return images.permute(0, 3, 1, 2)
+        standard = (pixels - mean[:, None, None, None]) / deviation[:, None, None, None]
+        return standard.float().permute(0, 3, 1, 2)

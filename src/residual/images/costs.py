@@ -22,32 +22,24 @@ FLOAT = 4
 
 @dataclass(frozen=True)
 class OperationCounts:
-    """A network's counts for one image.
+    """A network's counts for one image."""
 
-    Attributes:
-        macs: multiplications of its convolutions, forward.
-        saved: numbers that the backward pass needs.
-        largest: numbers of its largest hidden layer.
-        layers: convolutions and the last layer.
-        weights: parameters of convolutions.
-    """
-
-    macs: float
-    saved: float
-    largest: float
-    layers: int
-    weights: int
+    macs: float  # multiplications of its convolutions, forward
+    saved: float  # numbers that the backward pass needs
+    largest: float  # numbers of its largest hidden layer
+    layers: int  # convolutions and the last layer
+    weights: int  # parameters of convolutions
 
 
 @dataclass(frozen=True)
 class _Layer:
-    """A convolution: channels in and out, kernel, pixels in and out."""
+    """A convolution."""
 
-    inputs: int
-    outputs: int
-    kernel: int
+    inputs: int  # channels
+    outputs: int  # channels
+    kernel: int  # height and width
     pixels_in: int
-    pixels: int
+    pixels: int  # of the result
 
     @property
     def before(self) -> int:
@@ -79,8 +71,8 @@ def counts(network: Network, channels: int = 3, side: int = 32) -> OperationCoun
 
 def run_megabytes(network: Network, recipe: Recipe, channels: int = 3, side: int = 32) -> float:
     """Memory of one run, without the data set and the test."""
-    of = counts(network, channels, side)
-    return FLOAT * (recipe.batch * (of.saved + PASSING * of.largest) + COPIES * of.weights) / 1e6
+    count = counts(network, channels, side)
+    return FLOAT * (recipe.batch * (count.saved + PASSING * count.largest) + COPIES * count.weights) / 1e6
 
 
 def test_megabytes(network: Network, channels: int, side: int) -> float:
@@ -95,19 +87,22 @@ def cpu_seconds(network: Network, images: int, tests: int) -> float:
 
 def gpu_seconds(network: Network, recipe: Recipe, images: int, tests: int) -> float:
     """On one GPU, by its arithmetic or by its latency, whichever takes longer."""
-    of = counts(network)
-    arithmetic = 2 * of.macs * (PRODUCTS * images + tests) / GPU_FLOPS_A_SECOND
-    return max(arithmetic, of.layers * images / recipe.batch * GPU_SECONDS_A_LAYER_STEP)
+    count = counts(network)
+    arithmetic = 2 * count.macs * (PRODUCTS * images + tests) / GPU_FLOPS_A_SECOND
+    return max(arithmetic, count.layers * images / recipe.batch * GPU_SECONDS_A_LAYER_STEP)
 
 
 def _layers(network: Network, channels: int, side: int) -> Iterator[_Layer]:
     """The convolutions, in order."""
-    widths = (64, 128, 256) if isinstance(network, AllConvolutional) else (16, 32, 64)
-    each = 2 * network.blocks if isinstance(network, AllConvolutional) else (network.depth - 2) // 3
+    widths, layers = (16, 32, 64), 0
+    if isinstance(network, AllConvolutional):
+        widths, layers = (64, 128, 256), 2 * network.blocks
+    else:
+        layers = (network.depth - 2) // 3
     yield _Layer(channels, 16, 3, side**2, side**2)
     inputs = 16
     for stage, outputs in enumerate(widths):
-        for place in range(each):
+        for place in range(layers):
             before = side
             if place == 0 and stage > 0:
                 side = -(-side // 2)

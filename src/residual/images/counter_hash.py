@@ -39,7 +39,7 @@ def draws(key: int, counters: Tensor) -> Tensor:
     """Numbers of a stream.
 
     Args:
-        key: of the stream.
+        key: the stream's.
         counters: int64, any shape, at least 0.
 
     Returns:

@@ -1,31 +1,116 @@
-"""What a training on images begins with, and what is recorded at its end."""
+"""The training of one job on images: its data on the device, its runs one after the other, and their records."""
 
-from collections.abc import Sequence
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.images import ImageSet
+from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+from resaudit.jobs.job import Work
+from resaudit.runtime.progress import Progress
 from residual.images.augmentation import Images, normalisation_of
+from residual.images.counter_hash import WEIGHTS, key_of
+from residual.images.networks.build import build
 from residual.images.records import Records
+from residual.images.run import RECORDED, OnDevice, Run, RunState
 from residual.images.schedule import Schedule
-from residual.images.trainee import OnDevice, RunState
+
+if TYPE_CHECKING:
+    from residual.images.jobs import TrainImages
+
+NORMALISED_AS_PUBLISHED = ("cifar10", "cifar10_jpeg")
+"""Data sets that the constants in the papers' codes are of."""
+
+# glibc's malloc.h; the largest threshold that it takes is 32 MiB.
+_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
+_LARGEST_THRESHOLD, _PAD, _NEVER = 32 << 20, 64 << 20, 2**31 - 1
+
+
+def train(job: "TrainImages", work: Work) -> Records:
+    """Train one run after the other; resume each from its checkpoint if there is one.
+
+    Raises:
+        ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the GPU,
+            or without one of the machine, is too small.
+    """
+    keep_memory()
+    images = job.images()
+    count, tests = len(images.train_images), len(images.test_images)
+    if work.device == "cpu":
+        # Larger images than planned would have the process killed without a word.
+        needed = job.megabytes(count + tests, images.train_images.shape[1:])
+        present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
+        if needed > present:
+            raise ResauditError(
+                "too-little-memory",
+                "a run needs {needed:.0f} MB of memory, and this machine has {present:.0f} MB; take fewer layers, a "
+                "smaller batch or another machine",
+                needed=needed,
+                present=present,
+            )
+    schedule = Schedule(job.recipe, count)
+    progress = Progress(len(job.runs) * schedule.samples(schedule.steps - 1)[1], "images", job.id)
+    states, names = [], tuple[str, ...]()
+    with delayed_signals() as signalled, deterministic(work.device):
+        published = job.data.dataset.name in NORMALISED_AS_PUBLISHED
+        data = load(images, job.recipe.augmentation, published, torch.device(work.device))
+        for number in job.runs:
+            weights = key_of(job.seed, WEIGHTS, 0 if job.shared_start else number)
+            network = build(job.network, images.train_images.shape[1], images.classes, weights)
+            run = Run(network, data, schedule, job.seed, number)
+            states.append(_finish(run, number, job, work, progress, signalled))
+            names = run.weight_names
+            del run, network  # the next run needs their memory
+    progress.end()
+    return records_of(schedule, job.runs, states, names, tests)
+
+
+def _finish(
+    run: Run, number: int, job: "TrainImages", work: Work, progress: Progress, signalled: Callable[[], int | None]
+) -> RunState:
+    """Take a run from its checkpoint, if there is one, to its end; finished runs keep theirs until all are done."""
+    cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]
+    versions = {"threads": torch.get_num_threads(), "cuDNN version": cudnn}
+    checkpoint = Checkpoint(
+        work.checkpoints / f"run{number}", RunState, made_by(job, work, versions), work.execution.checkpoint_seconds
+    )
+    state = checkpoint.read()
+    if state is not None:
+        run.resume(state)
+        work.record[f"run {number} resumed from step"] = int(state.step)
+        work.record[f"run {number} seconds before"] = checkpoint.seconds_before
+        progress.skip(run.images_done)
+    if work.device == "cuda" and not run.finished:
+        work.record[f"run {number} steps"] = run.use_graph()
+    while not run.finished:
+        progress.add(run.advance())
+        checkpoint.keep(run.state, signalled(), due=run.finished)
+    return run.state()
 
 
 def load(images: ImageSet, augmentation: str, published: bool, device: torch.device) -> OnDevice:
     """Put a data set on a device.
 
     Args:
-        images: in memory.
-        augmentation: of the recipe.
+        images: the data set in memory.
+        augmentation: the recipe's.
         published: whether to normalise with the constants of the recipe's code, which are CIFAR-10's.
-        device: of the training.
+        device: the device of the training.
     """
     constants = normalisation_of(augmentation, images.train_images, published)
-    parts = (Images(part, augmentation, constants, device) for part in (images.train_images, images.test_images))
-    labels = (torch.from_numpy(part.astype(np.int64)).to(device) for part in (images.train_labels, images.test_labels))
-    (train, test), (train_labels, test_labels) = parts, labels
+    train, test = (
+        Images(pixels, augmentation, constants, device) for pixels in (images.train_images, images.test_images)
+    )
+    train_labels, test_labels = (
+        torch.from_numpy(labels.astype(np.int64)).to(device) for labels in (images.train_labels, images.test_labels)
+    )
     return OnDevice(train, train_labels, test, test_labels)
 
 
@@ -33,35 +118,65 @@ def records_of(
     schedule: Schedule, runs: Sequence[int], states: Sequence[RunState], weights: Sequence[str], tests: int
 ) -> Records:
     """The records of finished runs, in their order; ``tests`` is the number of test images."""
-    evaluated = schedule.evaluated
-    rates = [schedule.learning_rate(int(step) - 1) if step else np.nan for step in evaluated]
-    halves = np.stack([state.test_error_halves for state in states])
+    recorded = {name: np.stack([getattr(state, name) for state in states]) for name in RECORDED}
+    halves = [tests - tests // 2, tests // 2]  # the first one has the odd image
     return Records(
         run=np.asarray(runs),
-        step=evaluated,
+        step=schedule.evaluated,
         epoch=schedule.epochs,
-        learning_rate=np.asarray(rates),
-        train_loss=np.stack([state.train_loss for state in states]),
-        train_error=np.stack([state.train_error for state in states]),
-        test_loss=np.stack([state.test_loss for state in states]),
-        # The first half has the odd image.
-        test_error=np.average(halves, axis=2, weights=[tests - tests // 2, tests // 2]),
-        test_error_halves=halves,
-        norms=np.stack([state.norms for state in states]),
+        learning_rate=np.array([schedule.learning_rate(int(s) - 1) if s else np.nan for s in schedule.evaluated]),
+        test_error=np.average(recorded["test_error_halves"], axis=2, weights=halves),
         weights=np.asarray(weights),
+        **recorded,
     )
 
 
-def check_host_memory(needed: float, there: float) -> None:
-    """Refuse a run that a machine without a GPU cannot hold.
+@contextmanager
+def deterministic(device: str) -> Iterator[None]:
+    """Compute in single precision, by kernels that give the same bits every time; on a GPU on a stream of its own.
 
-    Args:
-        needed: MB for the run.
-        there: MB of the machine's memory.
+    New memory is not filled, which would change no bits. On ``cpu`` the kernels of a training always give the same
+    bits, and the setting would load torch's compiler: 150 MB.
 
     Raises:
-        ResauditError: it does not fit; says what would.
+        ResauditError: the GPU's memory is too small.
     """
-    if needed > there:
-        what = f"a run needs {needed:.0f} MB of memory, and this machine has {there:.0f} MB"
-        raise ResauditError(f"{what}; take fewer layers, a smaller batch or another machine")
+    if device == "cpu":
+        yield
+        return
+    # cuBLAS reads it when a process first uses it, and torch refuses products without it.
+    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
+    memory: Any = torch.utils.deterministic
+    before = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
+    torch.use_deterministic_algorithms(True)
+    memory.fill_uninitialized_memory = False
+    torch.backends.cuda.matmul.allow_tf32 = False
+    # The default stream cannot be captured.
+    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
+    torch.cuda.synchronize()
+    try:
+        # PyTorch allows TF32 in convolutions unless it is told otherwise.
+        with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False), torch.cuda.stream(stream):
+            yield
+    except torch.OutOfMemoryError as error:
+        raise ResauditError(
+            "too-little-gpu-memory",
+            "the GPU's memory is too small; let fewer jobs share the GPU (--resources gpu=N), take another one, or "
+            "device=cpu",
+        ) from error
+    finally:
+        torch.cuda.synchronize()
+        torch.use_deterministic_algorithms(before[0])
+        memory.fill_uninitialized_memory = before[1]
+
+
+def keep_memory() -> None:
+    """Let the C library keep freed memory to the end of the process; without glibc, do nothing.
+
+    Fresh pages in each step would cost a training more than its arithmetic.
+    """
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
+    if mallopt is not None:
+        options = {_TRIM_THRESHOLD: _NEVER, _TOP_PAD: _PAD, _MMAP_THRESHOLD: _LARGEST_THRESHOLD}
+        for option, value in options.items():
+            mallopt(option, value)

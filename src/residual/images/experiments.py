@@ -41,15 +41,15 @@ class ImageTraining(Experiment):
         runs_per_job: at most so many runs are one job, which trains them one after the other.
         shared_start: all runs of a network start from the same weights.
         samples: the first training images are used; null: all.
-        epochs: of the training; null: ``steps`` has its length.
-        steps: of the training, which runs on across epochs.
+        epochs: length of the training; null: ``steps`` has it.
+        steps: length of the training, which runs on across epochs.
         learning_rates: tried for every network.
         milestones: the first epochs (from 1) or steps (from 0) at the rate divided by ten, by a hundred, ….
         warm_up: steps at a tenth of the rate at the start.
         batch: images of a step.
-        momentum: of SGD.
+        momentum: momentum of SGD.
         nesterov: whether it is Nesterov's.
-        weight_decay: on the ``decayed`` parameters.
+        weight_decay: weight decay of the ``decayed`` parameters.
         decayed: all parameters or convolutions.
         augmentation: order of normalization, padding, crop and flip.
         evaluations: recorded points of a training, evenly spaced; null: every epoch.
@@ -88,14 +88,12 @@ class ImageTraining(Experiment):
 
     def recipe(self, learning_rate: float) -> Recipe:
         """The recipe at a learning rate."""
-        unit: Literal["epochs", "steps"] = "steps" if self.epochs is None else "epochs"
-        same = ("warm_up", "batch", "momentum", "nesterov", "weight_decay", "decayed", "augmentation")
+        same = ("warm_up", "batch", "momentum", "nesterov", "weight_decay", "decayed", "augmentation", "evaluations")
         return Recipe(
             length=self.epochs or self.steps or 0,
-            unit=unit,
+            unit="steps" if self.epochs is None else "epochs",
             learning_rate=learning_rate,
             milestones=tuple(sorted(self.milestones)),
-            evaluations=self.evaluations,
             **{key: getattr(self, key) for key in same},
         )
 
@@ -121,15 +119,15 @@ class ImageTraining(Experiment):
         """
         import pandas as pd
 
-        parts = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
-        return pd.concat(parts, ignore_index=True)
+        tables = [self._table(dict(place), job.read(results)) for place, job in jobs.items()]
+        return pd.concat(tables, ignore_index=True)
 
-    def _table(self, where: Mapping[str, Any], records: Records) -> "pd.DataFrame":
+    def _table(self, place: Mapping[str, Any], records: Records) -> "pd.DataFrame":
         import pandas as pd
 
         runs, evaluations = records.test_error.shape
         epoch = records.epoch if self.epochs is None else np.rint(records.epoch).astype(int)
-        each = {
+        columns = {
             "train_loss": records.train_loss,
             "train_error": 100 * records.train_error,
             "test_loss": records.test_loss,
@@ -139,19 +137,18 @@ class ImageTraining(Experiment):
         }
         return pd.DataFrame(
             {
-                **{name: [where[name]] * (runs * evaluations) for name in ("network", "depth", "learning_rate")},
+                **{name: [place[name]] * (runs * evaluations) for name in ("network", "depth", "learning_rate")},
                 "run": np.repeat(records.run, evaluations),
                 "step": np.tile(records.step, runs),
                 "epoch": np.tile(epoch, runs),
-                **{name: values.ravel() for name, values in each.items()},
+                **{name: values.ravel() for name, values in columns.items()},
             }
         )
 
     def in_words(self) -> dict[str, Any]:
         """Without what is not set."""
-        absent = {"epochs": self.epochs, "steps": self.steps}
         every = {"evaluations": "every epoch"} if self.evaluations is None else {}
-        return {key: None for key, value in absent.items() if value is None} | every
+        return {key: None for key in ("epochs", "steps") if getattr(self, key) is None} | every
 
     @model_validator(mode="after")
     def _one_length(self) -> Self:
@@ -176,7 +173,7 @@ def reported(records: Records, reading: Reading) -> np.ndarray:
     """Test errors as a paper would report them at each evaluation, shape (R, E).
 
     Args:
-        records: of R runs with E evaluations.
+        records: records of R runs with E evaluations.
         reading: ``last``: as measured; ``best``: the least so far; ``best_of_halves``: the least so far on either half
             of the test images.
     """

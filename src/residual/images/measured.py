@@ -8,25 +8,15 @@ from resaudit.jobs.fields import Int, Shape, Text
 
 @dataclass(frozen=True)
 class Architecture:
-    """An all-convolutional residual network.
+    """An all-convolutional residual network."""
 
-    Attributes:
-        inputs: channels of an image.
-        first_outputs: channels of the first convolution.
-        first_kernel: its height and width.
-        first_stride: its stride.
-        kernel: of all others.
-        stages: channels, number of blocks of two convolutions, stride of the first of them.
-        classes: r.
-    """
-
-    inputs: int
-    first_outputs: int
-    first_kernel: int
+    inputs: int  # channels of an image
+    first_outputs: int  # channels of the first convolution
+    first_kernel: int  # its height and width
     first_stride: int
-    kernel: int
-    stages: tuple[tuple[int, int, int], ...]
-    classes: int
+    kernel: int  # height and width of all others
+    stages: tuple[tuple[int, int, int], ...]  # channels, blocks of two convolutions, stride of the first of them
+    classes: int  # r
 
 
 @dataclass(frozen=True)

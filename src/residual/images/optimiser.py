@@ -10,10 +10,10 @@ class FlatParameters:
     """A network's trainable parameters as parts of one vector; kernels lie in it channels_last.
 
     Args:
-        network: on its device; from now on its parameters are views.
+        network: a network on its device; from now on its parameters are views.
 
     Attributes:
-        names: of the parameters, in the vector's order.
+        names: the parameters' names, in the vector's order.
         vector: shape (n,).
     """
 
@@ -24,8 +24,12 @@ class FlatParameters:
         self.names = tuple(parameters)
         self._parameters = list(parameters.values())
         self.vector = joined([p.detach() for p in self._parameters])
-        for parameter, part in zip(self._parameters, self.vector.split_with_sizes(self.sizes), strict=True):
-            parameter.data = _shaped(part, parameter)
+        for parameter, values in zip(self._parameters, self.vector.split_with_sizes(self.sizes), strict=True):
+            if parameter.ndim == 4:
+                outputs, inputs, height, width = parameter.shape
+                parameter.data = values.view(outputs, height, width, inputs).permute(0, 3, 1, 2)
+            else:
+                parameter.data = values.view(parameter.shape)
 
     @property
     def sizes(self) -> list[int]:
@@ -100,10 +104,3 @@ class MomentumSgd:
 def joined(tensors: Sequence[Tensor]) -> Tensor:
     """Tensors as one vector, kernels with their inputs last; what lies channels_last is copied once."""
     return torch.cat([t.permute(0, 2, 3, 1).reshape(-1) if t.ndim == 4 else t.reshape(-1) for t in tensors])
-
-
-def _shaped(part: Tensor, like: Tensor) -> Tensor:
-    if like.ndim != 4:
-        return part.view(like.shape)
-    outputs, inputs, height, width = like.shape
-    return part.view(outputs, height, width, inputs).permute(0, 3, 1, 2)

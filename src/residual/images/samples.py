@@ -12,11 +12,11 @@ class Samples:
     """The sequence of training samples of one run; epoch follows epoch, each with another permutation.
 
     Args:
-        images: of the training set.
+        images: number of images of the training set.
         padding: pixels on each side of an image, before it is cropped to its size.
-        seed: of all draws.
+        seed: the seed of all draws.
         run: number of the run.
-        device: of the result.
+        device: the device of the result.
     """
 
     def __init__(self, images: int, padding: int, seed: int, run: int, device: torch.device) -> None:
@@ -30,12 +30,12 @@ class Samples:
             int64, shape (stop - first, 4), on the device: image, first row and column of its crop, 1 if flipped.
         """
         start, end = first // self._images, (stop - 1) // self._images
-        self._epochs = {epoch: self._known(epoch) for epoch in range(start, end + 1)}
+        for epoch in range(start, end + 1):
+            if epoch not in self._epochs:
+                self._epochs[epoch] = self._epoch(epoch)
+        self._epochs = {epoch: self._epochs[epoch] for epoch in range(start, end + 1)}
         together = torch.cat(list(self._epochs.values())) if end > start else self._epochs[start]
         return together[first - start * self._images : stop - start * self._images]
-
-    def _known(self, epoch: int) -> Tensor:
-        return self._epochs[epoch] if epoch in self._epochs else self._epoch(epoch)
 
     def _epoch(self, epoch: int) -> Tensor:
         order = permutation(key_of(self._seed, ORDER, self._run, epoch), self._images, self._device)

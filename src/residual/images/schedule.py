@@ -9,15 +9,10 @@ from residual.images.setting import Recipe
 
 @dataclass(frozen=True)
 class Schedule:
-    """Steps of a recipe on a number of images.
-
-    Attributes:
-        recipe: of the training.
-        images: of the training set, at least one batch.
-    """
+    """Steps of a recipe on a number of images."""
 
     recipe: Recipe
-    images: int
+    images: int  # of the training set, at least one batch
 
     @property
     def steps_an_epoch(self) -> int:
@@ -36,7 +31,7 @@ class Schedule:
 
     @property
     def steps(self) -> int:
-        """Of the whole training."""
+        """The number of steps of the whole training."""
         return self.recipe.length * (self.steps_an_epoch if self.recipe.unit == "epochs" else 1)
 
     def samples(self, step: int) -> tuple[int, int]:
@@ -53,7 +48,7 @@ class Schedule:
         return first, min(first + self.recipe.batch, (epoch + 1) * self.images)
 
     def learning_rate(self, step: int) -> float:
-        """Of a step, counted from 0.
+        """The rate of a step, counted from 0.
 
         >>> schedule = Schedule(Recipe(164, "epochs", 0.1, (81, 122), 128, "pad_last", warm_up=400), 50_000)
         >>> [schedule.learning_rate(step) for step in (399, 400, 80 * 391 - 1, 80 * 391, 121 * 391)]
@@ -74,8 +69,8 @@ class Schedule:
         recipe = self.recipe
         whole = recipe.length if recipe.unit == "epochs" else max(1, recipe.length * recipe.batch // self.images)
         number = min(recipe.evaluations or whole, recipe.length)
-        each = self.steps_an_epoch if recipe.unit == "epochs" else 1
-        return np.arange(number + 1) * recipe.length // number * each
+        steps = self.steps_an_epoch if recipe.unit == "epochs" else 1
+        return np.arange(number + 1) * recipe.length // number * steps
 
     @property
     def epochs(self) -> np.ndarray:

@@ -38,15 +38,11 @@ class TwoStages(Check, name="two_stages"):
             if second.empty:
                 measured.left_out.append(f"run {draw}: it ends before stage I does")
             else:
-                measured.add(f"run {draw}", self._of(run, second.iloc[0]), None, 1)
+                first, switch, last = run.iloc[0], second.iloc[0], run.iloc[-1]
+                effects = {
+                    "turn": abs(switch["angle"] - first["angle"]) / abs(last["angle"] - first["angle"]),
+                    "projection": switch["projection"],
+                    "distance": last["distance"] / first["distance"],
+                }
+                measured.add(f"run {draw}", float(effects[self.quantity]), None, 1)
         return measured
-
-    def _of(self, run: "pd.DataFrame", switch: "pd.Series[float]") -> float:
-        first, last = run.iloc[0], run.iloc[-1]
-        match self.quantity:
-            case "turn":
-                return float(abs(switch["angle"] - first["angle"]) / abs(last["angle"] - first["angle"]))
-            case "projection":
-                return float(switch["projection"])
-            case "distance":
-                return float(last["distance"] / first["distance"])

@@ -12,8 +12,7 @@ from resaudit.base.models import Model, different
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at
 from resaudit.plan.fields import Runs
-from residual.shortcut_importance.jobs.proposition import Proposition
-from residual.shortcut_importance.jobs.simulate import Simulate
+from residual.shortcut_importance.jobs import Proposition, Simulate
 from residual.shortcut_importance.reduced.measured import Sizes
 from residual.shortcut_importance.reduced.setting import (
     RESNET,
@@ -47,8 +46,8 @@ class PowerOfK(Model):
     """factor * k^power, with k the number of patches.
 
     Attributes:
-        factor: of the power.
-        power: of k.
+        factor: the factor of the power.
+        power: the exponent of k.
     """
 
     factor: Positive
@@ -72,8 +71,8 @@ class World(Model):
         alignment: 1.a*/||a*||, from -sqrt(k) to sqrt(k); 0: orthogonal to 1, sqrt(k): parallel.
         start: law of a at the start, in or on the ball of radius |1.a*|/sqrt(k).
         step: eta_a; after stage I the filter's too.
-        filter_ratio: of the filter's step to eta_a in stage I.
-        stage_one: its length as a time, number of steps * eta_a.
+        filter_ratio: ratio of the filter's step to eta_a in stage I.
+        stage_one: length of stage I as a time, number of steps * eta_a.
         cap: time after which a run is undecided.
     """
 
@@ -88,11 +87,7 @@ class World(Model):
     cap: Positive
 
     def setting(self, network: str, patches: int, step: float | None = None) -> Setting:
-        """The setting of one simulation, with the world's step or another.
-
-        Raises:
-            ValueError: the world does not exist for this k, or its steps diverge; the message continues its name.
-        """
+        """The setting of one simulation, with the world's step or another; ValueError if it cannot exist."""
         norm, step = self.squared_norm.of(patches), step or self.step.of(patches)
         if abs(self.alignment) > sqrt(patches):
             raise ValueError(
@@ -152,7 +147,7 @@ class SuccessRates(Simulations, name="success_rates"):
     """How many runs reach the global optimum.
 
     Attributes:
-        runs: of each network and k.
+        runs: the number for each network and k.
         published: the paper's rates by network, at ``published_patches``.
         published_patches: k.
         published_runs: the number of runs behind each.
@@ -176,12 +171,11 @@ class SuccessRates(Simulations, name="success_rates"):
         """A table of counts; columns: network, patches, runs, successes, trapped, undecided, published (a rate)."""
         import pandas as pd
 
-        rows = []
-        for where, job in jobs.items():
-            network = dict(where)["network"]
-            for k, outcomes in zip(self.patches, job.read(results).outcomes, strict=True):
-                rows.append({"network": network, "patches": k, "runs": self.runs, **counted(outcomes)})
-                rows[-1]["published"] = published(self, network).get(k, np.nan)
+        rows = [
+            dict(place) | {"patches": k} | counts(self, dict(place)["network"], k, outcomes)
+            for place, job in jobs.items()
+            for k, outcomes in zip(self.patches, job.read(results).outcomes, strict=True)
+        ]
         return pd.DataFrame(rows).assign(published_runs=self.published_runs)
 
 
@@ -189,7 +183,7 @@ class Trajectories(Simulations, name="trajectories"):
     """Runs followed step by step.
 
     Attributes:
-        runs: of each network and k.
+        runs: the number for each network and k.
         until: time (steps * eta_a) at which they end.
         kept: number of steps of each stage whose states are kept, evenly spaced in the logarithm of the steps since
             its start.
@@ -201,22 +195,21 @@ class Trajectories(Simulations, name="trajectories"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a network and k."""
-        return {
-            at(network=name, patches=k): self.followed(name, k, seed) for name in self.networks for k in self.patches
-        }
+        jobs: dict[Coordinates, Job] = {}
+        for network in self.networks:
+            for k in self.patches:
+                setting, last = self.world.setting(network, k), self._last(k)
+                switch = min(setting.stage_one, last - 1)
+                stages = [np.geomspace(1, switch, self.kept)] if switch else []
+                stages.append(switch + np.geomspace(1, last - switch, self.kept))
+                steps = tuple(sorted({0, *np.concatenate(stages).round().astype(int).tolist()}))
+                job = Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
+                jobs[at(network=network, patches=k)] = job
+        return jobs
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """Each job with its result, by coordinates."""
-        return {where: (job, job.read(results)) for where, job in jobs.items()}
-
-    def followed(self, network: str, patches: int, seed: int) -> Simulate:
-        """The job that follows the runs."""
-        setting, last = self.world.setting(network, patches), self._last(patches)
-        switch = min(setting.stage_one, last - 1)
-        stages = [np.geomspace(1, switch, self.kept)] if switch else []
-        stages.append(switch + np.geomspace(1, last - switch, self.kept))
-        steps = tuple(sorted({0, *np.concatenate(stages).round().astype(int).tolist()}))
-        return Simulate(network, (setting,), self.world.start, self.runs, seed, steps)
+        return {place: (job, job.read(results)) for place, job in jobs.items()}
 
     def _last(self, patches: int) -> int:
         return max(2, round(self.until / self.world.step.of(patches)))
@@ -235,9 +228,9 @@ class Theory(Trajectories, name="theory"):
     Attributes:
         checked_patches: every k at which Proposition 16 is checked.
         filter_sizes: every p there; the angle of a filter of one weight has no derivative.
-        draws: of teacher and student at each size.
-        samples: of the inputs, for the Monte Carlo.
-        steps: of gradient descent with full vectors.
+        draws: number of draws of teacher and student at each size.
+        samples: number of inputs of the Monte Carlo.
+        steps: steps of gradient descent with full vectors.
     """
 
     of_some_rows = ("step",)
@@ -271,17 +264,18 @@ class PhasePortrait(Trajectories, name="phase_portrait"):
         return {at(network="any", patches=self.patches[0]): basins, **super().jobs(data, seed)}
 
     def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
-        """Of basins ``side**2`` runs of one network, which also has trajectories: its runs are not told apart."""
-        places = super().expected({where: job for where, job in jobs.items() if dict(where)["network"] != "any"}, keys)
-        return {where: frozenset() if dict(where).get("network") == RESNET else places[where] for where in places}
+        """The runs of trajectories; those of the network that also has basins are not told apart from the basins'."""
+        trajectories = {place: job for place, job in jobs.items() if dict(place)["network"] != "any"}
+        expected = super().expected(trajectories, keys)
+        return {p: frozenset() if dict(p).get("network") == RESNET else runs for p, runs in expected.items()}
 
 
 class Worlds(Simulations, name="worlds"):
     """Success rates over planes of what the text lost, each the angle against one other setting of the world.
 
     Attributes:
-        runs: of each k and world.
-        angles: of all planes, in degrees.
+        runs: the number for each k and world.
+        angles: the angles of all planes, in degrees.
         norms: factors of ||a*||^2, without warm-up.
         alignments: without warm-up.
         stages: factors of the length of stage I, with warm-up.
@@ -309,15 +303,13 @@ class Worlds(Simulations, name="worlds"):
 
     def in_plane(self, plane: str) -> list[tuple[float, float, World]]:
         """Angle, other value and world of every point of a plane."""
-        return [
-            (angle, value, self.world.model_copy(update={"angle": angle, plane: self._changed(plane, value)}))
-            for angle in self.angles
-            for value in self.planes()[plane][1]
-        ]
-
-    def _changed(self, plane: str, value: float) -> float | PowerOfK:
-        before = getattr(self.world, plane)
-        return PowerOfK(factor=value, power=before.power) if isinstance(before, PowerOfK) else value
+        usual = getattr(self.world, plane)
+        points = []
+        for angle in self.angles:
+            for value in self.planes()[plane][1]:
+                other = PowerOfK(factor=value, power=usual.power) if isinstance(usual, PowerOfK) else value
+                points.append((angle, value, self.world.model_copy(update={"angle": angle, plane: other})))
+        return points
 
     @model_validator(mode="after")
     def _aligned(self) -> Self:
@@ -327,13 +319,12 @@ class Worlds(Simulations, name="worlds"):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """One job a plane."""
-        return {at(plane=plane): self._simulate(plane, seed) for plane in self.planes()}
-
-    def _simulate(self, plane: str, seed: int) -> Simulate:
-        network, _ = self.planes()[plane]
-        worlds = [world for _, _, world in self.in_plane(plane)]
-        settings = tuple(world.setting(network, k, world.steady_step(k)) for k in self.patches for world in worlds)
-        return Simulate(network, settings, self.world.start, self.runs, seed)
+        jobs: dict[Coordinates, Job] = {}
+        for plane, (network, _) in self.planes().items():
+            worlds = [world for _, _, world in self.in_plane(plane)]
+            settings = tuple(world.setting(network, k, world.steady_step(k)) for k in self.patches for world in worlds)
+            jobs[at(plane=plane)] = Simulate(network, settings, self.world.start, self.runs, seed)
+        return jobs
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of counts.
@@ -343,24 +334,20 @@ class Worlds(Simulations, name="worlds"):
         import pandas as pd
 
         rows = []
-        for where, job in jobs.items():
-            plane = dict(where)["plane"]
+        for place, job in jobs.items():
+            plane = dict(place)["plane"]
             network = self.planes()[plane][0]
             points = [(k, angle, value) for k in self.patches for angle, value, _ in self.in_plane(plane)]
             for (k, angle, value), outcomes in zip(points, job.read(results).outcomes, strict=True):
-                rows.append({"plane": plane, "network": network, "patches": k, "angle": angle, "value": value})
-                rows[-1] |= {"runs": self.runs, **counted(outcomes)}
-                rows[-1]["published"] = published(self, network).get(k, np.nan)
+                row = {"plane": plane, "network": network, "patches": k, "angle": angle, "value": value}
+                rows.append(row | counts(self, network, k, outcomes))
         return pd.DataFrame(rows)
 
 
-def published(experiment: SuccessRates | Worlds, network: str) -> dict[int, float]:
-    """The paper's rates of a network by k."""
-    rates = next((rates for name, rates in experiment.published.items() if name == network), [])
-    return dict(zip(experiment.published_patches, rates, strict=False))
-
-
-def counted(outcomes: np.ndarray) -> dict[str, int]:
-    """How many runs have each outcome."""
+def counts(experiment: SuccessRates | Worlds, network: str, patches: int, outcomes: np.ndarray) -> dict[str, float]:
+    """How many runs have each outcome, and the paper's rate; NaN where it prints none."""
     codes = {"successes": SUCCESS, "trapped": TRAPPED, "undecided": UNDECIDED}
-    return {name: int((outcomes == code).sum()) for name, code in codes.items()}
+    rates = {str(name): rates for name, rates in experiment.published.items()}.get(network, [])
+    published = dict(zip(experiment.published_patches, rates, strict=False)).get(patches, np.nan)
+    counted = {name: int((outcomes == code).sum()) for name, code in codes.items()}
+    return {"runs": experiment.runs, **counted, "published": published}

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, legend_above, panels
+from resaudit.figures.style import annotate, legend_above, mark, panels
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.simulate import Simulate, Simulated
+from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import trajectories
 
@@ -19,9 +19,9 @@ QUANTITIES = {
 }
 
 
-def table(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
+def table(results: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> pd.DataFrame:
     """The columns of :func:`~residual.shortcut_importance.trajectories.trajectories`."""
-    return trajectories(found)
+    return trajectories(results)
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -37,7 +37,7 @@ def plot(table: pd.DataFrame) -> Figure:
         axes.set(xlabel="step", ylabel=label, yscale="linear" if column == "angle" else "log")
         axes.set_xlim(0, table["step"].max())
         if len(second):
-            axes.axvline(second.min(), color="0.4", linewidth=0.8, linestyle=":")
+            mark(axes, x=second.min())
     every_axes[0].set_yticks([0, np.pi / 2, np.pi], ["0", r"$\pi/2$", r"$\pi$"])
     last_of_one = table.loc[table["stage"] == 1, "step"].max()
     if np.isfinite(last_of_one):

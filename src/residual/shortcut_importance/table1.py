@@ -3,14 +3,13 @@
 from typing import Any
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import panels
+from resaudit.figures.style import panels, print_rows
 from residual.shortcut_importance.rates import LOOKS, exact_interval, rates_table
 
 PLACES = (0.0, 0.37, 0.69, 1.0)
-"""Right ends of the columns, as shares of the width; the first is the left end of k."""
+"""Shares of the width: the left end of k, then the right ends of the other columns."""
 
 
 def table(counts: pd.DataFrame) -> pd.DataFrame:
@@ -22,12 +21,8 @@ def plot(table: pd.DataFrame) -> Figure:
     """A printed table: for each k the measured rates and, under them, the paper's, all with exact 95 % intervals."""
     lines = printed(table)
     figure, (axes,) = panels(height=0.145 * (len(lines) + 2))
-    axes.set_axis_off()
-    axes.set_ylim(len(lines) - 0.5, -0.5)
-    for place, line in enumerate(lines):
-        _print_line(axes, place, line, "bold" if place == 0 else "normal", "0.4" if line[0] == "paper" else "black")
-        if place % 2 == 0:
-            axes.axhline(place + 0.5, color="0.25" if place == 0 else "0.9", linewidth=0.6, xmin=0, xmax=1)
+    paper = [number for number, line in enumerate(lines) if line[0] == "paper"]
+    print_rows(axes, lines, PLACES[: len(lines[0])], size=6.5, pale=paper, ruled=2)
     return figure
 
 
@@ -37,9 +32,9 @@ def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
     lines = [("k", *(LOOKS[name]["label"] for name in networks))]
     rows = table.set_index(["patches", "network"])
     for patches in sorted(table["patches"].unique()):
-        here = [rows.loc[(patches, name)] for name in networks]
-        lines.append((str(patches), *(_cell(row, "rate", "low", "high") for row in here)))
-        lines.append(("paper", *(_cell(row, "published", "published_low", "published_high") for row in here)))
+        columns = [rows.loc[(patches, name)] for name in networks]
+        lines.append((str(patches), *(_cell(row, "rate", "low", "high") for row in columns)))
+        lines.append(("paper", *(_cell(row, "published", "published_low", "published_high") for row in columns)))
     return lines
 
 
@@ -55,12 +50,6 @@ def _cell(row: pd.Series, rate: str, low: str, high: str) -> str:
     return "–" if pd.isna(row[rate]) else f"{row[rate]:.4f} ({row[low]:.3f}–{row[high]:.3f})"
 
 
-def _print_line(axes: Axes, place: int, line: tuple[str, ...], weight: str, colour: str) -> None:
-    for x, text, align in zip(PLACES, line, ("left", "right", "right", "right"), strict=False):
-        axes.annotate(text, (x, place), xycoords=axes.get_yaxis_transform(), ha=align, va="center", fontsize=6.5,
-                      fontweight=weight, color=colour).set_in_layout(False)  # fmt: skip
-
-
 def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     """The paper's rates with ours (:func:`resaudit.figures.printed.printed_values`)."""
     protocol = figure.protocol
@@ -74,8 +63,8 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     runs = pd.Series([protocol.published_runs] * len(rows))
     rows[["printed_low", "printed_high"]] = exact_interval((rows["printed"] * runs).round(), runs)
     keys, ours = ["network", "patches"], ["rate", "low", "high", "runs"]
-    here = pd.DataFrame(columns=[*keys, *ours]) if table is None else table[[*keys, *ours]]
-    rows = rows.astype({"patches": object}).merge(here.astype(object), on=keys, how="left")
+    measured = pd.DataFrame(columns=[*keys, *ours]) if table is None else table[[*keys, *ours]]
+    rows = rows.astype({"patches": object}).merge(measured.astype(object), on=keys, how="left")
     rows.insert(0, "what", [f"{LOOKS[str(row.network)]['label']}, k = {row.patches}" for row in rows.itertuples()])
     rows = rows.drop(columns=keys).rename(columns={"rate": "here", "runs": "n"}).astype(object)
     return {

@@ -8,21 +8,21 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import RED, panels, print_errors
+from resaudit.figures.style import RED, mark, panels, print_errors
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.proposition import Proposition
+from residual.shortcut_importance.jobs import Proposition
 from residual.shortcut_importance.rates import LOOKS
 from residual.shortcut_importance.trajectories import FOLLOWED, trajectories
 
 
-def table(found: Mapping[Coordinates, Any]) -> pd.DataFrame:
+def table(results: Mapping[Coordinates, Any]) -> pd.DataFrame:
     """Rows of checks, then one of each run and step, property ``trajectory``.
 
     Columns: property, patches, filter_size, draw (the run of a trajectory), error, tolerance; step, time, stage,
     angle, projection, distance, loss as in :func:`~residual.shortcut_importance.trajectories.trajectories`.
     """
-    ((_, checked),) = (each for each in found.values() if isinstance(each[0], Proposition))
-    runs = trajectories({where: each for where, each in found.items() if not isinstance(each[0], Proposition)})
+    ((_, checked),) = (pair for pair in results.values() if isinstance(pair[0], Proposition))
+    runs = trajectories({place: pair for place, pair in results.items() if not isinstance(pair[0], Proposition)})
     runs = runs.rename(columns={"run": "draw"}).drop(columns="network").assign(property=FOLLOWED, filter_size=-1)
     return pd.concat([pd.DataFrame(dataclasses.asdict(checked)), runs], ignore_index=True)
 
@@ -45,6 +45,6 @@ def plot(table: pd.DataFrame) -> Figure:
     first.legend(loc="upper left", bbox_to_anchor=(0, 0.83))
     second.set(yscale="log", ylabel=r"$\|a-a^*\|\,/\,\|a^*\|$")
     for axes in (first, second):
-        axes.axvline(start, color="0.4", linewidth=0.8, linestyle=":")
+        mark(axes, x=start)
         axes.set_xlabel(r"time (steps $\times\,\eta_a$)")
     return figure

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.plan.experiment import Coordinates
-from residual.shortcut_importance.jobs.simulate import Simulate, Simulated
+from residual.shortcut_importance.jobs import Simulate, Simulated
 from residual.shortcut_importance.reduced.reduced import distance, loss, projection
 
 if TYPE_CHECKING:
@@ -16,7 +16,7 @@ FOLLOWED = "trajectory"
 """The property of the rows of figure ``theory`` that hold trajectories."""
 
 
-def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> "pd.DataFrame":
+def trajectories(results: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> "pd.DataFrame":
     """One row a run and step that was kept.
 
     Columns: network, patches, run, step, time (step * eta_a), stage (1 or 2: that of the next step, so the first row of
@@ -26,7 +26,7 @@ def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> "pd
     import pandas as pd
 
     parts = []
-    for where, (job, simulated) in found.items():
+    for place, (job, simulated) in results.items():
         (setting,) = job.settings_of_runs
         states = simulated.states[0]
         step, run = (grid.ravel() for grid in np.meshgrid(job.steps, np.arange(job.runs), indexing="ij"))
@@ -41,5 +41,5 @@ def trajectories(found: Mapping[Coordinates, tuple[Simulate, Simulated]]) -> "pd
             "distance": distance(flat, setting),
             "loss": loss(flat, setting) / setting.squared_norm,
         }
-        parts.append(pd.DataFrame(dict(where) | columns))
+        parts.append(pd.DataFrame(dict(place) | columns))
     return pd.concat(parts, ignore_index=True)

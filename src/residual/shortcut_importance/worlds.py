@@ -1,10 +1,9 @@
 """Which unknown settings give the printed success rates: rates over planes of what the text lost."""
 
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import annotate, panels, plain_ticks
+from resaudit.figures.style import YELLOW, annotate, mark, panels, plain_ticks
 from residual.shortcut_importance.reduced.setting import WARM_UP
 
 LABELS = {
@@ -32,20 +31,17 @@ def plot(table: pd.DataFrame) -> Figure:
     planes = [plane for plane in LABELS if plane in set(table["plane"])]
     figure, every_axes = panels("abc"[: len(planes)], 2.6)
     for axes, plane in zip(every_axes, planes, strict=True):
-        _plot_plane(axes, table[table["plane"] == plane], plane)
+        rows = table[table["plane"] == plane]
+        rates = rows.pivot_table("rate", "angle", "value")
+        far = rows.assign(far=(rows["rate"] - rows["published"]).abs()).pivot_table("far", "angle", "value")
+        if (far <= COMPATIBLE).to_numpy().any():
+            axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=[YELLOW])
+        lines = axes.contour(rates.columns, rates.index, rates, LEVELS[plane], colors="0.35", linewidths=0.8)
+        axes.clabel(lines, fontsize=6.5, fmt="%g")
+        axes.set(xscale="log", xlim=(rows["value"].min(), rows["value"].max()), xlabel=LABELS[plane])
+        plain_ticks(axes.xaxis, TICKS[plane])
+        mark(axes, y=60)
+        annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
+        axes.set_title("warm-up" if rows["network"].iloc[0] == WARM_UP else "no warm-up")
     every_axes[0].set_ylabel("angle of $v^*$ to the shortcut (degrees)")
     return figure
-
-
-def _plot_plane(axes: Axes, rows: pd.DataFrame, plane: str) -> None:
-    rates = rows.pivot_table("rate", "angle", "value")
-    far = rows.assign(far=(rows["rate"] - rows["published"]).abs()).pivot_table("far", "angle", "value")
-    if (far <= COMPATIBLE).to_numpy().any():
-        axes.contourf(far.columns, far.index, far, [0, COMPATIBLE], colors=["#F0E442"])
-    lines = axes.contour(rates.columns, rates.index, rates, LEVELS[plane], colors="0.35", linewidths=0.8)
-    axes.clabel(lines, fontsize=6.5, fmt="%g")
-    axes.set(xscale="log", xlim=(rows["value"].min(), rows["value"].max()), xlabel=LABELS[plane])
-    plain_ticks(axes.xaxis, TICKS[plane])
-    axes.axhline(60, color="0.5", linewidth=0.8, linestyle=":")
-    annotate(axes, "Assumption 1", (0, 60), (3, -8), xycoords=("axes fraction", "data"))
-    axes.set_title("warm-up" if rows["network"].iloc[0] == WARM_UP else "no warm-up")

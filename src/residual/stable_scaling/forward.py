@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.fits import slope
-from resaudit.figures.style import BLUE, DASHED, RED, panels
+from resaudit.figures.style import BLUE, DASHED, RED, mark, panels
 from residual.stable_scaling.jobs.propagate import AtInitialisation
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look
 from residual.stable_scaling.network.setting import Propagated, layers_kept, promised
@@ -110,7 +110,7 @@ def _plot_exponents(axes: Axes, rows: pd.DataFrame) -> None:
     powers = np.array(sorted(rows["power"].unique()))
     axes.plot(powers, 1 - 2 * powers, color="0.4", linewidth=0.8)
     axes.axhline(0, color="0.7", linewidth=0.6)
-    axes.axvline(0.5, color="0.4", linewidth=0.8, linestyle=":")
+    mark(axes, x=0.5)
     groups = list(rows.groupby(["inputs", "width"], sort=False))
     shades = {m: f"C{k}" for k, m in enumerate(sorted(rows["width"].unique()))}
     for k, ((inputs, width), group) in enumerate(groups):

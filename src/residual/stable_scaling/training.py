@@ -6,7 +6,17 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from resaudit.figures.style import BLACK, DOTTED, annotate, colours_of, legend_above, panels, plain_ticks, plot_runs
+from resaudit.figures.style import (
+    BLACK,
+    DOTTED,
+    annotate,
+    colours_of,
+    legend_above,
+    mark,
+    panels,
+    plain_ticks,
+    plot_runs,
+)
 from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates
 from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.experiments.training import power_of
@@ -86,7 +96,7 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
 
 
 def _loss_axis(axes: Axes, side: Literal["left", "right"]) -> None:
-    axes.axhline(CONSTANT, color="0.4", linewidth=0.8, linestyle=":", zorder=1)
+    mark(axes, y=CONSTANT, zorder=1)
     how = {"xycoords": ("axes fraction", "data"), "ha": side}
     annotate(axes, "constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
     plain_ticks(axes.yaxis, (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))

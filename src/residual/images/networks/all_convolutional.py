@@ -31,11 +31,7 @@ class SameConvolution(Convolution):
 
 
 class ConvolutionBlock(nn.Module):
-    """x + C2(relu(C1 x)).
-
-    Attributes:
-        leak: slope of the ReLU below zero.
-    """
+    """x + C2(relu(C1 x)), where the ReLU may have a slope below zero, ``leak``."""
 
     def __init__(
         self, inputs: int, outputs: int, stride: int, _: bool, *, kernel: int, setting: AllConvolutional
@@ -52,13 +48,8 @@ class ConvolutionBlock(nn.Module):
         shortcut = avg_pool2d(x, stride) if stride > 1 else x
         if more:
             shortcut = pad(shortcut, (0, 0, 0, 0, more // 2, more - more // 2))
-        return self.branch(x).add_(shortcut)
-
-    def branch(self, x: torch.Tensor) -> torch.Tensor:
-        """C2(relu(C1 x))."""
-        hidden = self.conv1(x)
-        changed: torch.Tensor = self.conv2(activated_(hidden, self.leak))
-        return changed
+        changed: torch.Tensor = self.conv2(activated_(self.conv1(x), self.leak))
+        return changed.add_(shortcut)
 
 
 def activated_(x: torch.Tensor, leak: float) -> torch.Tensor:
@@ -67,11 +58,9 @@ def activated_(x: torch.Tensor, leak: float) -> torch.Tensor:
 
 
 class Projection(RandomLayer):
-    """x P, without bias.
+    """x P without bias, where P is a parameter if it is trained, else a buffer.
 
-    Attributes:
-        normal: whether entries are N(0, 1/channels), else uniform in +-sqrt(3/channels).
-        weight: shape (channels, classes); a parameter if it is trained, else a buffer.
+    Its entries are N(0, 1/channels) if it is ``normal``, else uniform in +-sqrt(3/channels).
     """
 
     weight: torch.Tensor
@@ -97,14 +86,10 @@ class Projection(RandomLayer):
 
 
 class AllConvolutionalNetwork(nn.Module):
-    """The network.
+    """The network; its first convolution has deviation sqrt(2/(kernel^2 outputs)), as in the base code.
 
     Attributes:
-        first: a convolution, normal with standard deviation sqrt(2/(kernel^2 outputs)), as in the base code.
-        last: the projection.
-        last_relu: whether a ReLU comes before the average pool.
-        leak: its slope below zero.
-        rate_factors: of the learning rate of single parameters: none.
+        rate_factors: factors of the learning rate of single parameters: none.
     """
 
     def __init__(self, plan: Architecture, setting: AllConvolutional) -> None:

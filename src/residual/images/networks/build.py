@@ -17,16 +17,22 @@ def build(network: Network, channels: int, classes: int, seed: int) -> nn.Module
     bits of a seed.
 
     Args:
-        network: its setting, for which :func:`residual.images.setting.check` passes.
-        channels: of an image.
-        classes: scores of an image.
+        network: the network's setting, for which :func:`residual.images.setting.check` passes.
+        channels: number of channels of an image.
+        classes: number of classes.
         seed: at least 0.
 
     Returns:
         A module with an attribute ``rate_factors``: the factors of the learning rate of parameters whose rate is
         another, by name.
     """
-    built = _empty(network, channels, classes)
+    built: nn.Module
+    if isinstance(network, AllConvolutional):
+        built = AllConvolutionalNetwork(architecture(network, channels, classes), network)
+    elif isinstance(network, PostActivation):
+        built = PostActivationNetwork(network, channels, classes)
+    else:
+        built = PreActivationNetwork(network, channels, classes)
     draw(built, seed)
     return built
 
@@ -37,11 +43,3 @@ def draw(network: nn.Module, seed: int) -> None:
     for layer in network.modules():
         if isinstance(layer, RandomLayer):
             layer.draw(rng)
-
-
-def _empty(network: Network, channels: int, classes: int) -> nn.Module:
-    if isinstance(network, AllConvolutional):
-        return AllConvolutionalNetwork(architecture(network, channels, classes), network)
-    if isinstance(network, PostActivation):
-        return PostActivationNetwork(network, channels, classes)
-    return PreActivationNetwork(network, channels, classes)

@@ -27,13 +27,7 @@ def fill(tensor: torch.Tensor, values: np.ndarray) -> None:
 
 
 class Convolution(RandomLayer):
-    """A square convolution without bias.
-
-    Attributes:
-        stride: in both directions.
-        deviation: of the initial weights, which are normal.
-        weight: shape (outputs, inputs, kernel, kernel).
-    """
+    """A square convolution without bias; its initial weights are normal with the standard deviation ``deviation``."""
 
     def __init__(self, inputs: int, outputs: int, stride: int = 1, kernel: int = 3, deviation: float = 0.0) -> None:
         """``deviation`` 0 stands for sqrt(2/(kernel^2 outputs)), which keeps the gradients' size (He et al. 2015)."""
@@ -54,13 +48,9 @@ class Convolution(RandomLayer):
 class BatchNorm(nn.Module):
     """Batch normalization.
 
-    Attributes:
-        statistics: the batch is divided into the fewest equal groups of at most so many images, each with its own mean
-            and variance, as on several GPUs; running statistics are the first group's. None: one group.
-        weight: shape (channels,), initially 1.
-        bias: shape (channels,), initially 0.
-        running_mean: shape (channels,).
-        running_variance: shape (channels,); of the population, as the sample estimates it.
+    With ``statistics``, a batch is divided into the fewest equal groups of at most so many images, each with its own
+    mean and variance, as on several GPUs; running statistics are the first group's. Variances are of the population, as
+    the sample estimates it.
     """
 
     running_mean: torch.Tensor
@@ -83,18 +73,13 @@ class BatchNorm(nn.Module):
         if groups == 1:
             return batch_norm(x, *running, self.weight, self.bias, True, MOMENTUM, EPSILON)
         first, *others = x.chunk(groups)
-        parts = [batch_norm(first, *running, self.weight, self.bias, True, MOMENTUM, EPSILON)]
-        parts += [batch_norm(one, None, None, self.weight, self.bias, True, eps=EPSILON) for one in others]
-        return torch.cat(parts)
+        results = [batch_norm(first, *running, self.weight, self.bias, True, MOMENTUM, EPSILON)]
+        results += [batch_norm(one, None, None, self.weight, self.bias, True, eps=EPSILON) for one in others]
+        return torch.cat(results)
 
 
 class Linear(RandomLayer):
-    """X W^T + b; weights uniform in +-1/sqrt(inputs).
-
-    Attributes:
-        weight: shape (outputs, inputs).
-        bias: shape (outputs,); initially 0, or uniform as the weights.
-    """
+    """X W^T + b; weights uniform in +-1/sqrt(inputs), the bias initially 0 or uniform as the weights."""
 
     def __init__(self, inputs: int, outputs: int, zero_bias: bool) -> None:
         super().__init__()
@@ -144,8 +129,8 @@ def add_stages(
     """Add stages of blocks: stage1.block1, …; returns the stages' names.
 
     Args:
-        network: which gets them.
-        shape: of each stage: channels, number of blocks, stride of the first block.
+        network: the network that gets them.
+        shape: by stage: channels, number of blocks, stride of the first block.
         inputs: channels before the first stage.
         block: makes a block from its input channels, its output channels, its stride, and whether it is a stage's
             first.

@@ -25,12 +25,8 @@ class NormalisedBlock(nn.Module):
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
         shortcut = self.norm_shortcut(subsample(x, self.conv1.stride))
-        return scaled_sum(shortcut, self.branch(x), tau).relu_()
-
-    def branch(self, x: torch.Tensor) -> torch.Tensor:
-        """B(x)."""
-        normalised: torch.Tensor = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu_()))
-        return normalised
+        change = self.norm2(self.conv2(self.norm1(self.conv1(x)).relu_()))
+        return scaled_sum(shortcut, change, tau).relu_()
 
 
 class BiasedBlock(nn.Module):
@@ -44,13 +40,9 @@ class BiasedBlock(nn.Module):
 
     def forward(self, x: torch.Tensor, tau: Tau) -> torch.Tensor:
         """Of half x's height and width if the stride is 2."""
-        return scaled_sum(subsample(x, self.conv1.stride), self.branch(x), tau).relu_()
-
-    def branch(self, x: torch.Tensor) -> torch.Tensor:
-        """B(x)."""
         hidden = self.conv1(x + self.before1).add_(self.after1).relu_()
-        changed: torch.Tensor = self.conv2(hidden + self.before2).add_(self.after2)
-        return changed
+        change = self.conv2(hidden + self.before2).add_(self.after2)
+        return scaled_sum(subsample(x, self.conv1.stride), change, tau).relu_()
 
 
 def scaled_sum(shortcut: torch.Tensor, change: torch.Tensor, tau: Tau) -> torch.Tensor:
@@ -65,9 +57,9 @@ class PostActivationNetwork(nn.Module):
     """A convolution, batch norm (or none), ReLU, three stages of blocks, the mean over the image, a linear layer.
 
     Attributes:
-        tau: of all blocks; a parameter of shape () if it is learnable.
+        tau: the factor of all blocks; a parameter of shape () if it is learnable.
         blocks: their number L.
-        rate_factors: of the learning rate of single parameters: 0.1 for tau and the scalar biases.
+        rate_factors: factors of the learning rate of single parameters: 0.1 for tau and the scalar biases.
     """
 
     stage1: nn.Sequential
@@ -81,9 +73,8 @@ class PostActivationNetwork(nn.Module):
         self.tau = nn.Parameter(torch.tensor(tau)) if setting.learnable else tau
         self.first = Convolution(channels, 16)
         self.norm = BatchNorm(16) if setting.batch_norm else nn.Identity()
-        block, each = NormalisedBlock if setting.batch_norm else BiasedBlock, self.blocks // 3
-        shape = (16, each, 1), (32, each, 2), (64, each, 2)
-        add_stages(self, shape, 16, block)
+        block, blocks = NormalisedBlock if setting.batch_norm else BiasedBlock, self.blocks // 3
+        add_stages(self, ((16, blocks, 1), (32, blocks, 2), (64, blocks, 2)), 16, block)
         self.last = Linear(64, classes, zero_bias=False)
         self.rate_factors = {name: 0.1 for name, value in self.named_parameters() if value.ndim == 0}
 

@@ -12,12 +12,7 @@ from residual.images.setting import PreActivation
 class Block(nn.Module):
     """x + B(x), where B is batch norm, ReLU and convolution, repeated.
 
-    Attributes:
-        first: whether the block is a stage's first: its first batch norm and ReLU then come before the shortcut.
-        depth: convolutions.
-        stride: of the first of them.
-        outputs: channels.
-        norm1, conv1, norm2, …: the layers.
+    In a stage's ``first`` block, the first batch norm and ReLU come before the shortcut.
     """
 
     norm1: BatchNorm
@@ -36,21 +31,17 @@ class Block(nn.Module):
         if self.first:
             x = self.norm1(x).relu_()
         shortcut = widen(subsample(x, self.stride), self.outputs)
-        return self.branch(x).add_(shortcut)
-
-    def branch(self, x: torch.Tensor) -> torch.Tensor:
-        """B(x), of a stage's first block without its first batch norm and ReLU."""
         x = self.conv1(x if self.first else self.norm1(x).relu_())
         for place in range(2, self.depth + 1):
             x = getattr(self, f"conv{place}")(getattr(self, f"norm{place}")(x).relu_())
-        return x
+        return x.add_(shortcut)
 
 
 class PreActivationNetwork(nn.Module):
     """A convolution, three stages of blocks, batch norm, ReLU, the mean over the image, a linear layer.
 
     Attributes:
-        rate_factors: of the learning rate of single parameters: none.
+        rate_factors: factors of the learning rate of single parameters: none.
     """
 
     stage1: nn.Sequential
@@ -62,8 +53,7 @@ class PreActivationNetwork(nn.Module):
         self.rate_factors: dict[str, float] = {}
         self.first = Convolution(channels, 16)
         blocks = (setting.depth - 2) // (3 * setting.shortcut_depth)
-        shape = (16, blocks, 1), (32, blocks, 2), (64, blocks, 2)
-        add_stages(self, shape, 16, partial(Block, setting=setting))
+        add_stages(self, ((16, blocks, 1), (32, blocks, 2), (64, blocks, 2)), 16, partial(Block, setting=setting))
         self.norm = BatchNorm(64, setting.statistics)
         self.last = Linear(64, classes, zero_bias=True)
 

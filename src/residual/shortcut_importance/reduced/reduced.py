@@ -79,26 +79,26 @@ def outcomes(start: np.ndarray, setting: Setting) -> np.ndarray:
 
     Args:
         start: shape (4, runs).
-        setting: of each run (:func:`~residual.shortcut_importance.reduced.setting.by_run`), with stable step sizes.
+        setting: each run's (:func:`~residual.shortcut_importance.reduced.setting.by_run`), with stable step sizes.
     """
-    found = np.zeros(start.shape[1], np.int8)
+    ends = np.zeros(start.shape[1], np.int8)
     state, left, done = start, np.arange(start.shape[1]), 0
     while len(left):
-        found[left] = outcome = decided(state, setting)
+        ends[left] = outcome = decided(state, setting)
         going = (outcome == UNDECIDED) & (done < setting.cap)
         state, left, setting = state[:, going], left[going], of_runs(setting, going)
         for step in range(done, done + STEPS_BETWEEN_DECISIONS):
             state = advance(state, setting, setting.step_of_filter(step))
         done += STEPS_BETWEEN_DECISIONS
-    return found
+    return ends
 
 
 def follow(start: np.ndarray, setting: Setting, steps: tuple[int, ...]) -> np.ndarray:
     """The states after these numbers of steps, rising, shape (steps, 4, runs)."""
     states, state, done = [], start, 0
-    for wanted in steps:
-        for step in range(done, wanted):
+    for end in steps:
+        for step in range(done, end):
             state = advance(state, setting, setting.step_of_filter(step))
         states.append(state)
-        done = wanted
+        done = end
     return np.stack(states)

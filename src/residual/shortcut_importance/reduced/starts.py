@@ -15,19 +15,27 @@ def starts(network: str, law: str, setting: Setting, seed: int, runs: int) -> np
     A ResNet's filter starts at the shortcut 1/sqrt(p); a CNN's is uniform on the unit sphere.
 
     Args:
-        network: of :data:`~residual.shortcut_importance.reduced.setting.NETWORKS`.
-        law: of a: uniform in the ``ball`` of radius |1.a*|/sqrt(k) or on its ``sphere``; its ``worst`` point, opposite
-            to a*; or, of both layers, a square ``grid``: phi from 0 to pi, a from -a* to a*.
+        network: one of :data:`~residual.shortcut_importance.reduced.setting.NETWORKS`.
+        law: where a starts: uniform in the ``ball`` of radius |1.a*|/sqrt(k) or on its ``sphere``, or at its ``worst``
+            point, opposite to a*; or, for both layers, a square ``grid``: phi from 0 to pi, a from -a* to a*.
         setting: the teacher.
-        seed: of all draws.
+        seed: the seed of all draws.
         runs: a square number for a ``grid``.
     """
     if law == "grid":
-        return _grid(setting, int(runs**0.5))
-    angles = _angles(setting.filter_size, seed, runs) if network == CNN else np.full(runs, setting.angle)
+        side = int(runs**0.5)
+        phi, shares = np.meshgrid(np.linspace(0, np.pi, side), np.linspace(-1, 1, side), indexing="ij")
+        share = shares.ravel()
+        return np.stack([phi.ravel(), share * setting.total, share * setting.across, 0 * share])
+    angles = np.full(runs, setting.angle)
+    if network == CNN:
+        # The angle of a uniform unit vector to a fixed one.
+        along, others = np.random.default_rng([seed, FILTER, setting.filter_size]).spawn(2)
+        rest = np.sqrt(2 * others.standard_gamma((setting.filter_size - 1) / 2, runs))
+        angles = np.arctan2(rest, along.standard_normal(runs))
     if law == "worst":
-        part = -setting.radius / setting.squared_norm**0.5
-        output = np.outer([part * setting.total, part * setting.across, 0.0], np.ones(runs))
+        share = -setting.radius / setting.squared_norm**0.5
+        output = np.outer([share * setting.total, share * setting.across, 0.0], np.ones(runs))
     else:
         output = setting.radius * _unit_ball(setting.patches, seed, runs, surface=law == "sphere")
         output[0] *= setting.patches**0.5
@@ -35,22 +43,9 @@ def starts(network: str, law: str, setting: Setting, seed: int, runs: int) -> np
 
 
 def _unit_ball(dimension: int, seed: int, runs: int, surface: bool) -> np.ndarray:
-    """Of uniform points in the unit ball or on its surface: two coordinates and the length of the others."""
+    """Uniform points in the unit ball or on its surface: two coordinates and the length of the others."""
     normal = np.random.default_rng([seed, OUTPUT, dimension]).standard_normal((runs, 2)).T
     others, radius = np.random.default_rng([seed, RADIUS, dimension]).spawn(2)
     rest = 2 * others.standard_gamma((dimension - 2) / 2, runs)
     length = 1.0 if surface else radius.random(runs) ** (1 / dimension)
     return np.asarray(np.vstack([normal, np.sqrt(rest)]) * length / np.sqrt((normal**2).sum(axis=0) + rest))
-
-
-def _angles(dimension: int, seed: int, runs: int) -> np.ndarray:
-    """Angles of uniform unit vectors to a fixed one."""
-    along, others = np.random.default_rng([seed, FILTER, dimension]).spawn(2)
-    rest = np.sqrt(2 * others.standard_gamma((dimension - 1) / 2, runs))
-    return np.asarray(np.arctan2(rest, along.standard_normal(runs)))
-
-
-def _grid(setting: Setting, side: int) -> np.ndarray:
-    angles, shares = np.meshgrid(np.linspace(0, np.pi, side), np.linspace(-1, 1, side), indexing="ij")
-    share = shares.ravel()
-    return np.stack([angles.ravel(), share * setting.total, share * setting.across, 0 * share])

@@ -32,16 +32,12 @@ def check(sizes: Sizes, seed: int) -> Checked:
         for p in sizes.filter_sizes:
             for draw in range(sizes.draws):
                 rng = np.random.default_rng([seed, k, p, draw])
-                point = _draw(k, p, rng)
+                v, v_star = (x / np.linalg.norm(x) for x in rng.standard_normal((2, p)))
+                a, a_star = rng.standard_normal((2, k))
+                point = v, a, v_star, a_star
                 for name, error, tolerance in _checks(point, sizes, rng):
                     rows.append((name, k, p, draw, error, tolerance))
     return Checked(*(np.array(column) for column in zip(*rows, strict=True)))
-
-
-def _draw(k: int, p: int, rng: np.random.Generator) -> Point:
-    v, v_star = (x / np.linalg.norm(x) for x in rng.standard_normal((2, p)))
-    a, a_star = rng.standard_normal((2, k))
-    return v, a, v_star, a_star
 
 
 def _checks(point: Point, sizes: Sizes, rng: np.random.Generator) -> Iterator[tuple[str, float, float]]:
@@ -54,8 +50,8 @@ def _checks(point: Point, sizes: Sizes, rng: np.random.Generator) -> Iterator[tu
         yield f"{name} = Monte Carlo", error, STANDARD_ERRORS
     for name, ours, theirs in zip(("v", "a"), gradients(*point), by_autograd(point), strict=True):
         yield f"gradient by {name} = autograd", float(np.abs(ours - theirs).max()) / scale, rounding
-    for name, where in (("global", (v_star, a_star)), ("spurious", (-v_star, spurious_output(a_star)))):
-        largest = max(float(np.abs(each).max()) for each in gradients(*where, v_star, a_star))
+    for name, optimum in (("global", (v_star, a_star)), ("spurious", (-v_star, spurious_output(a_star)))):
+        largest = max(float(np.abs(gradient).max()) for gradient in gradients(*optimum, v_star, a_star))
         yield f"{name} optimum: gradients = 0", largest / scale, rounding
     yield "reduction = full vectors", reduction_error(point, sizes.steps), REDUCTION_TOLERANCE
 
@@ -63,23 +59,23 @@ def _checks(point: Point, sizes: Sizes, rng: np.random.Generator) -> Iterator[tu
 def monte_carlo(point: Point, samples: int, rng: np.random.Generator) -> list[float]:
     """Largest distances of the loss and its gradients by v and a from sampled ones, in standard errors."""
     v, a, v_star, a_star = map(torch.from_numpy, point)
-    found = []
+    batches = []
     for _ in range(BATCHES):
         inputs = torch.from_numpy(rng.standard_normal((samples // BATCHES, len(a), len(v))))
         v_here, a_here = v.clone().requires_grad_(), a.clone().requires_grad_()
         student = torch.relu(inputs @ (v_here / v_here.norm())) @ a_here
         sampled = ((student - torch.relu(inputs @ v_star) @ a_star) ** 2).mean() / 2
         by_v, by_a = torch.autograd.grad(sampled, (v_here, a_here))
-        found.append(torch.cat([sampled.detach()[None], by_v, by_a]).numpy())
+        batches.append(torch.cat([sampled.detach()[None], by_v, by_a]).numpy())
     exact = np.concatenate([[loss(*point)], *gradients(*point)])
-    errors = np.std(found, axis=0, ddof=1) / BATCHES**0.5
-    apart = np.abs(np.mean(found, axis=0) - exact) / errors
-    return [float(part.max()) for part in np.split(apart, [1, 1 + len(v)])]
+    errors = np.std(batches, axis=0, ddof=1) / BATCHES**0.5
+    apart = np.abs(np.mean(batches, axis=0) - exact) / errors
+    return [float(distances.max()) for distances in np.split(apart, [1, 1 + len(v)])]
 
 
 def by_autograd(point: Point) -> tuple[np.ndarray, np.ndarray]:
     """Gradients by v and a of the closed form of the loss of the network with v/||v||."""
-    v, a, v_star, a_star = (torch.from_numpy(each).clone() for each in point)
+    v, a, v_star, a_star = (torch.from_numpy(vector).clone() for vector in point)
     v.requires_grad_()
     a.requires_grad_()
     unit = v / v.norm()

@@ -1,4 +1,4 @@
-"""Many runs of gradient descent on the population loss of a two-layer network."""
+"""The kinds of jobs of "Importance of Shortcut Connections": simulations, and Proposition 16 checked."""
 
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -8,6 +8,7 @@ import numpy as np
 from resaudit.jobs.fields import Float, Shape, Type
 from resaudit.jobs.job import Cost, Job, Work
 from resaudit.jobs.tolerance import Tolerance
+from residual.shortcut_importance.reduced.measured import Checked, Sizes
 from residual.shortcut_importance.reduced.setting import Setting, by_run
 
 RUNS_AT_ONCE = 100_000
@@ -53,13 +54,37 @@ class Simulate(Job):
         from residual.shortcut_importance.reduced.reduced import follow, outcomes
         from residual.shortcut_importance.reduced.starts import starts
 
-        each = [starts(self.network, self.start, setting, self.seed, self.runs) for setting in self.settings_of_runs]
-        found, at_once = [], max(1, RUNS_AT_ONCE // self.runs)
-        for first in range(0, len(each), at_once):
-            part = slice(first, first + at_once)
-            found.append(outcomes(np.hstack(each[part]), by_run(self.settings_of_runs[part], self.runs)))
-        states = np.empty((len(each), 0, 4, self.runs))
+        settings, at_once = self.settings_of_runs, max(1, RUNS_AT_ONCE // self.runs)
+        first = [starts(self.network, self.start, setting, self.seed, self.runs) for setting in settings]
+        ends = [
+            outcomes(np.hstack(first[k : k + at_once]), by_run(settings[k : k + at_once], self.runs))
+            for k in range(0, len(first), at_once)
+        ]
+        states = np.empty((len(first), 0, 4, self.runs))
         if self.steps:
-            pairs = zip(each, self.settings_of_runs, strict=True)
+            pairs = zip(first, settings, strict=True)
             states = np.stack([follow(start, setting, self.steps) for start, setting in pairs])
-        return {"simulated.npz": Simulated(np.concatenate(found).reshape(len(each), self.runs), states)}
+        return {"simulated.npz": Simulated(np.concatenate(ends).reshape(len(first), self.runs), states)}
+
+
+@dataclass(frozen=True)
+class Proposition(Job):
+    """The closed forms against Monte Carlo, automatic differentiation and full vectors."""
+
+    kind = "proposition"
+    files = {"checked.npz": Checked}
+    typical = Cost(5.0, 620.0)
+
+    sizes: Sizes
+    seed: int
+
+    @property
+    def stem(self) -> str:
+        """Its number."""
+        return "proposition-16"
+
+    def run(self, work: Work) -> dict[str, Any]:
+        """Check."""
+        from residual.shortcut_importance.reduced.verification import check
+
+        return {"checked.npz": check(self.sizes, self.seed)}

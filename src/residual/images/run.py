@@ -1,21 +1,19 @@
-"""One run of a training on images: its network, its place in the schedule and what was recorded of it so far."""
+"""One run of a training on images: its network, its place in the schedule and what was recorded of it so far.
 
-import os
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+On a GPU a step can be a CUDA graph: one launch instead of thousands. Called eagerly, the same step is its twin.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from resaudit.base.errors import ResauditError
 from resaudit.runtime.progress import say
 from residual.images.augmentation import Images
 from residual.images.costs import TEST_BATCH
-from residual.images.graphs import Graph, Step
 from residual.images.optimiser import FlatParameters, MomentumSgd
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
@@ -23,71 +21,82 @@ from residual.images.schedule import Schedule
 # Steps after which the process waits for the GPU: a signal waits for what is in its queue.
 STEPS_AHEAD = 32
 
+Step = Callable[[Tensor], None]
+"""Reads samples, shape (b, 4), and changes tensors in place; waits for no device, and depends on no value on the host
+that changes.
+"""
+
+
+class Graph:
+    """A step, captured on the current stream, which must not be the default one; each call replays it.
+
+    The step is not kept: were it, graph and run would refer to each other, and the memory of a run that is done would
+    wait for the garbage collector.
+
+    Args:
+        step: a step that was called before, since cuDNN and the allocator settle in first calls, which a graph must
+            not contain.
+        samples: samples of the shape that every call has.
+    """
+
+    def __init__(self, step: Step, samples: Tensor) -> None:
+        self._inputs, self._graph = samples.clone(), torch.cuda.CUDAGraph()
+        with torch.cuda.graph(self._graph, stream=torch.cuda.current_stream()):
+            step(self._inputs)
+
+    def __call__(self, samples: Tensor) -> None:
+        """Do the step on samples."""
+        self._inputs.copy_(samples)
+        self._graph.replay()
+
 
 @dataclass(frozen=True)
 class OnDevice:
-    """A data set on a device, shared by all runs there.
-
-    Attributes:
-        train: training images.
-        train_labels: int64, shape (images,).
-        test: test images.
-        test_labels: int64, shape (images,).
-    """
+    """A data set on a device, shared by all runs there."""
 
     train: Images
-    train_labels: Tensor
+    train_labels: Tensor  # int64, shape (images,)
     test: Images
-    test_labels: Tensor
+    test_labels: Tensor  # int64, shape (images,)
 
 
 @dataclass(frozen=True)
 class RunState:
-    """A run between two steps; with its settings, all that the rest depends on. E evaluations, W weight tensors.
+    """A run between two steps; with its settings, all that the rest depends on. E evaluations, W weight tensors."""
 
-    Attributes:
-        step: the next one, shape ().
-        weights: all trainable parameters, float32, shape (n,).
-        velocity: of momentum, float32, shape (n,).
-        buffers: running statistics, float32, shape (m,).
-        totals: loss and wrong answers, summed over images since the last evaluation, float64, shape (2,).
-        train_loss: as in ``Records``, of this run, shape (E,); nan where the evaluation is still to come.
-        train_error: the same.
-        test_loss: the same.
-        test_error_halves: the same, shape (E, 2).
-        norms: the same, shape (E, W).
-    """
-
-    step: np.ndarray
-    weights: np.ndarray
-    velocity: np.ndarray
-    buffers: np.ndarray
-    totals: np.ndarray
-    train_loss: np.ndarray
-    train_error: np.ndarray
-    test_loss: np.ndarray
-    test_error_halves: np.ndarray
-    norms: np.ndarray
+    step: np.ndarray  # the next one, shape ()
+    weights: np.ndarray  # all trainable parameters, float32, shape (n,)
+    velocity: np.ndarray  # of momentum, float32, shape (n,)
+    buffers: np.ndarray  # running statistics, float32, shape (m,)
+    totals: np.ndarray  # loss and wrong answers, summed over images since the last evaluation, float64, shape (2,)
+    # As in Records, of this run; nan where the evaluation is still to come.
+    train_loss: np.ndarray  # shape (E,)
+    train_error: np.ndarray  # shape (E,)
+    test_loss: np.ndarray  # shape (E,)
+    test_error_halves: np.ndarray  # shape (E, 2)
+    norms: np.ndarray  # shape (E, W)
 
 
-class Trainee:
-    """A run.
+RECORDED = ("train_loss", "train_error", "test_loss", "test_error_halves", "norms")
+
+
+class Run:
+    """A run from its first step to its last.
 
     Args:
-        network: with its initial weights, on the CPU, with the attribute ``rate_factors``.
-        data: on the device of the training.
-        schedule: of the steps.
-        seed: of order and augmentation.
-        run: its number.
+        network: the network with its initial weights, on the CPU, with the attribute ``rate_factors``.
+        data: the data set, on the device of the training.
+        schedule: the steps.
+        seed: the seed of order and augmentation.
+        number: the number of the run.
 
     Attributes:
         step: the next one.
     """
 
-    def __init__(self, network: nn.Module, data: OnDevice, schedule: Schedule, seed: int, run: int) -> None:
-        device = data.train_labels.device
+    def __init__(self, network: nn.Module, data: OnDevice, schedule: Schedule, seed: int, number: int) -> None:
+        device, recipe = data.train_labels.device, schedule.recipe
         self._network, self._data, self._schedule = network.to(device), data, schedule
-        recipe = schedule.recipe
         self._parameters = FlatParameters(network)
         self._optimiser = MomentumSgd(
             self._parameters, recipe.momentum, recipe.nesterov, recipe.weight_decay, recipe.decayed,
@@ -95,15 +104,13 @@ class Trainee:
         )  # fmt: skip
         self._buffers = [buffer for buffer in network.buffers() if buffer.is_floating_point()]
         self._totals = torch.zeros(2, dtype=torch.float64, device=device)
-        self._samples = Samples(len(data.train), data.train.padding, seed, run, device)
+        self._samples = Samples(len(data.train), data.train.padding, seed, number, device)
         self._weights = {name: p for name, p in self._parameters.tensors.items() if p.ndim >= 2}
         self._graph: Step | None = None
         self._rate: float | None = None
         self.step, self._evaluated = 0, schedule.evaluated
-        evaluations = len(self._evaluated)
-        self._train_loss, self._train_error, self._test_loss = (np.full(evaluations, np.nan) for _ in range(3))
-        self._halves = np.full((evaluations, 2), np.nan)
-        self._norms = np.full((evaluations, len(self._weights)), np.nan)
+        shapes = {"test_error_halves": (2,), "norms": (len(self._weights),)}
+        self._records = {name: np.full((len(self._evaluated), *shapes.get(name, ())), np.nan) for name in RECORDED}
 
     @property
     def finished(self) -> bool:
@@ -112,7 +119,7 @@ class Trainee:
 
     @property
     def images_done(self) -> int:
-        """Training images that were seen."""
+        """The number of training images seen."""
         return self._schedule.samples(self.step - 1)[1] if self.step else 0
 
     @property
@@ -182,24 +189,22 @@ class Trainee:
 
     def state(self) -> RunState:
         """The state; waits for the device."""
-        tensors = (self._parameters.vector, self._optimiser.velocity, _joined(self._buffers), self._totals)
-        weights, velocity, buffers, totals = (tensor.cpu().numpy().copy() for tensor in tensors)
-        records = self._train_loss, self._train_error, self._test_loss, self._halves, self._norms
-        return RunState(np.asarray(self.step), weights, velocity, buffers, totals, *(part.copy() for part in records))
+        buffers = torch.cat([self._parameters.vector[:0], *(buffer.reshape(-1) for buffer in self._buffers)])
+        tensors = (self._parameters.vector, self._optimiser.velocity, buffers, self._totals)
+        records = (self._records[name].copy() for name in RECORDED)
+        return RunState(np.asarray(self.step), *(tensor.cpu().numpy().copy() for tensor in tensors), *records)
 
     def resume(self, state: RunState) -> None:
         """Continue from a state of the same run."""
+        buffers = torch.from_numpy(state.buffers).split_with_sizes([buffer.numel() for buffer in self._buffers])
         with torch.no_grad():
             self._parameters.vector.copy_(torch.from_numpy(state.weights))
             self._optimiser.velocity.copy_(torch.from_numpy(state.velocity))
             self._totals.copy_(torch.from_numpy(state.totals))
-            parts = torch.from_numpy(state.buffers).split_with_sizes([buffer.numel() for buffer in self._buffers])
-            for buffer, part in zip(self._buffers, parts, strict=True):
-                buffer.copy_(part.view(buffer.shape))
+            for buffer, values in zip(self._buffers, buffers, strict=True):
+                buffer.copy_(values.view(buffer.shape))
         self.step = int(state.step)
-        self._train_loss, self._train_error = state.train_loss.copy(), state.train_error.copy()
-        self._test_loss, self._halves = state.test_loss.copy(), state.test_error_halves.copy()
-        self._norms = state.norms.copy()
+        self._records = {name: getattr(state, name).copy() for name in RECORDED}
 
     def _set_rate(self, rate: float) -> None:
         if rate != self._rate:
@@ -217,24 +222,23 @@ class Trainee:
 
     def _evaluate(self) -> None:
         place = int(np.searchsorted(self._evaluated, self.step))
-        loss, error = self._means_since(place)
+        loss = error = np.nan
+        if place:
+            first = self._schedule.samples(int(self._evaluated[place - 1]))[0]
+            loss, error = (self._totals / (self.images_done - first)).tolist()
+            self._totals.zero_()
         test_loss, halves = self._test()
         if not (np.isfinite(test_loss) and (place == 0 or np.isfinite(loss))):
-            self._diverge(place)
+            # Nothing that comes later would be finite.
+            for name, record in self._records.items():
+                start = max(place, 1) if name.startswith("train") else place
+                record[start:] = 1.0 if "error" in name else np.inf
+            self.step = self._schedule.steps
             return
-        self._train_loss[place], self._train_error[place] = loss, error
-        self._test_loss[place], self._halves[place] = test_loss, halves
         norms = [torch.linalg.vector_norm(p.detach(), dtype=torch.float64) for p in self._weights.values()]
-        self._norms[place] = torch.stack(norms).cpu().numpy()
-
-    def _means_since(self, place: int) -> tuple[float, float]:
-        if place == 0:
-            return np.nan, np.nan
-        before = self._schedule.samples(int(self._evaluated[place - 1]))[0]
-        images = self._schedule.samples(self.step - 1)[1] - before
-        loss, wrong = (self._totals / images).tolist()
-        self._totals.zero_()
-        return loss, wrong
+        values = loss, error, test_loss, halves, torch.stack(norms).cpu().numpy()
+        for name, value in zip(RECORDED, values, strict=True):
+            self._records[name][place] = value
 
     def _test(self) -> tuple[float, np.ndarray]:
         """Mean loss over the test images, and the error on each half of them."""
@@ -243,57 +247,11 @@ class Trainee:
         losses, wrong = [], []
         with torch.inference_mode():
             for start in range(0, len(images), TEST_BATCH):
-                of_batch = labels[start : start + TEST_BATCH]
+                answers = labels[start : start + TEST_BATCH]
                 scores = self._network(images.plain(start, start + TEST_BATCH))
-                losses.append(cross_entropy(scores, of_batch, reduction="none").double())
-                wrong.append(scores.argmax(dim=1) != of_batch)
+                losses.append(cross_entropy(scores, answers, reduction="none").double())
+                wrong.append(scores.argmax(dim=1) != answers)
             loss = torch.cat(losses).mean()
             errors = torch.stack([half.double().mean() for half in torch.cat(wrong).tensor_split(2)])
         self._network.train()
         return float(loss), errors.cpu().numpy()
-
-    def _diverge(self, place: int) -> None:
-        """Nothing that comes later would be finite."""
-        self._train_loss[max(place, 1) :] = self._test_loss[place:] = self._norms[place:] = np.inf
-        self._train_error[max(place, 1) :] = self._halves[place:] = 1.0
-        self.step = self._schedule.steps
-
-
-@contextmanager
-def deterministic(device: str) -> Iterator[None]:
-    """Compute in single precision, by kernels that give the same bits every time; on a GPU on a stream of its own.
-
-    New memory is not filled, which would change no bits. On ``cpu`` the kernels of a training always give the same
-    bits, and the setting would load torch's compiler: 150 MB.
-
-    Raises:
-        ResauditError: the GPU's memory is too small.
-    """
-    if device == "cpu":
-        yield
-        return
-    # cuBLAS reads it when a process first uses it, and torch refuses products without it.
-    os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")
-    memory: Any = torch.utils.deterministic
-    before = torch.are_deterministic_algorithms_enabled(), memory.fill_uninitialized_memory
-    torch.use_deterministic_algorithms(True)
-    memory.fill_uninitialized_memory = False
-    torch.backends.cuda.matmul.allow_tf32 = False
-    # The default stream cannot be captured.
-    stream = torch.cuda.Stream()  # type: ignore[no-untyped-call]
-    torch.cuda.synchronize()
-    try:
-        # PyTorch allows TF32 in convolutions unless it is told otherwise.
-        with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False), torch.cuda.stream(stream):
-            yield
-    except torch.OutOfMemoryError as error:
-        remedy = "let fewer jobs share the GPU (--resources gpu=N), take another one, or device=cpu"
-        raise ResauditError(f"the GPU's memory is too small; {remedy}") from error
-    finally:
-        torch.cuda.synchronize()
-        torch.use_deterministic_algorithms(before[0])
-        memory.fill_uninitialized_memory = before[1]
-
-
-def _joined(tensors: list[Tensor]) -> Tensor:
-    return torch.cat([t.reshape(-1) for t in tensors]) if tensors else torch.empty(0)
