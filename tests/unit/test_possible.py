@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from resaudit.figures.possible import Share, as_exact, as_repeated, as_share
+from resaudit.figures.possible import Share, as_exact, as_repeated, as_share, consistent
 
 Printer = Callable[[Fraction, int], str]
 
@@ -77,8 +77,16 @@ def test_known_numbers(text: str, of: int, runs: int, whole: int, possible: bool
     assert is_possible(text, of, runs, whole) == possible
 
 
+def test_one_possible_share_is_enough_and_every_other_test_must_pass() -> None:
+    share, impossible = (as_share("6.39", Share(of=of, reason=""), 100) for of in (10_000, 5000))
+    exact, other = as_exact("13.5", 13.538736), as_repeated("13.5", "13.7", "")
+    assert [consistent(tests) for tests in ([], [share, impossible], [impossible], [exact, other], [share, exact])] == [
+        None, True, False, False, True,
+    ]  # fmt: skip
+
+
 def test_exact_values_and_repetitions() -> None:
     assert [as_exact(text, 0.200432).possible for text in ("0.20", "0.2", "0.21")] == [True, True, False]
     # 13.59 may have been cut off to 13.5.
     others = ("13.54", "13.59", "13.61", "13", "14")
-    assert [as_repeated("13.5", other).possible for other in others] == [True, True, False, True, True]
+    assert [as_repeated("13.5", other, "section 4.1").possible for other in others] == [True, True, False, True, True]

@@ -7,8 +7,9 @@ possible may still be wrong.
 """
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import Field
 
@@ -31,8 +32,10 @@ class Share(Part):
 class Examined(Part):
     """A test of a printed number by arithmetic."""
 
-    test: str
-    """What it was held against."""
+    test: Literal["share", "exact value", "repetition"]
+    """What it was held against: a share of images, of which one must be possible; an exact value; another place."""
+    of: str
+    """Which share, value or place."""
     possible: bool
     """Whether a value that passes is printed like this."""
     chance: Annotated[float, Field(ge=0, le=1)]
@@ -62,7 +65,8 @@ def as_share(number: str, share: Share, whole: int) -> Examined:
     first = max(0, math.ceil(least * per_unit))
     nearest = min(round(Fraction(number) * per_unit), trials)
     return Examined(
-        test=f"a share of {share.of}" + (f", mean over {share.runs} runs" if share.runs > 1 else ""),
+        test="share",
+        of=f"{share.of}" + (f", mean over {share.runs} runs" if share.runs > 1 else "") + f": {share.reason}",
         possible=first < most * per_unit and first <= trials,
         chance=_chance((most - least) * per_unit, least * per_unit, (digit * per_unit).denominator),
         nearest=f"{nearest} of {trials} is {float(nearest / per_unit):.{len(number) + 2}g}",
@@ -72,17 +76,22 @@ def as_share(number: str, share: Share, whole: int) -> Examined:
 def as_exact(number: str, value: float) -> Examined:
     """Whether a number is printed for a value that is known exactly, such as a count of parameters."""
     least, most = values_printed_as(number)
-    return Examined(
-        test="the exact value", possible=least <= Fraction(value) < most, chance=0.0, nearest=f"{value:.10g}"
-    )
+    possible = least <= Fraction(value) < most
+    return Examined(test="exact value", of="counted here", possible=possible, chance=0.0, nearest=f"{value:.10g}")
 
 
-def as_repeated(number: str, other: str) -> Examined:
-    """Whether two numbers are printed for the same value."""
+def as_repeated(number: str, other: str, where: str) -> Examined:
+    """Whether the number and another one, printed elsewhere, can be of the same value."""
     (least, most), (low, high) = values_printed_as(number), values_printed_as(other)
-    return Examined(
-        test="the same quantity printed elsewhere", possible=low < most and least < high, chance=0.0, nearest=other
-    )
+    possible = low < most and least < high
+    return Examined(test="repetition", of=where, possible=possible, chance=0.0, nearest=other)
+
+
+def consistent(tests: Iterable[Examined]) -> bool | None:
+    """Whether one of the shares is possible, and every other test passes; None without a test."""
+    shares = [test.possible for test in tests if test.test == "share"]
+    others = [test.possible for test in tests if test.test != "share"]
+    return (any(shares) or not shares) and all(others) if shares or others else None
 
 
 def values_printed_as(number: str) -> tuple[Fraction, Fraction]:

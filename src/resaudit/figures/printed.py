@@ -8,6 +8,7 @@ from pydantic import Field
 
 from resaudit.base.models import Count, PairId, Part, validated
 from resaudit.figures.drawing import figure_module
+from resaudit.figures.possible import Examined
 from resaudit.figures.tables import Drawn, errors_naming
 from resaudit.plan.models import Config
 
@@ -31,6 +32,10 @@ class PrintedValue(Part):
     """Upper end of our interval; null: none."""
     n: Count | None = None
     """How many runs our number rests on; null where it is not of runs, or not known."""
+    examined: list[Examined] = []
+    """What arithmetic says of the paper's number: no verdict, since a number that is possible may be wrong."""
+    consistent: bool | None = None
+    """Whether one of the shares examined is possible and every other test passes; null: nothing was examined."""
 
 
 class Printed(Part):

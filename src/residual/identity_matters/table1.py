@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.figures.possible import as_exact, as_repeated, consistent
 from resaudit.figures.style import panels, print_rows
 from residual.images.measured import LayerCounts
 
@@ -87,18 +88,22 @@ def printed(table: pd.DataFrame) -> list[list[tuple[str, ...]]]:
 def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     """The paper's counts with that of the network as it is printed."""
     counts: Any = {} if table is None else table[table["part"] == "all"].set_index("property")["value"]
+    values = []
+    for network, published in figure.protocol.published.items():
+        here = counts.get(f"{network}: million parameters")
+        for place, millions in published.items():
+            tests = [as_repeated(f"{millions:g}", f"{other:g}", at) for at, other in published.items() if at != place]
+            # A network that the text does not state in full has no exact count.
+            tests += [] if here is None or network in figure.assumptions else [as_exact(f"{millions:g}", here)]
+            values.append(
+                {
+                    "what": f"{NAMES.get(network, network)}, {place}",
+                    "printed": millions,
+                    "here": here,
+                    "examined": tests,
+                    "consistent": consistent(tests),
+                }
+            )
     return {
-        "quantity": "parameters, millions",
-        "digits": 2,
-        "spread": "",
-        "remark": figure.legend,
-        "values": [
-            {
-                "what": f"{NAMES.get(network, network)}, {place}",
-                "printed": millions,
-                "here": counts.get(f"{network}: million parameters"),
-            }
-            for network, published in figure.protocol.published.items()
-            for place, millions in published.items()
-        ],
-    }
+        "quantity": "parameters, millions", "digits": 2, "spread": "", "remark": figure.legend, "values": values,
+    }  # fmt: skip
