@@ -24,10 +24,6 @@ PIXELS = 3 * 32 * 32
 def to_records(pixels: np.ndarray, labels: Sequence[np.ndarray]) -> bytes:
     r"""The records of images.
 
-    Args:
-        pixels: uint8, shape (images, 3072) or (images, 3, 32, 32).
-        labels: the one or two labels of each image, each of shape (images,).
-
     >>> to_records(np.zeros((1, 3072), np.uint8), [np.array([19]), np.array([29])])[:3]
     b'\x13\x1d\x00'
     """

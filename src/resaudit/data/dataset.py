@@ -26,7 +26,6 @@ Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 # Names are used for files, folders and wildcards of the workflow.
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 FILES = ("train_images", "train_labels", "test_images", "test_labels")
-WITH_FOLDER = "give --config 'overrides=[dataset.folder=FOLDER]'"
 
 
 class StoredFile(Model):
@@ -127,11 +126,6 @@ class Dataset(Model):
         debian: the package for the source ``debian``.
     """
 
-    takes_archives: ClassVar[bool] = True
-    """Whether ``folder`` may name an archive."""
-    held: ClassVar[str]
-    """The content of the folder, for messages."""
-
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_]*$")]
     title: str
     citation: str
@@ -157,15 +151,12 @@ class Dataset(Model):
         if given is None:
             return None
         try:
-            path = Path(given).expanduser()
-            is_there = path.is_dir() or (cls.takes_archives and path.is_file())
+            if Path(given).expanduser().exists():
+                return given
         # The name is too long, or ~NAME is no user.
         except (OSError, RuntimeError):
-            is_there = False
-        if not is_there:
-            what = "neither a folder nor an archive" if cls.takes_archives else "not a folder"
-            raise ValueError(f"is {given[:200]!r}, which is {what}; give one that holds {cls.held}")
-        return given
+            pass
+        raise ValueError(f"is {given[:200]!r}, which does not exist; give a folder of its files, or their archive")
 
     @model_validator(mode="after")
     def _sources_are_known(self) -> Self:
@@ -182,7 +173,10 @@ class Dataset(Model):
     @property
     def by_hand(self) -> str:
         """What a user can do where no source can be reached."""
-        raise NotImplementedError
+        return (
+            f"get {getattr(self, 'address', None) or ', '.join(file.name for file in self.files.values())} and give "
+            "--config 'overrides=[dataset.folder=FOLDER]', with the folder or the archive"
+        )
 
 
 def _four_files(given: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
@@ -194,9 +188,6 @@ def _four_files(given: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
 class IdxDataset(Dataset):
     """MNIST's format: four IDX files."""
 
-    takes_archives: ClassVar[bool] = False
-    held: ClassVar[str] = "the IDX files"
-
     # Not dumped: ids of drawings are older than formats.
     format: Annotated[Literal["idx"], Field(exclude=True)] = "idx"
     files: Mapping[str, DataFile]
@@ -205,12 +196,6 @@ class IdxDataset(Dataset):
     debian: DebianPackage | None = None
 
     _four = field_validator("files")(_four_files)
-
-    @property
-    def by_hand(self) -> str:
-        """The names of the files."""
-        names = ", ".join(file.name for file in self.files.values())
-        return f"put {names} (raw or .gz) into a folder and {WITH_FOLDER}"
 
 
 class CifarDataset(Dataset):
@@ -224,8 +209,6 @@ class CifarDataset(Dataset):
         cifar100_reader: ``as-published`` begins each image one byte early, at the class, as tensorflow/models did
             until July 2017: the first red value is the label, and the last blue value is lost.
     """
-
-    held: ClassVar[str] = "the archive for Python, its batches or .bin files"
 
     format: Literal["cifar"]
     files: Mapping[str, RecordsFile]
@@ -257,11 +240,6 @@ class CifarDataset(Dataset):
         """The files, and the reader if it is not the right one."""
         return super().identity | ({} if self.cifar100_reader == "fixed" else {"cifar100_reader": self.cifar100_reader})
 
-    @property
-    def by_hand(self) -> str:
-        """The address of the archive."""
-        return f"get {self.address} and {WITH_FOLDER.replace('FOLDER', 'ARCHIVE')}"
-
 
 class ImageFolderDataset(Dataset):
     """Images in folders of classes, ``train/CLASS/…`` and ``test/CLASS/…``, stored decoded as four IDX files.
@@ -270,18 +248,11 @@ class ImageFolderDataset(Dataset):
         address: URL of the images, for messages.
     """
 
-    held: ClassVar[str] = "train/CLASS/… and test/CLASS/…, or a tar of them"
-
     format: Literal["image_folder"]
     files: Mapping[str, DataFile]
     address: str | None = None
 
     _four = field_validator("files")(_four_files)
-
-    @property
-    def by_hand(self) -> str:
-        """The address of the images, or their layout."""
-        return f"get {self.address or 'a folder or tar of train/CLASS/… and test/CLASS/…'} and {WITH_FOLDER}"
 
 
 _FORMATS: dict[str, type[Dataset]] = {"idx": IdxDataset, "cifar": CifarDataset, "image_folder": ImageFolderDataset}

@@ -31,11 +31,7 @@ Files = dict[str, dict[str, list[Path]]]
 
 
 def read_image_folder(place: Path, dataset: ImageFolderDataset) -> dict[str, bytes]:
-    """The IDX files of a data set's images and labels, by their key in the configuration.
-
-    Raises:
-        ResauditError: the folder cannot be decoded, or has another number of classes.
-    """
+    """The IDX files of a data set's images and labels, by their key in the configuration."""
     names, contents = decoded(place)
     if len(names) != dataset.classes:
         raise ResauditError(
@@ -112,8 +108,7 @@ def _files(place: Path, folder: Path) -> Files:
         files[split] = {}
         for path in children(split_folder) if split_folder.is_dir() else ():
             if path.is_dir():
-                images = [each for each in children(path) if _is_image(each, root)]
-                files[split][path.name] = images
+                files[split][path.name] = [image for image in children(path) if _is_image(image, root)]
             elif not path.is_file() or path.suffix.lower() in IMAGE_SUFFIXES:
                 raise _misplaced(path, root)
     return files
@@ -121,42 +116,29 @@ def _files(place: Path, folder: Path) -> Files:
 
 def _is_image(path: Path, root: Path) -> bool:
     """Whether a file is an image to read; other files, such as a README, are left out."""
-    if not path.is_file():
+    if not path.is_file() or path.suffix.lower() in UNREAD_SUFFIXES:
         raise _misplaced(path, root)
-    if path.suffix.lower() in UNREAD_SUFFIXES:
-        raise ResauditError(
-            "unknown-image-format",
-            "{name} has a format that is not read; convert it: allowed are images {allowed}",
-            name=path.relative_to(root).as_posix(),
-            allowed=IMAGE_SUFFIXES,
-        )
     return path.suffix.lower() in IMAGE_SUFFIXES
 
 
 def _misplaced(path: Path, root: Path) -> ResauditError:
     return ResauditError(
         "misplaced-image",
-        "{name} would be left out; allowed: images {layout}, and links to these",
+        "{name} would be left out; allowed: images {layout} ({suffixes}), and links to these",
         name=path.relative_to(root).as_posix(),
         layout=LAYOUT,
+        suffixes=IMAGE_SUFFIXES,
     )
 
 
 def _pixels(path: Path, name: str, shape: tuple[int, ...] | None) -> np.ndarray:
     """The pixels of an image, shape (3, height, width), which must be that of the images before."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
         with Image.open(path, formats=FORMATS) as image:
             _check_exact(name, image)
             pixels = np.ascontiguousarray(np.asarray(image.convert("RGB")).transpose(2, 0, 1))
-    except UnidentifiedImageError:
-        raise ResauditError(
-            "unknown-image-format",
-            "{name} has a format that is not read; convert it: allowed are images {allowed}",
-            name=name,
-            allowed=FORMATS,
-        ) from None
     except (*UNDECODABLE, Image.DecompressionBombError) as error:
         raise ResauditError(
             "unreadable-image", "{name} cannot be decoded ({reason})", name=name, reason=first_line(error)

@@ -65,11 +65,6 @@ def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
 def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
     """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`).
 
-    Args:
-        job: the job whose result they are.
-        path: the result file.
-        arrays: the arrays of the file, by name.
-
     Raises:
         ResauditError: an array is missing, is one too many, or has another type or shape.
     """

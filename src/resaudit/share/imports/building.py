@@ -16,12 +16,6 @@ from resaudit.share.judging import audited_table, verdicts_on
 def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Path) -> None:
     """Read every staged result; make, judge and plot each table that rests on one and whose other results are here.
 
-    Args:
-        plan: the plan with every figure.
-        staged: keys of the jobs whose results are staged.
-        staging: folder of the staged results; those that are here already are linked into it.
-        results: folder of the results that are here.
-
     Raises:
         ResauditError: a result or a table is not what later commands take.
     """

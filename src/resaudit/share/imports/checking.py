@@ -26,11 +26,6 @@ from resaudit.share.imports.packed import Packed
 def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobProvenance]:
     """Check every job of an archive; its provenance, by ``kind/id``.
 
-    Args:
-        packed: the archive.
-        plan: the plan of this checkout and configuration, with every figure.
-        other_code: whether results of other code are accepted.
-
     Raises:
         ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests; or a
             table is not the one that the archive's audit judged.
@@ -95,9 +90,7 @@ def _same_overrides(packed: Packed) -> str:
 def _checked_provenance(packed: Packed, job: Job) -> JobProvenance:
     """A job's provenance, after checks of its plan, its settings and the digests of its files."""
     plan, folder = f"results/plan/{job.key}.json", f"results/{job.key}"
-    if plan not in packed.digests:
-        raise ResauditError("missing-entry", "{path} has no {name}; get the archive again", path=packed.path, name=plan)
-    theirs, ours = packed.parsed(plan), planned(job)
+    theirs, ours = packed.parsed(plan) if plan in packed.digests else None, planned(job)
     if not isinstance(theirs, dict) or _canonical({key: theirs.get(key) for key in ours}) != _canonical(ours):
         raise ResauditError(
             "changed-plan",
@@ -106,32 +99,18 @@ def _checked_provenance(packed: Packed, job: Job) -> JobProvenance:
             name=plan,
             remedy=_same_overrides(packed),
         )
-    if packed.jobs[job.key] != {*job.files, *RECORDS}:
-        raise ResauditError(
-            "unknown-files",
-            "{path}: {folder} has {files}; allowed: {allowed}",
-            path=packed.path,
-            folder=folder,
-            files=one_line(", ".join(sorted(packed.jobs[job.key]))),
-            allowed=[*job.files, *RECORDS],
-        )
-    if _canonical(packed.parsed(f"{folder}/settings.json")) != _canonical(job.identity):
-        raise ResauditError(
-            "changed-settings",
-            "{path}: {folder}/settings.json is of another job; get the archive again",
-            path=packed.path,
-            folder=folder,
-        )
     name = f"{folder}/provenance.json"
-    provenance = validated(JobProvenance, packed.parsed(name), f"{packed.path}: {name}")
-    if provenance.sha256 != {file: packed.digests[f"{folder}/{file}"] for file in job.files}:
-        raise ResauditError(
-            "changed-result",
-            "{path} is not what was computed: its digests are not those in provenance.json; {remedy}",
-            path=f"{packed.path}: {folder}",
-            remedy="get the archive again",
-        )
-    return provenance
+    if packed.jobs[job.key] == {*job.files, *RECORDS}:
+        provenance = validated(JobProvenance, packed.parsed(name), f"{packed.path}: {name}")
+        is_same = _canonical(packed.parsed(f"{folder}/settings.json")) == _canonical(job.identity)
+        if is_same and provenance.sha256 == {file: packed.digests[f"{folder}/{file}"] for file in job.files}:
+            return provenance
+    raise ResauditError(
+        "changed-job",
+        "{path}: the files, settings and digests in {folder} do not belong together; get the archive again",
+        path=packed.path,
+        folder=folder,
+    )
 
 
 def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
@@ -139,81 +118,53 @@ def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
 
     Of a kind of job from outside the repository only bytes ever count, so nothing is asked.
 
-    Args:
-        job: a job of this checkout's plan.
-        provenance: its provenance.
-        where: the name of the provenance, for the error.
-
     Raises:
         ResauditError: they cannot.
     """
     if job.tolerances() is None:
         return
     device = "cpu" if provenance.device == "cpu" else "cuda"
-    if device == "cuda" and not job.cost(Execution(device)).wants_gpu:
-        raise ResauditError(
-            "impossible-device",
-            "{where} has the device {device}; allowed: cpu, since this job uses no GPU",
-            where=where,
-            device=shown(provenance.device),
-        )
-    if provenance.machine_class.get("device") != provenance.device:
-        raise ResauditError(
-            "conflicting-devices",
-            "{where} has the device {device}, but another in its machine class; get the archive again",
-            where=where,
-            device=shown(provenance.device),
-        )
+    can_use_it = device == "cpu" or job.cost(Execution(device)).wants_gpu
     lanes = provenance.machine_class.get("vector lanes")
     known = {name: n for name, n in lanes.items() if isinstance(n, int)} if isinstance(lanes, dict) else {}
-    allowed = job.kernels(device, known)
-    if not any(fnmatchcase(provenance.kernel or "", name) for name in allowed or ("",)):
+    kernels = job.kernels(device, known)
+    is_kernel = any(fnmatchcase(provenance.kernel or "", name) for name in kernels or ("",))
+    if not can_use_it or provenance.machine_class.get("device") != provenance.device or not is_kernel:
         raise ResauditError(
-            "impossible-kernel",
-            "{where} has the kernel {kernel}; allowed for this job and machine: {allowed}",
+            "impossible-machine",
+            "{where} has the device {device} and the kernel {kernel}; this job can have {devices}, as its machine "
+            "class too, and {kernels}",
             where=where,
+            device=shown(provenance.device),
             kernel=shown(provenance.kernel),
-            allowed="; ".join(allowed) or "none",
+            devices="this device" if can_use_it else "only cpu",
+            kernels="; ".join(kernels) or "no kernel",
         )
 
 
 def _check_inputs(packed: Packed, job: Job, provenances: Mapping[str, JobProvenance]) -> None:
     """Check that a job read what its inputs gave, and of raw data what the ledger in ``config/dataset`` has."""
-    stated = provenances[job.key].inputs
-    # Raw data that the ledger knows by another digest than SHA-256 need not be stated.
-    expected, optional = dict[str, str | None](), set[str]()
+    stated, names = provenances[job.key].inputs, set(job.data_read(Path()))
+    known, raw, wrong = dict[str, str](), set[str](), set[str]()
     for needed in job.inputs.values():
         if isinstance(needed, Fetch):
-            files = needed.dataset.files.values()
-            optional |= {f"{needed.key}/{file.name}" for file in files}
-            expected |= {
-                f"{needed.key}/{file.name}": file.digest if file.algorithm == "sha256" else None for file in files
-            }
+            files = {f"{needed.key}/{file.name}": file for file in needed.dataset.files.values()}
+            raw |= files.keys()
+            known |= {name: file.digest for name, file in files.items() if file.algorithm == "sha256"}
         elif needed.key in provenances:
-            expected |= {f"{needed.key}/{name}": digest for name, digest in provenances[needed.key].sha256.items()}
+            known |= {f"{needed.key}/{name}": digest for name, digest in provenances[needed.key].sha256.items()}
         else:
-            raise ResauditError(
-                "missing-entry",
-                "{path} has no {name}; get the archive again",
-                path=packed.path,
-                name=f"results/{needed.key}",
-            )
-    for name, digest in expected.items():
-        if digest is not None and stated.get(name, digest) != digest:
-            raise ResauditError(
-                "changed-input",
-                "{path}: {job} was computed from another {name} than is known",
-                path=packed.path,
-                job=job.key,
-                name=name,
-            )
-    names = set(job.data_read(Path()))
-    if stated.keys() - names or names - optional - stated.keys():
+            wrong.add(needed.key)
+    wrong |= (stated.keys() - names) | (names - raw - stated.keys())
+    wrong |= {name for name, digest in known.items() if stated.get(name, digest) != digest}
+    if wrong:
         raise ResauditError(
-            "missing-digests",
-            "{path}: the provenance of {job} does not have the digests of what it reads; get the archive again",
+            "changed-inputs",
+            "{path}: {job} was computed from another {name} than is known, or from an unknown "
+            "one; get the archive again",
             path=packed.path,
             job=job.key,
+            name=one_line(min(wrong)),
         )
 
 

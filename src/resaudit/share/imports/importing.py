@@ -216,10 +216,6 @@ def _check_lines(content: Any, where: str) -> None:
 def differences(theirs: dict[str, Any], ours: Path) -> Iterator[str]:
     """The verdicts and tables that differ between two audits, a line each.
 
-    Args:
-        theirs: the archive's ``audit.json``.
-        ours: the file of this checkout's audit.
-
     Raises:
         ResauditError: our audit is damaged.
     """

@@ -10,6 +10,7 @@ import re
 import struct
 import zipfile
 import zlib
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -107,49 +108,41 @@ def unpacked(path: Path) -> Iterator[Packed]:
 
 
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
-    known: set[str] = set()
+    # Some file systems take names that differ in case for the same.
+    times = Counter(entry.filename.casefold() for entry in entries)
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
     for entry in entries:
-        if not _PLACES.fullmatch(entry.filename):
+        name = shown(entry.filename)
+        if not _PLACES.fullmatch(entry.filename) or times[entry.filename.casefold()] > 1:
             raise ResauditError(
-                "unknown-entry",
-                "{path}: no run has an entry {name}; allowed: what resaudit crate packs",
+                "invalid-entry",
+                "{path}: no run has the entry {name}, or not twice; get the archive again, one of resaudit crate",
                 path=path,
-                name=shown(entry.filename),
+                name=name,
             )
-        # Some file systems take names that differ in case for the same.
-        if entry.filename.casefold() in known:
-            raise ResauditError(
-                "ambiguous-entry", "{path} has the entry {name} twice; get the archive again", path=path,
-                name=shown(entry.filename),
-            )  # fmt: skip
-        known.add(entry.filename.casefold())
         largest = LARGEST_JSON if entry.filename.endswith(".json") else LARGEST_ENTRY
-        sizes[f"the size of {shown(entry.filename)} in bytes"] = entry.file_size, largest
+        sizes[f"the size of {name} in bytes"] = entry.file_size, largest
     sizes["its unpacked size in bytes"] = sum(entry.file_size for entry in entries), LARGEST_TOTAL
     for what, (size, largest) in sizes.items():
         if size > largest:
             raise ResauditError(
-                "too-large-archive", "{path}: {what} is {size}; allowed: at most {largest}", path=path, what=what,
-                size=size, largest=largest,
-            )  # fmt: skip
+                "too-large-archive",
+                "{path}: {what} is {size}; allowed: at most {largest}",
+                path=path,
+                what=what,
+                size=size,
+                largest=largest,
+            )
 
 
 def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
     sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
-    if sizes.pop(METADATA, None) is None:
-        raise ResauditError(
-            "missing-entry",
-            "{path} has no {name}; get the archive again, one of resaudit crate",
-            path=path,
-            name=METADATA,
-        )
-    metadata = _parsed(archive, METADATA)
+    metadata = _parsed(archive, METADATA) if sizes.pop(METADATA, None) else None
     graph = metadata.get("@graph") if isinstance(metadata, dict) else None
     if not isinstance(graph, list) or not all(isinstance(e, dict) and isinstance(e.get("@id"), str) for e in graph):
         raise ResauditError(
             "invalid-metadata",
-            "{path}: {name} is not a list of entities with ids; get the archive again",
+            "{path} has no {name} that lists entities with ids; allowed: an archive of resaudit crate",
             path=path,
             name=METADATA,
         )
@@ -159,28 +152,21 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
         for name, entity in entities.items()
         if (kind := entity.get("@type")) == "File" or (isinstance(kind, list) and "File" in kind)
     }
-    if different := sizes.keys() ^ listed.keys():
-        raise ResauditError(
-            "unlisted-entry",
-            "{path}: {name} is only in the archive or only in its {metadata}; get the archive again",
-            path=path,
-            name=shown(min(different)),
-            metadata=METADATA,
-        )
     digests: dict[str, str] = {}
-    for name, expected in listed.items():
+    for name in sizes:
         digest = hashlib.sha256()
         for chunk in _chunks(archive, name):
             digest.update(chunk)
         digests[name] = digest.hexdigest()
-        if digests[name] != expected:
-            raise ResauditError(
-                "changed-entry",
-                "{path}: {name} is not the file that {metadata} lists; get the archive again",
-                path=path,
-                name=name,
-                metadata=METADATA,
-            )
+    changed = {name for name in {*digests, *listed} if digests.get(name) != listed.get(name, "")}
+    if changed:
+        raise ResauditError(
+            "changed-entry",
+            "{path}: {name} is missing or not the file that {metadata} lists; get the archive again",
+            path=path,
+            name=shown(min(changed)),
+            metadata=METADATA,
+        )
     jobs: dict[str, set[str]] = {}
     for match in filter(None, map(_RESULT.fullmatch, sizes)):
         jobs.setdefault(match[1], set()).add(match[2])
