@@ -73,7 +73,7 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
         "no-source",
         "no source has {title}; tried {attempts}. By hand: {remedy}",
         title=dataset.title,
-        attempts="; ".join(attempts),
+        attempts=attempts,
         remedy=dataset.by_hand,
     )
 

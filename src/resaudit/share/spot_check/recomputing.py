@@ -44,8 +44,8 @@ def recompute(
 ) -> Generator[Recomputation, None, None]:
     """Recompute jobs, started in their order, as many at once as the cores allow; yield each when it has ended.
 
-    A job is started while time is left, the first ``always`` ones in any case, and then finished. Leaving the iterator stops those that still run; a training
-    then keeps its checkpoint.
+    A job is started while time is left, the first ``always`` ones in any case, and then finished. Leaving the iterator
+    stops those that still run; a training then keeps its checkpoint.
     """
     end = None if seconds is None else time.monotonic() + seconds
     threads = min(cores, max((one.cost.threads for one in jobs), default=1))
