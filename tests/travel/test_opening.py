@@ -80,7 +80,7 @@ def encrypted(content: bytes) -> bytes:
 
 def spoilt(content: bytes) -> bytes:
     """One byte of the last entry is another."""
-    at = content.rindex(b"PK\1\2") - 3
+    at = content.index(RESULT.encode()) + len(RESULT) + 2
     return content[:at] + bytes([content[at] ^ 0xFF]) + content[at + 1 :]
 
 
