@@ -31,7 +31,7 @@ from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.runtime.locks import hold_lock
-from resaudit.share.imports.leaves import check_imported, leaf_inputs
+from resaudit.share.records import check_imported, leaf_inputs
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))

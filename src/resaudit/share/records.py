@@ -1,4 +1,8 @@
-"""The records of imports, ``results/imports/<sha256>.json``, and the removal of what an import brought."""
+"""Imported results: the records of imports, ``results/imports/<sha256>.json``, Snakemake's view of them, their removal.
+
+For Snakemake they are leaves of its graph: nothing that they were computed from is needed, or makes them stale.
+Measured with Snakemake 9.27: a producer that must run reruns everything after it, also what ``ancient`` inputs have.
+"""
 
 import re
 import shutil
@@ -7,7 +11,10 @@ from pathlib import Path
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import Closed, Line, Sha256, Time, read_record
+from resaudit.jobs.job import Job
 from resaudit.jobs.origin import IMPORTED, origin_of
+from resaudit.jobs.plan_files import code_of
+from resaudit.plan.plan import Plan
 from resaudit.runtime.locks import hold_lock
 
 
@@ -48,6 +55,34 @@ def imports(results: Path) -> list[Import]:
     """
     paths = sorted((results / "imports").glob("[!.]*.json"))
     return [read_record(path, Import, "import the run again") for path in paths]
+
+
+def check_imported(plan: Plan, results: Path) -> None:
+    """Check before any job that imported results are of today's code, or were accepted for it.
+
+    Raises:
+        ResauditError: some are not; Snakemake would replace them.
+    """
+    stale = [key for key, job in plan.jobs.items() if job.files and _is_imported(job, results) is False]
+    if stale:
+        raise ResauditError(
+            "stale-imports",
+            "{count} imported results ({first} …) were accepted for other code than today's; check that code out, "
+            "import the run again with --other-code, or 'resaudit import --forget RUN'",
+            count=len(stale),
+            first=stale[0],
+        )
+
+
+def leaf_inputs(job: Job, results: Path) -> list[Path] | None:
+    """The record of an imported result, all that a rule's job needs then; None if the result is computed here."""
+    return [results / job.key / IMPORTED] if job.files and _is_imported(job, results) else None
+
+
+def _is_imported(job: Job, results: Path) -> bool | None:
+    """Whether a result was imported and accepted for today's code; None if it was computed here."""
+    origin = origin_of(results, job.key)
+    return None if origin is None else origin.accepted_code == code_of(job)
 
 
 def forget_import(run: str, results: Path) -> tuple[str, list[str]]:

@@ -91,20 +91,19 @@ def sampling_frame(
             "no result that {user} is imported; import a run first (resaudit import RUN.zip)",
             user=f"the figures of this plan need in {results}" if claim is None else f"{chosen[0]} rests on",
         )
-    jobs = {key: _imported(plan.jobs[key], origins[key], here, weight) for key, weight in weights(claims).items()}
+    jobs: dict[str, Imported] = {}
+    for key, weight in weights(claims).items():
+        job, origin = plan.jobs[key], origins[key]
+        can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
+        device = "cuda" if can_use_gpu and origin.machine_class.get("device") != "cpu" else "cpu"
+        kernel = {"torch": "torch", "fused kernel": "fused"}.get(family(origin.kernel), here.kernel)
+        execution = replace(here, device=device, kernel=kernel)
+        jobs[key] = Imported(job, origin, execution, job.cost(execution).on(device), weight)
     out = {key: reason for key, one in jobs.items() if (reason := _out_of_reach(one, here, seconds, cores))}
     short = SECONDS_TO_START + SECONDS_ALWAYS
     always = [key for key, one in jobs.items() if key not in out and one.cost.seconds < short]
     sampled = {key: one.weight for key, one in jobs.items() if key not in out and key not in always}
     return Frame(claims, jobs, always, out, normalized(sampled))
-
-
-def _imported(job: Job, origin: Origin, here: Execution, weight: float) -> Imported:
-    can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
-    device = "cuda" if can_use_gpu and origin.machine_class.get("device") != "cpu" else "cpu"
-    kernel = {"torch": "torch", "fused kernel": "fused"}.get(family(origin.kernel), here.kernel)
-    execution = replace(here, device=device, kernel=kernel)
-    return Imported(job, origin, execution, job.cost(execution).on(device), weight)
 
 
 def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: int) -> str | None:
