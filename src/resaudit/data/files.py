@@ -33,33 +33,30 @@ def unpacked(place: Path) -> Iterator[Path]:
     if place.is_dir():
         yield place
         return
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as name:
+        folder, size = Path(name), 0
+        # Not extractall(): its filters are missing from Python 3.11.3 and older.
         with _readable(place), tarfile.open(place) as archive:
-            _unpack(archive, Path(folder))
-        yield Path(folder)
-
-
-def _unpack(archive: tarfile.TarFile, folder: Path) -> None:
-    # Not extractall(): its filters are missing from Python 3.11.3 and older.
-    size = 0
-    for member in archive:
-        name = PurePosixPath(member.name)
-        if member.isdir() or is_hidden(name):
-            continue
-        source = archive.getmember(member.linkname) if member.islnk() else member
-        if not source.isreg() or name.is_absolute() or ".." in name.parts:
-            raise ValueError(f"{name} is a link, a device or a pipe; allowed: files (tar follows links with -h)")
-        size += source.size
-        if size > LARGEST_ARCHIVE:
-            raise ValueError(f"it has more than {LARGEST_ARCHIVE} bytes")
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content = archive.extractfile(source)
-        assert content is not None  # it is a regular file
-        with content, target.open("wb") as file:
-            shutil.copyfileobj(content, file)
-            if file.tell() != source.size:
-                raise EOFError(f"it ends inside {name}")
+            for member in archive:
+                path = PurePosixPath(member.name)
+                if member.isdir() or is_hidden(path):
+                    continue
+                source = archive.getmember(member.linkname) if member.islnk() else member
+                if not source.isreg() or path.is_absolute() or ".." in path.parts:
+                    raise ValueError(
+                        f"{path} is a link, a device or a pipe; allowed: files (tar -h follows links)"
+                    )
+                size += source.size
+                if size > LARGEST_ARCHIVE:
+                    raise ValueError(f"it has more than {LARGEST_ARCHIVE} bytes")
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(source)
+                assert content is not None  # it is a regular file
+                with content, (folder / path).open("wb") as file:
+                    shutil.copyfileobj(content, file)
+                    if file.tell() != source.size:
+                        raise EOFError(f"it ends inside {path}")
+        yield folder
 
 
 def children(folder: Path) -> list[Path]:

@@ -108,17 +108,15 @@ def _files(place: Path, folder: Path) -> Files:
         files[split] = {}
         for path in children(split_folder) if split_folder.is_dir() else ():
             if path.is_dir():
-                files[split][path.name] = [image for image in children(path) if _is_image(image, root)]
+                images = children(path)
+                for image in images:
+                    if not image.is_file() or image.suffix.lower() in UNREAD_SUFFIXES:
+                        raise _misplaced(image, root)
+                # Other files, such as a README, are left out.
+                files[split][path.name] = [image for image in images if image.suffix.lower() in IMAGE_SUFFIXES]
             elif not path.is_file() or path.suffix.lower() in IMAGE_SUFFIXES:
                 raise _misplaced(path, root)
     return files
-
-
-def _is_image(path: Path, root: Path) -> bool:
-    """Whether a file is an image to read; other files, such as a README, are left out."""
-    if not path.is_file() or path.suffix.lower() in UNREAD_SUFFIXES:
-        raise _misplaced(path, root)
-    return path.suffix.lower() in IMAGE_SUFFIXES
 
 
 def _misplaced(path: Path, root: Path) -> ResauditError:

@@ -128,7 +128,8 @@ def difference(
             agrees |= stays(~np.isfinite(ours) & ~np.isfinite(theirs), tolerance.epochs)
     units = np.atleast_1d(agrees)
     if tolerance.runs is not None:
-        units = agrees.all(axis=tuple(i for i in range(agrees.ndim) if i != tolerance.runs % agrees.ndim))
+        others = tuple(i for i in range(agrees.ndim) if i != tolerance.runs % agrees.ndim)
+        units = np.atleast_1d(agrees.all(axis=others))
     wrong = int(np.count_nonzero(~units))
     if wrong <= math.floor(tolerance.differing * units.size + 1e-9):
         return None

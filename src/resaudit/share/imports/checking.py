@@ -65,8 +65,8 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
         _check_inputs(packed, plan.jobs[key], provenances)
     others = sorted(key for key, provenance in provenances.items() if provenance.code != code_of(plan.jobs[key]))
     if others and not other_code:
-        provenance = packed.audit.get("provenance")
-        commit = provenance.get("commit") if isinstance(provenance, dict) else None
+        stated = packed.audit.get("provenance")
+        commit = stated.get("commit") if isinstance(stated, dict) else None
         raise ResauditError(
             "other-code",
             "{path}: {count} of its results ({first} …) are of other code than this checkout's; check out the commit "
