@@ -41,7 +41,7 @@ def parse_records(content: bytes, dataset: CifarDataset, name: str) -> tuple[np.
     if len(content) % width:
         raise ResauditError(
             "invalid-records",
-            "{name} has {size} bytes, which are not whole records of {width}",
+            "{name} is not whole records: {size} bytes of {width}",
             name=name,
             size=len(content),
             width=width,
@@ -71,14 +71,7 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
             paths = (each / name for each in folders for name in names)
             path = next((path for path in paths if path.is_file()), None)
             if path is None:
-                raise ResauditError(
-                    "missing-records",
-                    "{place} lacks {batch} (or {file}) of {title}",
-                    place=place,
-                    batch=batch,
-                    file=file.name,
-                    title=dataset.title,
-                )
+                raise ResauditError("missing-records", "{place} has no {names}", place=place, names=" or ".join(names))
             is_batch = path.name == batch
             content = beginning(path, LARGEST_FILE if is_batch else file.size + 1)
             records[key] = _unpickled(content, batch, dataset) if is_batch else content

@@ -43,9 +43,7 @@ def unpacked(place: Path) -> Iterator[Path]:
                     continue
                 source = archive.getmember(member.linkname) if member.islnk() else member
                 if not source.isreg() or path.is_absolute() or ".." in path.parts:
-                    raise ValueError(
-                        f"{path} is a link, a device or a pipe; allowed: files (tar -h follows links)"
-                    )
+                    raise ValueError(f"{path} is a link, a device or a pipe; allowed: files (tar -h follows links)")
                 size += source.size
                 if size > LARGEST_ARCHIVE:
                     raise ValueError(f"it has more than {LARGEST_ARCHIVE} bytes")

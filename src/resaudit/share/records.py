@@ -107,7 +107,7 @@ def forget_import(run: str, results: Path) -> tuple[str, list[str]]:
     if len(matches) != 1:
         raise ResauditError(
             "unknown-import",
-            "{run!r} names {count} of the imports here; allowed: {allowed}",
+            "{run!r} names {count} imports; allowed: {allowed}",
             run=run,
             count=len(matches),
             allowed=[each[:12] for each in known],

@@ -35,7 +35,7 @@ def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
     if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
         raise ResauditError(
             "invalid-destination",
-            "{destination} cannot be written; allowed: a name that ends in .zip, in a folder that exists",
+            "{destination} is not allowed; give a .zip in a folder that exists",
             destination=destination,
         )
     agent = named(by) if by else None

@@ -133,9 +133,7 @@ def named(by: str) -> dict[str, str]:
     match = _NAMED.fullmatch(by.strip()) if by.isprintable() else None
     if match is None:
         raise ResauditError(
-            "invalid-name",
-            "--by is {name}; allowed: a printable name, or a name with an ORCID: 'Name <0000-0000-0000-0000>'",
-            name=shown(by),
+            "invalid-name", "--by is {name}; allowed: 'Name' or 'Name <0000-0000-0000-0000>'", name=shown(by)
         )
     name, orcid = match["name"], match["orcid"]
     return {"@id": f"https://orcid.org/{orcid}" if orcid else f"#{name.replace(' ', '-')}", "name": name}

@@ -28,7 +28,7 @@ def check_arrays(path: Path, job: Job) -> None:
         reason = one_line(str(error) or type(error).__name__)
         raise ResauditError(
             "unreadable-arrays",
-            "{path} does not hold plain arrays ({reason}); get the archive again",
+            "{path} has no plain arrays ({reason}); get the archive again",
             path=path,
             reason=reason,
         ) from error
@@ -38,10 +38,7 @@ def check_arrays(path: Path, job: Job) -> None:
             diverged = ~np.isfinite(arrays[name])
             if (diverged != stays(diverged, tolerance.epochs)).any():
                 raise ResauditError(
-                    "impossible-run",
-                    "{path}: {name} has a run that diverges and is finite later, which no training gives",
-                    path=path,
-                    name=name,
+                    "impossible-run", "{path}: {name} has a run that diverges and comes back", path=path, name=name
                 )
 
 

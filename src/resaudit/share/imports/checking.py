@@ -55,7 +55,7 @@ def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobPro
         if packed.digests.get(f"figures/{figure}.csv") != digest:
             raise ResauditError(
                 "changed-table",
-                "{path}: figures/{figure}.csv is not the table that its audit judged; get the archive again",
+                "{path}: {figure}.csv is not the table that was judged",
                 path=packed.path,
                 figure=one_line(figure),
             )
@@ -107,7 +107,7 @@ def _checked_provenance(packed: Packed, job: Job) -> JobProvenance:
             return provenance
     raise ResauditError(
         "changed-job",
-        "{path}: the files, settings and digests in {folder} do not belong together; get the archive again",
+        "{path}: {folder} is not of one computation; get the archive again",
         path=packed.path,
         folder=folder,
     )

@@ -144,7 +144,7 @@ def _move_in(
     if needed + DISK_LEFT > free:
         raise ResauditError(
             "full-disk",
-            "{folder} has {free} bytes free, but the results need {needed} and 1 GiB to go on; free some",
+            "{folder} needs {needed} bytes and 1 GiB more, but has {free}",
             folder=results,
             free=free,
             needed=needed,
@@ -178,7 +178,7 @@ def _errors_of_writing(results: Path) -> Iterator[None]:
     except OSError as error:
         raise ResauditError(
             "unwritable-results",
-            "cannot write into {folder}: {reason}; free or allow it",
+            "{folder} cannot be written ({reason})",
             folder=results,
             reason=error.strerror or error,
         ) from error

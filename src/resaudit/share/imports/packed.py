@@ -115,10 +115,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
         name = shown(entry.filename)
         if not _PLACES.fullmatch(entry.filename) or times[entry.filename.casefold()] > 1:
             raise ResauditError(
-                "invalid-entry",
-                "{path}: no run has the entry {name}, or not twice; get the archive again, one of resaudit crate",
-                path=path,
-                name=name,
+                "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
             )
         largest = LARGEST_JSON if entry.filename.endswith(".json") else LARGEST_ENTRY
         sizes[f"the size of {name} in bytes"] = entry.file_size, largest
@@ -127,7 +124,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
         if size > largest:
             raise ResauditError(
                 "too-large-archive",
-                "{path}: {what} is {size}; allowed: at most {largest}",
+                "{path}: {what} is over {largest}: {size}",
                 path=path,
                 what=what,
                 size=size,
@@ -141,10 +138,7 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
     graph = metadata.get("@graph") if isinstance(metadata, dict) else None
     if not isinstance(graph, list) or not all(isinstance(e, dict) and isinstance(e.get("@id"), str) for e in graph):
         raise ResauditError(
-            "invalid-metadata",
-            "{path} has no {name} that lists entities with ids; allowed: an archive of resaudit crate",
-            path=path,
-            name=METADATA,
+            "invalid-metadata", "{path} has no {name} that resaudit crate writes", path=path, name=METADATA
         )
     entities = {entity["@id"]: entity for entity in graph}
     listed = {
@@ -162,7 +156,7 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
     if changed:
         raise ResauditError(
             "changed-entry",
-            "{path}: {name} is missing or not the file that {metadata} lists; get the archive again",
+            "{path}: {name} is not what its {metadata} lists; get the archive again",
             path=path,
             name=shown(min(changed)),
             metadata=METADATA,

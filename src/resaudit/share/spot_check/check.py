@@ -177,7 +177,7 @@ def _compared(recomputation: Recomputation, results: Path) -> tuple[Compared, bo
     if recomputation.error is not None:
         return Compared("not confirmed", f"it failed here: {recomputation.error}"), False
     job, origin, is_same = recomputation.one.job, recomputation.one.origin, False
-    ours, theirs = job.folder(recomputation.results), job.folder(results)
+    ours, theirs = _recomputed(job, results), job.folder(results)
     try:
         here, there = read_provenance(ours), read_provenance(theirs)
         # Input digests differ where, say, whitened data had to be computed here on another class of machine.

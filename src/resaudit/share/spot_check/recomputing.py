@@ -28,13 +28,11 @@ class Recomputation:
 
     Attributes:
         one: the imported result.
-        results: folder of results with what was recomputed.
         seconds: the time that it took, with starting.
         error: why it failed, else None.
     """
 
     one: Imported
-    results: Path
     seconds: float
     error: str | None
 
@@ -60,7 +58,7 @@ def recompute(
             processes.run(one.job, min(one.cost.threads, cores))
         except ResauditError as failure:
             error = str(failure)
-        return Recomputation(one, folder_of(results, one.job), round(time.monotonic() - begun, 2), error)
+        return Recomputation(one, round(time.monotonic() - begun, 2), error)
 
     with ThreadPoolExecutor(max(1, cores // threads)) as pool:
         try:
