@@ -137,26 +137,26 @@ class Dataset(Model):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _of_its_format(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Any:
-        if cls is not Dataset or not isinstance(given, dict):
-            return handler(given)
-        name = given.get("format", "idx")
+    def _of_its_format(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Any:
+        if cls is not Dataset or not isinstance(value, dict):
+            return handler(value)
+        name = value.get("format", "idx")
         if not isinstance(name, str) or name not in _FORMATS:
             raise ValueError(f"has the unknown format {shown(name)}{suggestion(str(name), list(_FORMATS))}")
-        return _FORMATS[name].model_validate(given)
+        return _FORMATS[name].model_validate(value)
 
     @field_validator("folder")
     @classmethod
-    def _is_there(cls, given: str | None) -> str | None:
-        if given is None:
+    def _is_there(cls, value: str | None) -> str | None:
+        if value is None:
             return None
         try:
-            if Path(given).expanduser().exists():
-                return given
+            if Path(value).expanduser().exists():
+                return value
         # The name is too long, or ~NAME is no user.
         except (OSError, RuntimeError):
             pass
-        raise ValueError(f"is {given[:200]!r}, which does not exist; give a folder of its files, or their archive")
+        raise ValueError(f"is {value[:200]!r}, which does not exist; give a folder of its files, or their archive")
 
     @model_validator(mode="after")
     def _sources_are_known(self) -> Self:
@@ -179,10 +179,10 @@ class Dataset(Model):
         )
 
 
-def _four_files(given: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
-    if tuple(given) != FILES:
-        raise ValueError(f"has {', '.join(given)}; allowed: {', '.join(FILES)}")
-    return given
+def _four_files(value: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
+    if tuple(value) != FILES:
+        raise ValueError(f"has {', '.join(value)}; allowed: {', '.join(FILES)}")
+    return value
 
 
 class IdxDataset(Dataset):
@@ -220,20 +220,20 @@ class CifarDataset(Dataset):
 
     @field_validator("files")
     @classmethod
-    def _training_then_test(cls, given: Mapping[str, RecordsFile]) -> Mapping[str, RecordsFile]:
-        *train, test = given or [""]
+    def _training_then_test(cls, value: Mapping[str, RecordsFile]) -> Mapping[str, RecordsFile]:
+        *train, test = value or [""]
         if not train or test != "test" or not all(key.startswith("train") for key in train):
-            raise ValueError(f"has {', '.join(given) or 'none'}; allowed: train or train_1, train_2 …, then test")
-        return given
+            raise ValueError(f"has {', '.join(value) or 'none'}; allowed: train or train_1, train_2 …, then test")
+        return value
 
     @field_validator("cifar100_reader")
     @classmethod
-    def _has_a_byte_to_begin_at(cls, given: str, info: Any) -> str:
-        if given != "fixed" and info.data.get("labels") == 1:
+    def _has_a_byte_to_begin_at(cls, value: str, info: Any) -> str:
+        if value != "fixed" and info.data.get("labels") == 1:
             raise ValueError(
-                f"is {given!r}, which needs records of two labels; allowed for {info.data.get('name')}: 'fixed'"
+                f"is {value!r}, which needs records of two labels; allowed for {info.data.get('name')}: 'fixed'"
             )
-        return given
+        return value
 
     @property
     def identity(self) -> dict[str, Any]:

@@ -66,12 +66,14 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     plan, results = make_plan(config.with_every_figure()), Path(config.paths.results)
     hold_lock(results)
     with unpacked(archive) as packed, _errors_of_writing(results):
-        ran = check_jobs(packed, plan, other_code)
+        provenances = check_jobs(packed, plan, other_code)
         digest = sha256_of(archive)
-        decisions = {key: _decided(plan.jobs[key], results, digest, ran[key]) for key in ran}
-        moved = [key for key in ran if decisions[key] in (Decision.NEW, Decision.REPLACED)]
-        kept = sorted(key for key in ran if decisions[key] is Decision.KEPT)
-        _move_in(moved, packed, ran, plan, results, digest)
+        decisions = {
+            key: _decided(plan.jobs[key], results, digest, provenance) for key, provenance in provenances.items()
+        }
+        moved = [key for key, decision in decisions.items() if decision in (Decision.NEW, Decision.REPLACED)]
+        kept = sorted(key for key, decision in decisions.items() if decision is Decision.KEPT)
+        _move_in(moved, packed, provenances, plan, results, digest)
     before = None
     with suppress(ResauditError):
         before = next((record for record in imports(results) if record.archive == digest), None)
@@ -83,7 +85,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
         name=archive.name,
         by=by.pop() if len(by) == 1 else None,
         imported=before.imported if before else datetime.now(UTC).isoformat(timespec="seconds"),
-        jobs=sorted(ran.keys() - kept),
+        jobs=sorted(decisions.keys() - kept),
         kept=kept,
         missing=sorted(key for key, job in chosen.items() if job.files and key not in packed.jobs),
         differences=list(differences(packed.audit, audit)) if is_compared else [],
@@ -92,7 +94,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     by_whom = f", run by {record.by} as it says" if record.by else ""
     say(f"{record.name} (SHA-256 {digest[:12]}…{by_whom}): {len(record.jobs)} results are imported")
     if kept:
-        differing = [key for key in kept if not _is_equal(results / key, ran[key])]
+        differing = [key for key in kept if not _is_equal(results / key, provenances[key])]
         say(f"{len(kept)} were here and are kept: {len(kept) - len(differing)} equal, {len(differing)} different")
         for key in differing:
             say(f"  differs, yours is kept: {key}")
@@ -108,7 +110,7 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     return record
 
 
-def _decided(job: Job, results: Path, archive: str, ran: JobProvenance) -> Decision:
+def _decided(job: Job, results: Path, archive: str, provenance: JobProvenance) -> Decision:
     folder = results / job.key
     try:
         origin = origin_of(results, job.key)
@@ -119,21 +121,21 @@ def _decided(job: Job, results: Path, archive: str, ran: JobProvenance) -> Decis
         origin = None
     is_whole = all(path.is_file() for path in job.written(results))
     if origin is not None and origin.archive == archive:
-        is_fine = is_whole and origin.accepted_code == code_of(job) and _is_equal(folder, ran)
+        is_fine = is_whole and origin.accepted_code == code_of(job) and _is_equal(folder, provenance)
         return Decision.PRESENT if is_fine else Decision.REPLACED
     # Of what a killed job left, files are missing.
     return Decision.KEPT if origin is not None or is_whole else Decision.NEW
 
 
-def _is_equal(folder: Path, ran: JobProvenance) -> bool:
-    files = {folder / name: digest for name, digest in ran.sha256.items()}
+def _is_equal(folder: Path, provenance: JobProvenance) -> bool:
+    files = {folder / name: digest for name, digest in provenance.sha256.items()}
     return all(file.is_file() and sha256_of(file) == digest for file, digest in files.items())
 
 
 def _move_in(
     keys: Collection[str],
     packed: Packed,
-    ran: Mapping[str, JobProvenance],
+    provenances: Mapping[str, JobProvenance],
     plan: Plan,
     results: Path,
     digest: str,
@@ -153,7 +155,7 @@ def _move_in(
     shutil.rmtree(staging, ignore_errors=True)
     try:
         for key in keys:
-            _stage(packed, plan.jobs[key], staging / key, ran[key], digest)
+            _stage(packed, plan.jobs[key], staging / key, provenances[key], digest)
         build_tables(plan, keys, staging, results)
         # Then whatever would replace an imported result is stopped before it deletes anything.
         try:
@@ -184,7 +186,7 @@ def _errors_of_writing(results: Path) -> Iterator[None]:
         ) from error
 
 
-def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: str) -> None:
+def _stage(packed: Packed, job: Job, folder: Path, provenance: JobProvenance, digest: str) -> None:
     """Copy a job's files, and check what they hold before anything reads them."""
     folder.mkdir(parents=True)
     for name in (*job.files, *RECORDS):
@@ -197,11 +199,11 @@ def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: s
     origin = Origin(
         archive=digest,
         by=packed.agents[job.key],
-        code=ran.code,
+        code=provenance.code,
         accepted_code=code_of(job),
-        machine_class=ran.machine_class,
-        kernel=ran.kernel,
-        sha256=ran.sha256,
+        machine_class=provenance.machine_class,
+        kernel=provenance.kernel,
+        sha256=provenance.sha256,
     )
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))
 
