@@ -12,11 +12,15 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
+from contextlib import chdir
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from snakemake.io import IOFile
+from snakemake.persistence.file import FilePersistence
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
@@ -289,6 +293,9 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
         return run_snakemake(*arguments, *config, cwd=tmp_path)
 
     shutil.copy(archive, tmp_path / "run.zip")
+    # The mark of a job that was killed here, by which Snakemake would run it again.
+    with chdir(tmp_path):
+        FilePersistence().started(SimpleNamespace(output=[IOFile(f"results/{a_job(archive)}/spectra.npz")]))
     run = resaudit("import", "run.zip", *OVERRIDES, "dataset.sources=[folder]")
     assert run.returncode == 0, run.stderr
     assert BY in run.stdout

@@ -96,6 +96,15 @@ def test_a_damaged_zip_is_refused_in_one_line(edit: Callable[[bytes], bytes], tm
         open_it(path)
 
 
+@pytest.mark.parametrize("sha256", [None, "", 5])
+def test_a_file_that_is_listed_and_missing_is_refused(sha256: Any, tmp_path: Path) -> None:
+    path = tmp_path / "bad.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr(METADATA, json.dumps({"@graph": [{"@id": RESULT, "@type": "File", "sha256": sha256}]}))
+    with refused("changed-entry", name=repr(RESULT)):
+        open_it(path)
+
+
 def test_an_entry_that_is_there_twice_is_refused(tmp_path: Path) -> None:
     with refused("invalid-entry", name="'README.md'"):
         open_it(zipped(tmp_path / "bad.zip", "README.md", "readme.MD"))

@@ -156,7 +156,7 @@ class Dataset(Model):
         # The name is too long, or ~NAME is no user.
         except (OSError, RuntimeError):
             pass
-        raise ValueError(f"is {value[:200]!r}, which does not exist; give a folder of its files, or their archive")
+        raise ValueError(f"is {value[:200]!r}, which is not a folder; give one of its files, or their archive")
 
     @model_validator(mode="after")
     def _sources_are_known(self) -> Self:

@@ -66,7 +66,7 @@ def whiten(
         rank = int(np.sum(variances > 1e-12 * variances[0]))
         raise ResauditError(
             "too-many-components",
-            "whitening.components is {components}; allowed here: at most {rank}",
+            "whitening.components is {components}; these images allow {rank}",
             components=components,
             rank=rank,
         )

@@ -152,8 +152,8 @@ def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
         for chunk in _chunks(archive, name):
             digest.update(chunk)
         digests[name] = digest.hexdigest()
-    changed = {name for name in {*digests, *listed} if digests.get(name) != listed.get(name, "")}
-    if changed:
+    changed = {name for name, digest in digests.items() if listed.get(name) != digest}
+    if changed := changed | (listed.keys() - digests.keys()):
         raise ResauditError(
             "changed-entry",
             "{path}: {name} is not what its {metadata} lists; get the archive again",
