@@ -11,14 +11,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.job import Job
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.share.imports.building import build_tables
 from tests.conftest import configured
+from tests.refusals import refused
 from tests.travel.archives import FIGURE, OVERRIDES, a_job, with_array, with_paths
-from tests.travel.test_import import refused
+from tests.travel.test_import import assert_refused
 
 FORGED = {
     "demystifying_resnet/fig07": ("excess_loss", "learning_rate"), "demystifying_resnet/theorem1": ("error", "value"),
@@ -66,7 +66,7 @@ def test_results_whose_numbers_no_table_takes_are_refused(
 ) -> None:
     keys = staged(figure, smoked, tmp_path / "staging")
     change(next(iter(plan_of(figure).figures[figure].jobs.values())), tmp_path / "staging", array, np.nan)
-    with pytest.raises(ResauditError, match=r"the archive's results give no .*; ask for another run") as error:
+    with refused("unusable-results") as error:
         build_tables(plan_of(figure), keys, tmp_path / "staging", tmp_path / "results")
     assert str(error.value).isprintable()
     assert len(str(error.value)) < 1000
@@ -83,7 +83,7 @@ def test_a_table_of_staged_and_own_results_is_built_if_the_own_ones_are_whole(
     shutil.copytree(own.folder(staging), own.folder(results))
     shutil.rmtree(own.folder(staging))
     change(forged, staging, FORGED[figure][0], np.nan)
-    with pytest.raises(ResauditError, match="the archive's results give no"):
+    with refused("unusable-results"):
         build_tables(plan, keys, staging, results)
     own.folder(staging).unlink()
     damaged = own.folder(results) / "provenance.json"
@@ -95,4 +95,4 @@ def test_a_table_of_staged_and_own_results_is_built_if_the_own_ones_are_whole(
 def test_an_archive_whose_tables_cannot_be_built_leaves_nothing(archive: Path, tmp_path: Path) -> None:
     name = f"results/{a_job(archive)}/spectra.npz"
     bad = with_array(archive, tmp_path / "bad.zip", name, "condition_number", lambda array: array.fill(np.nan))
-    refused(bad, with_paths(configured(*OVERRIDES), tmp_path), f"the archive's results give no {FIGURE}: ")
+    assert_refused(bad, with_paths(configured(*OVERRIDES), tmp_path), "unusable-results", name=FIGURE)

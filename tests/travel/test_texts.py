@@ -25,9 +25,10 @@ from resaudit.share.imports.arrays import check_arrays
 from resaudit.share.imports.packed import METADATA
 from resaudit.share.records import Import, imports
 from tests.ran import RAN
+from tests.refusals import refused
 from tests.travel.archives import a_job, config_in, with_json
 from tests.travel.imported import ARCHIVE
-from tests.travel.test_import import refused
+from tests.travel.test_import import assert_mentions, assert_refused
 from tests.travel.test_shapes import Stated
 
 ODD_TEXTS = ["a\nb", "\x1b[2J", "a\u202eb", "a\u2066b", "a" * 201, "", "\udc80", "a\0b", "\x9b2J", "a\u2028b", "\x7f"]
@@ -118,10 +119,9 @@ def test_no_value_of_a_provenance_is_taken_for_one_of_another_type(key: str, val
     if is_fine:
         read_provenance(tmp_path)
         return
-    with pytest.raises(
-        ResauditError, match=r"provenance\.json cannot be read \(it.*\); copy .* again, or make it again"
-    ) as e:
+    with pytest.raises(ResauditError) as e:
         read_provenance(tmp_path)
+    assert str(tmp_path / "provenance.json") in str(e.value)
     assert_one_line(e.value)
 
 
@@ -144,7 +144,7 @@ def test_a_time_is_one_that_there_is_and_that_can_be_compared(key: str, time: st
 )  # fmt: skip
 def test_an_archive_with_such_a_provenance_is_refused(key: str, value: Any, archive: Path, tmp_path: Path) -> None:
     changes = {f"results/{a_job(archive)}/provenance.json": lambda ran: ran.update({key: value})}
-    refused(with_json(archive, tmp_path / "bad.zip", changes), config_in(tmp_path), "provenance.json")
+    assert_mentions(with_json(archive, tmp_path / "bad.zip", changes), config_in(tmp_path), "provenance.json")
 
 
 @pytest.mark.parametrize("name", [*ODD_TEXTS, "a" * 171, " ", " a", "a ", "<a>", 5, None, ["a"]], ids=ascii)
@@ -155,13 +155,13 @@ def test_an_agent_with_such_a_name_is_refused(name: Any, archive: Path, tmp_path
                 entity["name"] = name
 
     bad = with_json(archive, tmp_path / "bad.zip", {METADATA: rename})
-    refused(bad, config_in(tmp_path), "agent.name")
+    assert_mentions(bad, config_in(tmp_path), "agent.name")
 
 
 @pytest.mark.parametrize("name", ["a\nb.zip", "\x1b[2J.zip", "a\u202eb.zip"], ids=ascii)
 def test_an_archive_with_such_a_file_name_is_refused(name: str, archive: Path, tmp_path: Path) -> None:
     (tmp_path / name).write_bytes(archive.read_bytes())
-    refused(tmp_path / name, config_in(tmp_path), "the name of the archive has the text")
+    assert_refused(tmp_path / name, config_in(tmp_path), "invalid-text")
 
 
 @pytest.mark.parametrize("name", ["A$AP", "$x^2$", "$\\frac{", "a_b^c", "\\alpha", "100 %", "李 <0000-0002-1825-0097>"])
@@ -179,9 +179,8 @@ def test_a_text_in_an_array_is_a_line_or_empty(odd: str, tmp_path: Path) -> None
     if not odd:
         check_arrays(path, Stated(3))
         return
-    with pytest.raises(ResauditError) as error:
+    with refused("unreadable-arrays", path=path) as error:
         check_arrays(path, Stated(3))
-    assert "'names' is no array that is taken here (has the text" in str(error.value)
     assert_one_line(error.value)
 
 
@@ -202,7 +201,7 @@ def test_every_text_of_the_metadata_that_an_error_quotes_is_escaped(
     def put(metadata: Any) -> None:
         metadata["@graph"].append({"@id": odd, "@type": "File", "sha256": make(odd), "contentSize": "1"})
 
-    refused(with_json(archive, tmp_path / "bad.zip", {METADATA: put}), config_in(tmp_path), METADATA)
+    assert_mentions(with_json(archive, tmp_path / "bad.zip", {METADATA: put}), config_in(tmp_path), METADATA)
 
 
 def test_records_of_imports_with_such_texts_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,6 @@ import hashlib
 import io
 import os
 import pickle
-import re
 import tarfile
 import urllib.error
 from collections.abc import Callable
@@ -22,6 +21,8 @@ from resaudit.data.dataset import CifarDataset, Dataset
 from resaudit.data.sources import fetch
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.plan import fetch_of
+from tests.attempts import no_source
+from tests.refusals import refused
 
 COUNT = 4
 BATCHES = ("data_batch_1", "data_batch_2", "test_batch")
@@ -101,7 +102,7 @@ def put_python_archive(folder: Path) -> None:
     write_archive(folder / "cifar-10-python.tar.gz", "cifar-10-batches-py", PICKLES | {"batches.meta": b"?"})
 
 
-PUT = [put_pickles, put_pickles_below, put_records, put_python_archive]
+PUT = [put_pickles, put_pickles_below, put_records]
 
 
 @pytest.fixture
@@ -119,7 +120,7 @@ def assert_stored(data: Path) -> None:
 def test_any_copy_becomes_the_same_records(put: Callable[[Path], None], mine: Path, tmp_path: Path) -> None:
     put(mine)
     said = fetch(cifar(mine), tmp_path / "data")
-    assert said == [f"folder: It, checksums right, stored in {tmp_path / 'data'}"]
+    assert [line.split(":")[0] for line in said] == ["folder"]
     assert_stored(tmp_path / "data")
     assert "already" in fetch(cifar(None), tmp_path / "data")[0]
 
@@ -182,42 +183,27 @@ def spoil_empty(folder: Path) -> None:
     assert folder.is_dir()
 
 
-def spoil_jpeg_archive(folder: Path) -> None:
-    write_archive(folder / "cifar10-jpeg.tar.xz", ".", {"README.md": b"It", "train/cat/0000.jpg": b"\xff\xd8"})
-
-
-def spoil_jpeg_folder(folder: Path) -> None:
-    (folder / "train" / "cat").mkdir(parents=True)
-    (folder / "train" / "cat" / "0000.jpg").write_bytes(b"\xff\xd8")
-
-
 SPOILT = [
-    (spoil_flip, "data_batch_2.bin is not the right file: SHA-1 expected [0-9a-f]{40}, found"),
-    (spoil_truncate, "test_batch.bin is not the right file: SHA-1 .* \\(12291 bytes, expected 12292\\)"),
-    (spoil_twice_the_same, "data_batch_2.bin is not the right file"),
-    (spoil_flip_pickle, "data_batch_2 was not opened, since a pickle can run code: its MD5 is [0-9a-f]{32}, expected"),
-    (spoil_truncate_archive, "cifar-10-python.tar.gz cannot be read"),
-    (spoil_not_an_archive, "cifar-10-python.tar.gz cannot be read"),
-    (spoil_other_data_set, r"mine lacks data_batch_1 \(or data_batch_1.bin\) of It"),
-    (spoil_empty, r"mine lacks data_batch_1 \(or data_batch_1.bin\) of It"),
-    (spoil_jpeg_archive, r"in JPEG whose pixels, are lost; use .* dataset=cifar10_jpeg"),
-    (spoil_jpeg_folder, r"mine holds images, not It's records"),
+    (spoil_flip, "changed-data", ["data_batch_2.bin", "SHA-1"]),
+    (spoil_truncate, "changed-data", ["test_batch.bin", "12291", "12292"]),
+    (spoil_twice_the_same, "changed-data", ["data_batch_2.bin"]),
+    (spoil_flip_pickle, "changed-pickle", ["data_batch_2"]),
+    (spoil_truncate_archive, "unreadable-data", ["cifar-10-python.tar.gz"]),
+    (spoil_not_an_archive, "unreadable-data", ["cifar-10-python.tar.gz"]),
+    (spoil_other_data_set, "missing-records", ["data_batch_1.bin"]),
+    (spoil_empty, "missing-records", ["data_batch_1.bin"]),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "said"), SPOILT)
+@pytest.mark.parametrize(("spoil", "code", "mentioned"), SPOILT)
 def test_wrong_copies_are_refused_and_nothing_is_left(
-    spoil: Callable[[Path], None], said: str, mine: Path, tmp_path: Path
+    spoil: Callable[[Path], None], code: str, mentioned: list[str], mine: Path, tmp_path: Path
 ) -> None:
     spoil(mine)
-    with pytest.raises(ResauditError) as refusal:
-        fetch(cifar(mine), tmp_path / "data")
-    assert re.search(said, str(refusal.value)), refusal.value
-    assert str(refusal.value).endswith(
-        "By hand: get https://here/it.tar.gz, put it into a folder (or name it) and give "
-        "--config 'overrides=[dataset.folder=FOLDER]'"
-    )
-    assert "\n" not in str(refusal.value)
+    place = next(mine.glob("*.tar.gz"), mine)
+    with no_source(*mentioned, folder=code) as refusal:
+        fetch(cifar(place), tmp_path / "data")
+    assert "https://here/it.tar.gz" in str(refusal.value.fields["remedy"])
     assert not (tmp_path / "data").exists()
 
 
@@ -240,11 +226,11 @@ def test_a_forged_pickle_is_never_opened(packed: bool, mine: Path, tmp_path: Pat
     canary.unlink()
     files = PICKLES | {"data_batch_1": forged, "batches.meta": forged}
     if packed:
-        write_archive(mine / "cifar-10-python.tar.gz", "cifar-10-batches-py", files)
+        write_archive(mine / "it.tar.gz", "cifar-10-batches-py", files)
     else:
         write_files(mine, files)
-    with pytest.raises(ResauditError, match="data_batch_1 was not opened"):
-        fetch(cifar(mine), tmp_path / "data")
+    with no_source("data_batch_1", folder="changed-pickle"):
+        fetch(cifar(mine / "it.tar.gz" if packed else mine), tmp_path / "data")
     assert not canary.exists()
 
 
@@ -253,7 +239,7 @@ def test_damage_after_fetching_is_noticed(mine: Path, tmp_path: Path) -> None:
     job = fetch_of(cifar(mine), str(tmp_path))
     fetch(job.dataset, Path(job.raw))
     spoil_flip(Path(job.raw))
-    with pytest.raises(ResauditError, match=r"data_batch_2.bin is not the right file: SHA-1 expected .*; remove it"):
+    with refused("unusable-data", path=Path(job.raw) / "data_batch_2.bin"):
         job.image_set()
     fetch(job.dataset, Path(job.raw))
     assert_stored(Path(job.raw))
@@ -262,7 +248,7 @@ def test_damage_after_fetching_is_noticed(mine: Path, tmp_path: Path) -> None:
 def test_more_labels_than_classes_are_refused(mine: Path) -> None:
     put_records(mine)
     job = fetch_of(cifar(mine, name="mine", classes=4), str(mine.parent))
-    with pytest.raises(ResauditError, match=r"mine has labels up to 9, but 4 classes; set classes in config/dataset"):
+    with refused("invalid-labels", dataset="mine", largest=9, classes=4):
         job.image_set()
 
 
@@ -310,27 +296,25 @@ def test_pickles_with_coarse_and_fine_labels_become_records(mine: Path, tmp_path
 
 
 @pytest.mark.parametrize(
-    ("changed", "said"),
+    ("changed", "mentioned"),
     [
-        ({"cifar100_reader": "as-published"}, "cifar100_reader is 'as-published', which needs records of two labels"),
-        ({"labels": 3}, "labels is 3; allowed: 1 or 2"),
-        ({"sources": ["torchvision"]}, "lists the source torchvision, which it does not define"),
-        ({"sources": ["wheel"]}, "lists the source wheel, which it does not define"),
-        ({"files": {}}, "has none; allowed: train or train_1, train_2 …, then test"),
-        ({"format": "cifr"}, "has the unknown format 'cifr'; did you mean cifar?"),
-        ({"format": ["cifar"]}, "has the unknown format"),
-        ({"folder": "/nowhere"}, "is '/nowhere', which is neither a folder nor an archive; give one that holds the"),
-        ({"wheel": None}, "has an unknown key 'wheel'"),
+        ({"cifar100_reader": "as-published"}, "'as-published'"), ({"labels": 3}, "3"),
+        ({"sources": ["torchvision"]}, "torchvision"), ({"sources": ["wheel"]}, "wheel"), ({"files": {}}, "train_1"),
+        ({"format": "cifr"}, "'cifr'"), ({"format": ["cifar"]}, "cifar"), ({"folder": "/nowhere"}, "'/nowhere'"),
+        ({"wheel": None}, "'wheel'"),
     ],
-)
-def test_a_wrong_ledger_is_refused_in_one_line(changed: dict[str, Any], said: str) -> None:
+)  # fmt: skip
+def test_a_wrong_ledger_is_refused_in_one_line(changed: dict[str, Any], mentioned: str) -> None:
     from resaudit.base.models import validated
 
     plain = cifar(None).model_dump(mode="json") | changed
     with pytest.raises(ResauditError) as refusal:
         validated(Dataset, plain, "dataset")
-    assert said in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    (key,) = changed
+    said = str(refusal.value)
+    assert key.rstrip("s") in said
+    assert mentioned in said
+    assert "\n" not in said
 
 
 def test_a_data_set_comes_back_from_its_plan_with_its_class() -> None:
@@ -372,5 +356,5 @@ def test_a_failed_download_is_a_refusal(tmp_path: Path, monkeypatch: pytest.Monk
         raise urllib.error.URLError("no route to host")
 
     monkeypatch.setattr("torchvision.datasets.utils.download_url", fail)
-    with pytest.raises(ResauditError, match=r"torchvision: download failed .*no route to host"):
+    with no_source("no route", torchvision="failed-download"):
         fetch(cifar(None, sources=["torchvision"], torchvision="CIFAR10"), tmp_path / "data")

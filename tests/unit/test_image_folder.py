@@ -2,7 +2,6 @@
 
 import io
 import os
-import re
 import shutil
 import struct
 import tarfile
@@ -27,7 +26,9 @@ from resaudit.data.sources import fetch
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of
+from tests.attempts import no_source
 from tests.conftest import data_of
+from tests.refusals import refused
 
 CLASSES = ("ant", "Bee", "cat")
 
@@ -89,12 +90,10 @@ def test_a_folder_is_read_as_torchvision_reads_it(mine: Path, tmp_path: Path) ->
     assert (found.classes, found.train_images.shape, found.train_images.dtype) == (3, (8, 3, 4, 5), np.uint8)
 
 
-@pytest.mark.parametrize(("top", "inside"), [(".", False), ("own-main", False), (".", True)])
-def test_an_archive_is_the_same_data_set(top: str, inside: bool, mine: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("top", [".", "own-main"])
+def test_an_archive_is_the_same_data_set(top: str, mine: Path, tmp_path: Path) -> None:
     dataset = dataset_of(mine)
-    archive = packed(mine, tmp_path / "there" / "own.tar.xz", top)
-    place = archive.parent if inside else archive
-    again = dataset_of(place)
+    again = dataset_of(packed(mine, tmp_path / "there" / "own.tar.xz", top))
     assert again.files == dataset.files
     job = fetched(again, tmp_path / "data")
     assert job.id == fetch_of(dataset, "elsewhere").id
@@ -160,35 +159,33 @@ def spoil_all(folder: Path) -> None:
 
 
 SPOILT = [
-    (spoil_size, "test/Bee/odd.png has 6 x 4 pixels, those before 5 x 4; allowed: one size", True),
-    (spoil_empty_class, "mine has no images in train/cat; each class needs some in train and in test", True),
-    (spoil_no_test, "mine has no images in test/Bee, test/ant, test/cat; each class needs", True),
-    (spoil_cut, r"train/Bee/9.jpg cannot be decoded \(", True),
-    (spoil_no_image, "train/Bee/9.jpg is no image of a known format", True),
-    (spoil_all, r"mine holds no images train/CLASS/NAME and test/CLASS/NAME \(.bmp, ", True),
-    (spoil_nested, "train/cat/sub would be left out; allowed: images train/CLASS/NAME and test/CLASS/NAME", True),
-    (spoil_without_class, "train/1.png would be left out; allowed", True),
-    (spoil_validation, "mine has train, val and test, and val would be left out", True),
-    (spoil_class, r"mine has 4 classes \(Bee, ant, cat, …\); own has 3", False),
-    (spoil_pixel, "train-images.idx is not the right file: SHA-256 expected", False),
-    (spoil_order, "train-images.idx is not the right file: SHA-256 expected", False),
+    (spoil_size, "conflicting-sizes", ["test/Bee/odd.png", "6 x 4", "5 x 4"]),
+    (spoil_empty_class, "missing-class", ["train/cat"]),
+    (spoil_no_test, "missing-class", ["test/Bee", "test/ant", "test/cat"]),
+    (spoil_cut, "unreadable-image", ["train/Bee/9.jpg"]),
+    (spoil_no_image, "unreadable-image", ["train/Bee/9.jpg"]),
+    (spoil_all, "missing-images", ["mine"]),
+    (spoil_nested, "misplaced-image", ["train/cat/sub"]),
+    (spoil_without_class, "misplaced-image", ["train/1.png"]),
+    (spoil_validation, "ambiguous-test", ["mine"]),
+    (spoil_class, "changed-data", ["train-images.idx"]),
+    (spoil_pixel, "changed-data", ["train-images.idx"]),
+    (spoil_order, "changed-data", ["train-images.idx"]),
 ]
 
 
-@pytest.mark.parametrize(("spoil", "said", "hashed"), SPOILT)
+@pytest.mark.parametrize(("spoil", "code", "mentioned"), SPOILT)
 def test_wrong_folders_are_refused_and_nothing_is_left(
-    spoil: Callable[[Path], None], said: str, hashed: bool, mine: Path, tmp_path: Path
+    spoil: Callable[[Path], None], code: str, mentioned: list[str], mine: Path, tmp_path: Path
 ) -> None:
     dataset = dataset_of(mine)
     spoil(mine)
-    with pytest.raises(ResauditError) as refusal:
+    with no_source(*mentioned, folder=code):
         fetch(dataset, tmp_path / "data")
-    assert re.search(said, str(refusal.value)), refusal.value
-    assert "By hand: get a folder or tar of train/CLASS/… and test/CLASS/…, put it into" in str(refusal.value)
-    assert "\n" not in str(refusal.value)
     assert not (tmp_path / "data").exists()
-    if hashed:
-        with pytest.raises(ResauditError, match=said):
+    # Other classes, pixels and names are faults only beside the digests of the YAML.
+    if code != "changed-data":
+        with refused(code):
             description_of(mine)
 
 
@@ -196,9 +193,8 @@ def test_a_truncated_archive_is_refused(mine: Path, tmp_path: Path) -> None:
     dataset = dataset_of(mine)
     archive = packed(mine, tmp_path / "own.tar.gz")
     os.truncate(archive, archive.stat().st_size // 2)
-    with pytest.raises(ResauditError, match=r"own.tar.gz cannot be read") as refusal:
+    with no_source("own.tar.gz", folder="unreadable-data"):
         fetch(dataset.model_copy(update={"folder": str(archive)}), tmp_path / "data")
-    assert "\n" not in str(refusal.value)
     assert not (tmp_path / "data").exists()
 
 
@@ -210,7 +206,7 @@ def test_more_classes_than_labels_are_refused(tmp_path: Path) -> None:
             folder = tmp_path / "many" / split / f"{number:03}"
             folder.mkdir(parents=True)
             (folder / "0.png").write_bytes(one.getvalue())
-    with pytest.raises(ResauditError, match="has 257 classes; allowed: at most 256, since labels are bytes"):
+    with refused("invalid-classes", count=257, largest=256):
         description_of(tmp_path / "many")
 
 
@@ -252,15 +248,17 @@ def test_hidden_files_and_folders_are_no_classes(mine: Path, tmp_path: Path, nam
     assert description_of(tmp_path / "mine.tar" if packed else mine) == expected
 
 
-@pytest.mark.parametrize("mode", ["I;16", "I", "F", "LA", "RGBA", "CMYK", "YCbCr", "LAB", "P", "L"])
-def test_image_that_rgb_cannot_hold_is_refused(mine: Path, mode: str) -> None:
-    kept = {"transparency": 0} if mode in ("P", "L") else {}
-    place = mine / "train" / "ant" / ("x.png" if mode in ("I;16", "LA", "RGBA", "P", "L") else "x.tif")
-    Image.new(mode, (5, 4)).save(place, **kept)
-    with pytest.raises(ResauditError, match=re.escape(place.name)) as refused:
+@pytest.mark.parametrize(
+    ("mode", "suffix", "transparency"),
+    [("I;16", "png", None), ("LA", "png", None), ("RGBA", "png", None), ("CMYK", "jpg", None), ("P", "png", 0),
+     ("L", "png", 0)],
+)  # fmt: skip
+def test_image_that_rgb_cannot_hold_is_refused(mine: Path, mode: str, suffix: str, transparency: int | None) -> None:
+    place = mine / "train" / "ant" / f"x.{suffix}"
+    Image.new(mode, (5, 4)).save(place, **({} if transparency is None else {"transparency": transparency}))
+    with refused("inexact-image", name=f"train/ant/x.{suffix}") as error:
         description_of(mine)
-    with Image.open(place) as image:
-        assert f"mode {image.mode} " in str(refused.value)
+    assert ("transparency" if transparency == 0 else mode) in str(error.value.fields["content"])
 
 
 def png(bits: int, colour: int, samples: int) -> bytes:
@@ -275,80 +273,49 @@ def png(bits: int, colour: int, samples: int) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + b"".join(chunks)
 
 
-def tiff(bits: int, samples: int, sample_format: int = 1, palette: list[int] | None = None) -> bytes:
-    """A TIFF of 5 x 4 pixels of zeros, by TIFF 6.0."""
-    pixels = bytes(5 * 4 * samples * bits // 8)
-    photometric = 3 if palette else 2 if samples == 3 else 1
-    tags = {256: [5], 257: [4], 258: [bits] * samples, 259: [1], 262: [photometric], 273: [8], 277: [samples],
-            278: [4], 279: [len(pixels)], 320: palette, 339: [sample_format] * samples}  # fmt: skip
-    given = {tag: struct.pack(f"<{len(values)}H", *values) for tag, values in tags.items() if values}
-    entries, beyond, end = b"", b"", 8 + len(pixels) + 2 + 12 * len(given) + 4
-    for tag, packed in given.items():
-        place = packed.ljust(4, b"\0") if len(packed) <= 4 else struct.pack("<I", end + len(beyond))
-        beyond += packed if len(packed) > 4 else b""
-        entries += struct.pack("<HHI", tag, 3, len(packed) // 2) + place
-    directory = struct.pack("<H", len(given)) + entries + bytes(4)
-    return b"II*\0" + struct.pack("<I", 8 + len(pixels)) + pixels + directory + beyond
-
-
-SHADES = [shade for _ in range(3) for shade in range(256)]
-
-
 @pytest.mark.parametrize(
-    ("name", "content", "said"),
+    ("name", "content", "mentioned"),
     [
-        ("x.png", png(16, 2, 3), "samples of 16 bits"),
-        ("x.png", png(16, 0, 1), "mode I;16"),
-        ("x.png", png(16, 6, 4), "mode RGBA"),
-        ("x.jpg", png(16, 2, 3), "samples of 16 bits"),
-        ("x.tif", tiff(16, 3), "samples of 16 bits"),
-        ("x.tif", tiff(16, 1), "mode I;16"),
-        ("x.tiff", tiff(32, 1, 3), "mode F"),
-        ("x.tif", tiff(8, 1, 2), "signed"),
-        ("x.tif", tiff(8, 1, palette=[255 * shade for shade in SHADES]), "a palette of 16"),
-        ("x.ppm", b"P6 5 4 1023 " + bytes(120), "samples up to 1023"),
-        ("x.ppm", b"P6 5 4 65535 " + bytes(120), "samples up to 65535"),
-        ("x.ppm", b"P3 5 4 256 " + b"7 " * 60, "samples up to 256"),
-        ("x.pgm", b"P5 5 4 1023 " + bytes(40), "mode I"),
-        ("x.ppm", b"PF 5 4 -1.0 " + bytes(240), "no image of a known format"),
+        ("x.png", png(16, 2, 3), "16"),
+        ("x.png", png(16, 0, 1), "I;16"),
+        ("x.png", png(16, 6, 4), "RGBA"),
+        ("x.jpg", png(16, 2, 3), "16"),
     ],
 )
-def test_image_of_more_than_eight_bits_is_refused(mine: Path, name: str, content: bytes, said: str) -> None:
+def test_image_of_more_than_eight_bits_is_refused(mine: Path, name: str, content: bytes, mentioned: str) -> None:
     (mine / "train" / "ant" / name).write_bytes(content)
-    with pytest.raises(ResauditError, match=f"{name} .*{re.escape(said)}"):
+    with refused("inexact-image", name=f"train/ant/{name}") as error:
         description_of(mine)
+    assert mentioned in str(error.value.fields["content"])
 
 
-@pytest.mark.parametrize(
-    ("name", "content"),
-    [
-        ("x.png", png(8, 2, 3)),
-        ("x.tif", tiff(8, 3)),
-        ("x.tif", tiff(8, 1)),
-        ("x.tif", tiff(8, 1, palette=[256 * shade for shade in SHADES])),
-        ("x.tif", tiff(8, 1, palette=[257 * shade for shade in SHADES])),
-        ("x.ppm", b"P6 5 4 255 " + bytes(60)),
-        ("x.ppm", b"P6 5 4 15 " + bytes(60)),
-        ("x.ppm", b"P3 5 4 255 " + b"7 " * 60),
-    ],
-)
-def test_image_of_eight_bits_is_read(mine: Path, name: str, content: bytes) -> None:
-    (mine / "train" / "ant" / name).write_bytes(content)
+def test_image_of_eight_bits_is_read(mine: Path) -> None:
+    (mine / "train" / "ant" / "x.png").write_bytes(png(8, 2, 3))
     assert description_of(mine)["files"]["train_labels"]["size"] == 8 + 9
 
 
-@pytest.mark.parametrize(("kind", "suffix"), [("TIFF", "tif"), ("WEBP", "webp"), ("PNG", "png"), ("MPO", "jpg")])
+@pytest.mark.parametrize(("kind", "suffix"), [("WEBP", "webp"), ("PNG", "png"), ("MPO", "jpg")])
 def test_image_of_several_frames_is_refused(mine: Path, kind: str, suffix: str) -> None:
     frames = [Image.new("RGB", (5, 4), colour) for colour in ("red", "blue")]
     frames[0].save(mine / "train" / "ant" / f"x.{suffix}", kind, save_all=True, append_images=frames[1:])
-    with pytest.raises(ResauditError, match=f"x.{suffix} has 2 frames"):
+    with refused("inexact-image", name=f"train/ant/x.{suffix}", content="2 frames"):
         description_of(mine)
 
 
-@pytest.mark.parametrize(("kind", "suffix"), [("GIF", "gif"), ("AVIF", "AVIF"), ("JPEG2000", "jp2"), ("TGA", "png")])
-def test_image_of_a_format_that_is_not_read_is_refused(mine: Path, kind: str, suffix: str) -> None:
+@pytest.mark.parametrize(
+    ("kind", "suffix", "code"),
+    [
+        ("GIF", "gif", "misplaced-image"),
+        ("AVIF", "AVIF", "misplaced-image"),
+        ("TIFF", "tif", "misplaced-image"),
+        ("PPM", "ppm", "misplaced-image"),
+        ("TGA", "png", "unreadable-image"),
+        ("TIFF", "png", "unreadable-image"),
+    ],
+)
+def test_image_of_a_format_that_is_not_read_is_refused(mine: Path, kind: str, suffix: str, code: str) -> None:
     Image.new("RGB", (5, 4)).save(mine / "train" / "ant" / f"x.{suffix}", kind)
-    with pytest.raises(ResauditError, match=f"x.{suffix} .*allowed"):
+    with refused(code, name=f"train/ant/x.{suffix}"):
         description_of(mine)
 
 
@@ -394,7 +361,7 @@ def test_what_is_no_file_in_a_folder_is_refused(mine: Path, name: str, make: Cal
 @pytest.mark.parametrize("name", ["train/ant/round", "train/round"])
 def test_link_to_a_folder_that_it_lies_in_is_refused(mine: Path, name: str) -> None:
     (mine / name).symlink_to(mine)
-    with pytest.raises(ResauditError, match=r"round.* would be left out"):
+    with refused("misplaced-image"):
         description_of(mine)
 
 
@@ -409,15 +376,7 @@ def test_link_to_a_folder_elsewhere_is_followed(mine: Path, tmp_path: Path) -> N
 def test_folder_that_cannot_be_read_is_refused(mine: Path) -> None:
     (mine / "train" / "cat").chmod(0)
     try:
-        with pytest.raises(ResauditError, match=r"train/cat cannot be read"):
+        with refused("unreadable-data", path=mine / "train" / "cat"):
             description_of(mine)
     finally:
         (mine / "train" / "cat").chmod(0o700)
-
-
-def test_two_classes_that_look_alike_are_refused(mine: Path) -> None:
-    for seed, label in enumerate(("\u00e9", "e\u0301")):
-        for split in ("train", "test"):
-            draw(mine / split / label / "1.png", seed)
-    with pytest.raises(ResauditError, match="look alike"):
-        description_of(mine)

@@ -16,6 +16,7 @@ from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of
 from tests.cluster.slurm import ACCOUNTING, PROGRAMS
 from tests.conftest import CHECKOUT, OFFLINE, Completed, run_command, why_not_offline
+from tests.refusals import assert_exits
 
 REACH = (
     "import socket\n"
@@ -53,8 +54,7 @@ def test_fetch_alone_says_that_it_needs_one(tmp_path: Path) -> None:
     fetch = fetch_of(dataset, "data")
     write_job(fetch, Execution(), tmp_path / "results")
     run = without_network(sys.executable, "-m", "resaudit", "run", fetch.key, cwd=tmp_path)
-    assert run.returncode == 1
-    assert run.stderr.startswith("resaudit: error: no source has MNIST; tried torchvision: download failed")
+    assert_exits(run, "no-source", "MNIST", "[failed-download]")
     assert run.stderr.count("\n") == 1
 
 

@@ -31,7 +31,7 @@ from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plans import evidence_figures
 from resaudit.runtime.devices import visible_devices
 from resaudit.runtime.locks import hold_lock
-from resaudit.share.imports.leaves import check_imported, leaf_inputs
+from resaudit.share.records import check_imported, leaf_inputs
 
 with errors_in_one_line():
     check_installed_from(Path(workflow.basedir))
@@ -103,6 +103,10 @@ def inputs_of(rule):
         with errors_in_one_line():
             imported = leaf_inputs(asked, RESULTS)
         if imported is not None:
+            if workflow.is_main_process:
+                # Of a result that was here before, or of a killed job, Snakemake knows something else.
+                for file in asked.written(RESULTS):
+                    workflow.persistence.cleanup_metadata(IOFile(str(file)))
             return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
         run_again_if_of_other_code(asked)
         reads = asked.reads(RESULTS)

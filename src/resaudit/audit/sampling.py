@@ -1,10 +1,11 @@
 """Which imported results a spot-check recomputes, in which order, and how likely it would have missed a forgery.
 
-Every job has a clock, exponential with the job's weight as its rate, from a hash of the seed: Poisson sampling. Jobs
-are recomputed in the order of their clocks. The first clock of any set of jobs with the weight s together is
-exponential with rate s, whichever jobs these are, so after all clocks up to Λ a forged share s is missed with
-probability e^(−sΛ). That the check ends when its time is up, which depends on what was drawn, makes it no likelier:
-for every forger E[missed · e^(sΛ)] ≤ 1 (optional stopping; tests/travel/test_drawing.py simulates it).
+Successive sampling with probability proportional to weight: every job has an arrival time of a Poisson process,
+exponential with the job's weight as its rate, from a hash of the seed. Jobs are recomputed in the order of arrival. The
+first arrival of any set of jobs with the weight s together is exponential with rate s, whichever jobs these are, so
+after all arrivals up to Λ a forged share s is missed with probability e^(−sΛ). That the check ends when its time is up,
+which depends on what was drawn, makes it no likelier: for every forger E[missed · e^(sΛ)] ≤ 1 (optional stopping;
+tests/travel/test_sampling.py simulates it).
 """
 
 import hashlib
@@ -48,10 +49,10 @@ def normalized(some: Mapping[Key, float]) -> dict[Key, float]:
     return {key: weight / total for key, weight in some.items()}
 
 
-def clock(seed: str, key: str, weight: float) -> float:
-    """The clock of a job, exponential with rate ``weight``: −ln(u)/weight, u uniform on (0, 1] from SHA-256.
+def arrival(seed: str, key: str, weight: float) -> float:
+    """The arrival time of a job, exponential with rate ``weight``: −ln(u)/weight, u uniform on (0, 1] from SHA-256.
 
-    >>> round(clock("7f3a", "train/a", 0.5) / clock("7f3a", "train/a", 1.0), 12)
+    >>> round(arrival("7f3a", "train/a", 0.5) / arrival("7f3a", "train/a", 1.0), 12)
     2.0
     """
     digest = hashlib.sha256("\0".join((_PURPOSE, seed, key)).encode()).digest()
@@ -59,24 +60,24 @@ def clock(seed: str, key: str, weight: float) -> float:
     return -math.log(uniform) / weight
 
 
-def in_order(seed: str, of: Mapping[Key, float]) -> dict[Key, float]:
-    """The clocks of jobs with these weights, ascending."""
-    clocks = {key: clock(seed, key, weight) for key, weight in of.items()}
-    return dict(sorted(clocks.items(), key=lambda item: (item[1], item[0])))
+def in_order(seed: str, weights_of: Mapping[Key, float]) -> dict[Key, float]:
+    """The arrival times of jobs with these weights, ascending."""
+    arrivals = {key: arrival(seed, key, weight) for key, weight in weights_of.items()}
+    return dict(sorted(arrivals.items(), key=lambda item: (item[1], item[0])))
 
 
-def reached(clocks: Mapping[Key, float], compared: Collection[Key]) -> float:
-    """Λ: the clock of the last job up to which all were compared; inf if all were.
+def reached(arrivals: Mapping[Key, float], compared: Collection[Key]) -> float:
+    """Λ: the arrival time of the last job up to which all were compared; inf if all were.
 
     Args:
-        clocks: ascending.
-        compared: keys of the jobs that were.
+        arrivals: arrival times, ascending.
+        compared: keys of the jobs that were compared.
 
     >>> reached({"a": 0.5, "b": 1.5, "c": 4.0}, {"a", "c"}), reached({"a": 0.5}, {"a"}), reached({"a": 0.5}, [])
     (0.5, inf, 0.0)
     """
     last = 0.0
-    for key, time in clocks.items():
+    for key, time in arrivals.items():
         if key not in compared:
             return last
         last = time

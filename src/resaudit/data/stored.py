@@ -23,9 +23,27 @@ def read_image_set(dataset: Dataset, folder: Path) -> ImageSet:
         test = _cifar(dataset, folder, ["test"])
     else:
         arrays = [parse_idx(read_verified(folder, dataset.files[key]), key) for key in FILES]
-        train, test = (_with_channels(arrays[0]), arrays[1]), (_with_channels(arrays[2]), arrays[3])
+        train, test = (
+            (images[:, None] if images.ndim == 3 else images, labels) for images, labels in (arrays[:2], arrays[2:])
+        )
     for images, labels in (train, test):
-        _check_labels(dataset, images, labels)
+        if images.ndim != 4 or labels.shape != images.shape[:1]:
+            raise ResauditError(
+                "conflicting-shapes",
+                "{dataset} has images of shape {images} and labels of shape {labels}",
+                dataset=dataset.name,
+                images=str(images.shape),
+                labels=str(labels.shape),
+            )
+        if labels.max() >= dataset.classes:
+            raise ResauditError(
+                "invalid-labels",
+                "{dataset} has labels up to {largest}, but {classes} classes; {remedy}",
+                dataset=dataset.name,
+                largest=labels.max(),
+                classes=dataset.classes,
+                remedy=f"set classes in config/dataset/{dataset.name}.yaml",
+            )
     if isinstance(dataset, ImageFolderDataset):
         train, test = ((images[order], labels[order]) for images, labels in (train, test) for order in [dealt(labels)])
     return ImageSet(*train, *test, dataset.classes)
@@ -47,20 +65,6 @@ def dealt(labels: np.ndarray) -> np.ndarray:
 
 
 def _cifar(dataset: CifarDataset, folder: Path, keys: list[str]) -> tuple[np.ndarray, np.ndarray]:
-    parts = [parse_records(read_verified(folder, dataset.files[key]), dataset, key) for key in keys]
-    images, labels = zip(*parts, strict=True)
+    batches = [parse_records(read_verified(folder, dataset.files[key]), dataset, key) for key in keys]
+    images, labels = zip(*batches, strict=True)
     return np.concatenate(images), np.concatenate(labels)
-
-
-def _with_channels(images: np.ndarray) -> np.ndarray:
-    return images[:, None] if images.ndim == 3 else images
-
-
-def _check_labels(dataset: Dataset, images: np.ndarray, labels: np.ndarray) -> None:
-    if images.ndim != 4 or labels.shape != images.shape[:1]:
-        raise ResauditError(f"{dataset.name} has images of shape {images.shape} and labels of shape {labels.shape}")
-    if labels.max() >= dataset.classes:
-        raise ResauditError(
-            f"{dataset.name} has labels up to {labels.max()}, but {dataset.classes} classes; "
-            f"set classes in config/dataset/{dataset.name}.yaml"
-        )

@@ -40,32 +40,35 @@ class Whiten(Job):
         return f"{self.data.dataset.name}-pca{self.components}-{mean}{signs}"
 
     def tolerances(self) -> Mapping[str, Tolerance]:
-        """Of the summary's numbers too."""
+        """Tolerances of the arrays, and of the summary's numbers."""
         return {**(super().tolerances() or {}), "summary.json": CLOSE}
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Whiten the training images.
-
-        Raises:
-            ResauditError: raw files are missing or damaged, their rank is less than ``components``, or a label is not.
-        """
+        """Whiten the training images."""
         images, labels = self.data.training_set()
         if labels.max() >= self.components:
-            raise ResauditError(f"labels go up to {labels.max()}; {self.data.dataset.name}'s classes must be more")
+            raise ResauditError(
+                "invalid-labels",
+                "{dataset} has labels up to {largest}, but {classes} classes; {remedy}",
+                dataset=self.data.dataset.name,
+                largest=labels.max(),
+                classes=self.components,
+                remedy="whitening.components must be their number",
+            )
         whitened = whiten(images, labels, self.components, self.centered, self.signs)
         moments = moments_of(whitened.inputs, whitened.targets)
         return {"summary.json": summary(whitened, moments), "samples.npz": whitened, "moments.npz": moments}
 
     def read(self, results: Path) -> Moments:
-        """The moments; raises as :meth:`moments`."""
+        """The moments."""
         return self.moments(results)
 
     def samples(self, results: Path) -> Whitened:
-        """Every sample, whitened; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        """Every sample, whitened."""
         return read_result(self, results, "samples.npz", Whitened)
 
     def moments(self, results: Path) -> Moments:
-        """The moments; raises likewise."""
+        """The moments; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
         return read_result(self, results, "moments.npz", Moments)
 
 
@@ -78,8 +81,11 @@ def summary(whitened: Whitened, moments: Moments) -> dict[str, Any]:
     not_white = float(np.abs(moments.xx - np.eye(len(moments.xx))).max())
     if not not_white < LARGEST_WHITENING_ERROR:
         raise ResauditError(
-            f"whitening failed: the inputs' second moments are {not_white:.1e} from the identity, allowed is "
-            f"{LARGEST_WHITENING_ERROR:.0e}; keep fewer components (whitening.components)"
+            "not-white",
+            "whitening failed: the inputs' second moments are {error:.1e} from the identity, allowed is {allowed:.0e}; "
+            "keep fewer components (whitening.components)",
+            error=not_white,
+            allowed=LARGEST_WHITENING_ERROR,
         )
     return {
         "samples": len(whitened.labels),

@@ -45,21 +45,31 @@ def whiten(
     Args:
         images: uint8, shape (samples, height, width).
         labels: uint8, shape (samples,).
-        components: number to keep.
+        components: number of components to keep.
         centered: whether the mean image is subtracted.
-        signs: of the components, which are defined but for these.
+        signs: the rule for the signs of the components, which their definition leaves open.
 
     Raises:
         ResauditError: the images have fewer directions of non-zero variance than components.
     """
     pixels = images.reshape(len(images), -1)
-    mean, second_moment = _pixel_moments(pixels)
+    # Sums of integers below 2^53 are exact in any order.
+    total, products = np.zeros(pixels.shape[1]), np.zeros((pixels.shape[1],) * 2)
+    for chunk in _chunks(pixels):
+        total += chunk.sum(axis=0)
+        products += chunk.T @ chunk
+    mean, second_moment = total / len(pixels), products / len(pixels)
     offset = mean if centered else np.zeros_like(mean)
     variances, axes = np.linalg.eigh(second_moment - np.outer(offset, offset))
     variances, axes = variances[::-1], axes[:, ::-1]
     if components > len(variances) or variances[components - 1] <= 1e-12 * variances[0]:
         rank = int(np.sum(variances > 1e-12 * variances[0]))
-        raise ResauditError(f"whitening.components is {components}; these images have only {rank} directions")
+        raise ResauditError(
+            "too-many-components",
+            "whitening.components is {components}; these images allow {rank}",
+            components=components,
+            rank=rank,
+        )
     scaled = axes[:, :components] / np.sqrt(variances[:components])
     scaled *= np.sign(scaled[np.abs(scaled).argmax(axis=0), np.arange(components)])
     inputs = np.concatenate([(chunk - offset) @ scaled for chunk in _chunks(pixels)]).T
@@ -68,16 +78,6 @@ def whiten(
         towards = np.array([1.0 if row[labels == k].sum() >= 0 else -1.0 for k, row in enumerate(inputs)])
         inputs *= (towards if signs == "nearest" else -towards)[:, None]
     return Whitened(np.ascontiguousarray(inputs), labels, variances[:components] / variances.sum())
-
-
-def _pixel_moments(pixels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Mean and second-moment matrix. Sums of integers below 2^53 are exact in any order."""
-    total = np.zeros(pixels.shape[1])
-    products = np.zeros((pixels.shape[1],) * 2)
-    for chunk in _chunks(pixels):
-        total += chunk.sum(axis=0)
-        products += chunk.T @ chunk
-    return total / len(pixels), products / len(pixels)
 
 
 def _chunks(pixels: np.ndarray) -> Iterator[np.ndarray]:

@@ -21,8 +21,8 @@ class Compared:
     """What a comparison found.
 
     Attributes:
-        outcome: in one of the words of :data:`Outcome`.
-        difference: what differs, in a line; empty if nothing does.
+        outcome: one of the words of :data:`Outcome`.
+        difference: the difference in a line; empty if there is none.
     """
 
     outcome: Outcome
@@ -39,11 +39,11 @@ def compare(
     """Compare two folders of one job's results.
 
     Args:
-        files: names of its result files.
-        ours: recomputed here.
-        theirs: imported.
+        files: names of the job's result files.
+        ours: folder of what was recomputed here.
+        theirs: folder of what was imported.
         same_class: whether both are of one class of machine, so that equal bytes are expected, and no run may part.
-        tolerances: by array; None if only equal bytes count.
+        tolerances: tolerances by array; None if only equal bytes count.
     """
     other = [name for name in files if sha256_of(ours / name) != sha256_of(theirs / name)]
     if not other:
@@ -52,8 +52,9 @@ def compare(
         return Compared("not confirmed", "made on another class of machine, and this kind of job has no tolerances")
     if tolerances is not None and same_class:
         tolerances = {name: tolerance.of_rounding() for name, tolerance in tolerances.items()}
-    found = [(name, line) for name in other for line in _differences(ours / name, theirs / name, tolerances)]
-    beyond = [f"{name}: {one_line(line)}" for name, line in found]
+    beyond = [
+        f"{name}: {one_line(line)}" for name in other for line in _differences(ours / name, theirs / name, tolerances)
+    ]
     if beyond:
         return Compared("failed", "; ".join(beyond))
     if same_class:
@@ -66,26 +67,26 @@ def _differences(ours: Path, theirs: Path, tolerances: Mapping[str, Tolerance] |
         yield "other bytes"
         return
     try:
-        here, there = _content(ours), _content(theirs)
+        our_arrays, their_arrays = _content(ours), _content(theirs)
     # On damaged bytes zipfile, zlib, struct, json and NumPy each raise their own exceptions.
     except Exception as error:
         yield f"cannot be read ({error or type(error).__name__})"
         return
-    if sorted(here) != sorted(there):
-        yield f"it holds {', '.join(sorted(there))} instead of {', '.join(sorted(here))}"
+    if sorted(our_arrays) != sorted(their_arrays):
+        yield f"it has {', '.join(sorted(their_arrays))} instead of {', '.join(sorted(our_arrays))}"
         return
-    for name, array in here.items():
+    for name, array in our_arrays.items():
         tolerance = tolerances.get(ours.name if ours.suffix == ".json" else name, _EXACT)
         # The bound on rounding, the limit and the rows are ours: a forger would choose wide ones.
-        bound = here.get(tolerance.rounding or tolerance.limit or "")
-        same_shape = array.shape == there[name].shape
-        for words, limit, rows in _parts(here, tolerance) if same_shape else [("", tolerance, np.s_[...])]:
-            line = difference(array[rows], there[name][rows], limit, None if bound is None else bound[rows])
+        bound = our_arrays.get(tolerance.rounding or tolerance.limit or "")
+        same_shape = array.shape == their_arrays[name].shape
+        for words, limit, rows in _by_rows(our_arrays, tolerance) if same_shape else [("", tolerance, np.s_[...])]:
+            line = difference(array[rows], their_arrays[name][rows], limit, None if bound is None else bound[rows])
             if line:
                 yield f"{name}{words} {line}"
 
 
-def _parts(here: dict[str, np.ndarray], tolerance: Tolerance) -> list[tuple[str, Tolerance, Any]]:
+def _by_rows(arrays: dict[str, np.ndarray], tolerance: Tolerance) -> list[tuple[str, Tolerance, Any]]:
     """The rows with one tolerance: in words, the tolerance, their index."""
     if tolerance.first is not None:
         first, relative = tolerance.first
@@ -95,7 +96,7 @@ def _parts(here: dict[str, np.ndarray], tolerance: Tolerance) -> list[tuple[str,
     if tolerance.rows is None:
         return [("", tolerance, np.s_[...])]
     column, text = tolerance.rows
-    chosen = here[column] == text
+    chosen = arrays[column] == text
     return [
         (f" ({column} {text})", tolerance, chosen),
         (f" (not {column} {text})", tolerance.others or _EXACT, ~chosen),
@@ -108,24 +109,27 @@ def difference(
     """Where two arrays differ by more than a tolerance, in words; None if they do not.
 
     Args:
-        ours: computed here.
-        theirs: of the same name.
-        tolerance: of this array.
-        bound: computed here, of the same shape: the tolerance's ``rounding`` or ``limit``, if it has one.
+        ours: the array that was computed here.
+        theirs: the imported array of the same name.
+        tolerance: the tolerance of this array.
+        bound: the array of the tolerance's ``rounding`` or ``limit``, if it has one, computed here.
     """
     if ours.shape != theirs.shape or ours.dtype.kind != theirs.dtype.kind:
         return f"has shape {theirs.shape} of {theirs.dtype}, expected {ours.shape} of {ours.dtype}"
     agrees = np.asarray(ours == theirs)
     if ours.dtype.kind == "f":
-        known = np.full(ours.shape, np.inf) if bound is None else bound
-        is_known = np.isfinite(known)
-        absolute = tolerance.absolute + (np.where(is_known, known, 0.0) if tolerance.rounding else 0.0)
+        bound = np.full(ours.shape, np.inf) if bound is None else bound
+        is_bounded = np.isfinite(bound)
+        absolute = tolerance.absolute + (np.where(is_bounded, bound, 0.0) if tolerance.rounding else 0.0)
         agrees = np.isclose(ours, theirs, rtol=tolerance.relative, atol=absolute, equal_nan=True)
         if tolerance.limit:
-            agrees = np.where(is_known, (ours <= known) == (theirs <= known), agrees)
+            agrees = np.where(is_bounded, (ours <= bound) == (theirs <= bound), agrees)
         if tolerance.runs is not None:
             agrees |= stays(~np.isfinite(ours) & ~np.isfinite(theirs), tolerance.epochs)
-    units = _by_runs(agrees, tolerance.runs)
+    units = np.atleast_1d(agrees)
+    if tolerance.runs is not None:
+        others = tuple(i for i in range(agrees.ndim) if i != tolerance.runs % agrees.ndim)
+        units = np.atleast_1d(agrees.all(axis=others))
     wrong = int(np.count_nonzero(~units))
     if wrong <= math.floor(tolerance.differing * units.size + 1e-9):
         return None
@@ -134,15 +138,8 @@ def difference(
     return f"differs in {wrong} of {units.size} {what}{allowed}, {_furthest(agrees, ours, theirs)}"
 
 
-def _by_runs(agrees: np.ndarray, axis: int | None) -> np.ndarray:
-    if axis is None:
-        return np.atleast_1d(agrees)
-    others = tuple(i for i in range(agrees.ndim) if i != axis % agrees.ndim)
-    return np.atleast_1d(agrees.all(axis=others))
-
-
 def stays(flags: np.ndarray, axis: int) -> np.ndarray:
-    """Where a flag is set from there to the end of an axis.
+    """Whether each flag is set from there to the end of an axis.
 
     >>> stays(np.array([True, False, True, True]), 0).tolist()
     [False, False, True, True]
@@ -152,17 +149,17 @@ def stays(flags: np.ndarray, axis: int) -> np.ndarray:
 
 def _furthest(agrees: np.ndarray, ours: np.ndarray, theirs: np.ndarray) -> str:
     """The entry that is furthest from ours, relative to ours."""
-    where = np.argwhere(~np.atleast_1d(agrees))
+    places = np.argwhere(~np.atleast_1d(agrees))
     if ours.dtype.kind == "f":
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            distance = np.atleast_1d(np.abs(ours - theirs) / np.abs(ours))[tuple(where.T)]
-        where = where[[int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))]]
-    place = tuple(int(i) for i in where[0])
+            distance = np.atleast_1d(np.abs(ours - theirs) / np.abs(ours))[tuple(places.T)]
+        places = places[[int(np.argmax(np.where(np.isnan(distance), np.inf, distance)))]]
+    place = tuple(int(i) for i in places[0])
     return f"at {list(place)} {np.atleast_1d(theirs)[place]} instead of {np.atleast_1d(ours)[place]}"
 
 
 def _content(path: Path) -> dict[str, np.ndarray]:
-    """Arrays by name: of an ``.npz`` its own, of JSON the numbers and texts by their place."""
+    """The arrays of an ``.npz`` by name, or the numbers and texts of JSON by place."""
     if path.suffix == ".json":
         return {place: np.asarray(value) for place, value in _leaves(read_json(path), "")}
     with np.load(path, allow_pickle=False) as file:

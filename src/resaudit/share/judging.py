@@ -4,8 +4,7 @@ Tolerances bound how far each number may be off, not what follows from all of th
 every tolerance could still turn a verdict. So the verdicts are compared too.
 """
 
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -24,30 +23,30 @@ from resaudit.plan.plan import FigurePlan, Plan, with_inputs
 def judge_twice(
     plan: Plan, results: Path, claims: Collection[str], recomputed: Mapping[str, Path]
 ) -> dict[str, JudgedTwice]:
-    """Judge claims by the results that are here, and with recomputed ones in place of these.
+    """Judge claims by the results that are here, and with recomputed ones (their folders by key) in place of these."""
+    judged: dict[str, JudgedTwice] = {}
+    for figure, figure_plan in plan.figures.items():
+        names = set(claims).intersection(_claims_of(plan.config, figure))
+        if not names:
+            continue
+        try:
+            before = verdicts_on(plan.config, figure, audited_table(figure_plan, results))
+            with TemporaryDirectory() as folder:
+                # Links to the results, to the recomputed ones where there are any.
+                for key, job in with_inputs(figure_plan.jobs.values()).items():
+                    if job.files:
+                        link = job.folder(Path(folder))
+                        link.parent.mkdir(parents=True, exist_ok=True)
+                        link.symlink_to(recomputed.get(key, job.folder(results)).resolve())
+                after = verdicts_on(plan.config, figure, audited_table(figure_plan, Path(folder)))
+        except (ResauditError, *ODD_CONTENT) as error:
+            judged |= dict.fromkeys(names, JudgedTwice(obstacle=one_line(str(error) or type(error).__name__)))
+        else:
+            judged |= {name: JudgedTwice(imported=before[name], recomputed=after[name]) for name in names}
+    return judged
 
-    Args:
-        plan: of this checkout.
-        results: folder of all results, imported ones among them.
-        claims: ``paper/claim``.
-        recomputed: folder of each recomputed result, by the key of its job; the others count as they are.
-    """
-    found: dict[str, JudgedTwice] = {}
-    for figure, part in plan.figures.items():
-        own = set(claims).intersection(_claims_of(plan.config, figure))
-        if own:
-            try:
-                before = verdicts_on(plan.config, figure, audited_table(part, results))
-                with _replaced(part, results, recomputed) as folder:
-                    after = verdicts_on(plan.config, figure, audited_table(part, folder))
-            except (ResauditError, *ODD_CONTENT) as error:
-                found |= dict.fromkeys(own, JudgedTwice(obstacle=one_line(str(error) or type(error).__name__)))
-            else:
-                found |= {claim: JudgedTwice(imported=before[claim], recomputed=after[claim]) for claim in own}
-    return found
 
-
-def audited_table(part: FigurePlan, results: Path) -> pd.DataFrame:
+def audited_table(figure_plan: FigurePlan, results: Path) -> pd.DataFrame:
     """A figure's table as the drawing writes it and the audit reads it.
 
     Raises:
@@ -55,10 +54,10 @@ def audited_table(part: FigurePlan, results: Path) -> pd.DataFrame:
     """
     with TemporaryDirectory() as folder:
         csv = Path(folder) / "figure.csv"
-        write_csv(csv, table_of(part, results)[1])
+        write_csv(csv, table_of(figure_plan, results)[1])
         table = read_csv(csv)
-    if wrong := unexpected(table, part):
-        raise ResauditError(wrong)
+    if fault := unexpected(table, figure_plan):
+        raise ResauditError("unexpected-table", "the table is not the planned one: {fault}", fault=fault)
     return table
 
 
@@ -75,15 +74,3 @@ def verdicts_on(config: Config, figure: str, table: pd.DataFrame) -> dict[str, s
 def _claims_of(config: Config, figure: str) -> list[str]:
     paper, _, evidence = figure.partition("/")
     return [f"{paper}/{name}" for name, claim in config.claims_of(paper).items() if claim.evidence == evidence]
-
-
-@contextmanager
-def _replaced(part: FigurePlan, results: Path, recomputed: Mapping[str, Path]) -> Iterator[Path]:
-    """A folder of links to a figure's results, to the recomputed ones where there are any."""
-    with TemporaryDirectory() as name:
-        for key, job in with_inputs(part.jobs.values()).items():
-            if job.files:
-                link = job.folder(Path(name))
-                link.parent.mkdir(parents=True, exist_ok=True)
-                link.symlink_to(recomputed.get(key, job.folder(results)).resolve())
-        yield Path(name)

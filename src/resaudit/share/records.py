@@ -1,8 +1,21 @@
-"""The records of imports: ``results/imports/<sha256>.json``."""
+"""Imported results: the records of imports, ``results/imports/<sha256>.json``, Snakemake's view of them, their removal.
 
+For Snakemake they are leaves of its graph: nothing that they were computed from is needed, or makes them stale.
+Measured with Snakemake 9.27: a producer that must run reruns everything after it, also what ``ancient`` inputs have.
+"""
+
+import re
+import shutil
 from pathlib import Path
 
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of
 from resaudit.base.models import Closed, Line, Sha256, Time, read_record
+from resaudit.jobs.job import Job
+from resaudit.jobs.origin import IMPORTED, origin_of
+from resaudit.jobs.plan_files import code_of
+from resaudit.plan.plan import Plan
+from resaudit.runtime.locks import hold_lock
 
 
 class Import(Closed):
@@ -10,9 +23,9 @@ class Import(Closed):
 
     Attributes:
         archive: SHA-256 of the archive.
-        name: its file name.
+        name: file name of the archive.
         by: who ran it, as the archive says; None if it does not say.
-        imported: when, ISO 8601 with its zone.
+        imported: time of the import, ISO 8601 with its zone.
         jobs: keys (``kind/id``) of the results that were imported.
         kept: keys of the results that were here already and were kept.
         missing: keys of the planned jobs that the archive does not have.
@@ -30,7 +43,7 @@ class Import(Closed):
 
 
 def staging_of(results: Path, archive: str) -> Path:
-    """Where the results of an archive are put together, on the same file system as their place."""
+    """The folder in which an archive's results are staged, on the same file system as their place."""
     return results / f".import-{archive}"
 
 
@@ -42,3 +55,70 @@ def imports(results: Path) -> list[Import]:
     """
     paths = sorted((results / "imports").glob("[!.]*.json"))
     return [read_record(path, Import, "import the run again") for path in paths]
+
+
+def check_imported(plan: Plan, results: Path) -> None:
+    """Check before any job that imported results are of today's code, or were accepted for it.
+
+    Raises:
+        ResauditError: some are not; Snakemake would replace them.
+    """
+    stale = [key for key, job in plan.jobs.items() if job.files and _is_imported(job, results) is False]
+    if stale:
+        raise ResauditError(
+            "stale-imports",
+            "{count} imported results ({first} …) were accepted for other code than today's; check that code out, "
+            "import the run again with --other-code, or 'resaudit import --forget RUN'",
+            count=len(stale),
+            first=stale[0],
+        )
+
+
+def leaf_inputs(job: Job, results: Path) -> list[Path] | None:
+    """The record of an imported result, all that a rule's job needs then; None if the result is computed here."""
+    return [results / job.key / IMPORTED] if job.files and _is_imported(job, results) else None
+
+
+def _is_imported(job: Job, results: Path) -> bool | None:
+    """Whether a result was imported and accepted for today's code; None if it was computed here."""
+    origin = origin_of(results, job.key)
+    return None if origin is None else origin.accepted_code == code_of(job)
+
+
+def forget_import(run: str, results: Path) -> tuple[str, list[str]]:
+    """Remove the results of an import, and nothing else.
+
+    Args:
+        run: the archive's SHA-256, its beginning, or the archive itself.
+        results: folder of all results.
+
+    Returns:
+        The archive's SHA-256 and the jobs whose results were removed.
+
+    Raises:
+        ResauditError: there is no such import, or several.
+    """
+    hold_lock(results)
+    keys = [path.parent.relative_to(results).as_posix() for path in sorted(results.glob(f"*/*/{IMPORTED}"))]
+    archives = {key: origin.archive for key in keys if (origin := origin_of(results, key))}
+    known = sorted({*archives.values(), *(record.archive for record in imports(results))})
+    beginning = sha256_of(Path(run)) if Path(run).is_file() else run
+    matches = [each for each in known if re.fullmatch("[0-9a-f]+", beginning) and each.startswith(beginning)]
+    if len(matches) != 1:
+        raise ResauditError(
+            "unknown-import",
+            "{run!r} names {count} imports; allowed: {allowed}",
+            run=run,
+            count=len(matches),
+            allowed=[each[:12] for each in known],
+        )
+    (archive,) = matches
+    staging, removed = staging_of(results, archive), [key for key in archives if archives[key] == archive]
+    shutil.rmtree(staging, ignore_errors=True)
+    for key in removed:
+        # Renamed first: a folder is there whole or not at all, even if this process is killed.
+        (staging / key).parent.mkdir(parents=True, exist_ok=True)
+        (results / key).rename(staging / key)
+    shutil.rmtree(staging, ignore_errors=True)
+    (results / "imports" / f"{archive}.json").unlink(missing_ok=True)
+    return archive, removed

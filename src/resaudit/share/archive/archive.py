@@ -21,25 +21,23 @@ _TIME = (1980, 1, 1, 0, 0, 0)
 def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
     """Write the run behind ``figures/audit.json`` as a Workflow Run RO-Crate.
 
-    Args:
-        plan: the folders, and the settings that the results must have.
-        destination: the ``.zip`` to write; an existing one is replaced atomically.
-        by: who ran it, ``Name`` or ``Name <ORCID>``.
-
     Raises:
         ResauditError: the extra ``crate`` is not installed, the destination is invalid, there is no audit, a file is
             missing, damaged or of another run, or ``by`` is no name.
     """
     if find_spec("rocrate") is None:
         raise ResauditError(
-            "resaudit crate needs an extra; install it: python -m pip install -c constraints.txt -e '.[crate]'"
+            "missing-extra",
+            "{command} needs an extra; install it: python -m pip install -c constraints.txt -e '.[{extra}]'",
+            command="resaudit crate",
+            extra="crate",
         )
-    if destination.suffix != ".zip":
-        raise ResauditError(f"{destination} does not end in .zip; give the crate such a name")
-    if not destination.parent.is_dir():
-        raise ResauditError(f"{destination.parent} is not a folder; make it, or choose another")
-    if destination.is_dir():
-        raise ResauditError(f"{destination} is a folder; choose another name")
+    if destination.suffix != ".zip" or destination.is_dir() or not destination.parent.is_dir():
+        raise ResauditError(
+            "invalid-destination",
+            "{destination} is not allowed; give a .zip in a folder that exists",
+            destination=destination,
+        )
     agent = named(by) if by else None
     contents = gather(plan, config_folder().parent)
     description = describe(plan.config, contents, commit(), agent)
@@ -50,7 +48,7 @@ def write_crate(plan: Plan, destination: Path, by: str | None = None) -> None:
             archive.writestr(_entry(name), small, zipfile.ZIP_DEFLATED, 9)
         for name, (path, _) in sorted(contents.results.items()):
             entry = _entry(name)
-            # zipfile decides by it whether an entry needs the format for large files.
+            # By the size, zipfile decides whether an entry needs the format for large files.
             entry.compress_type, entry.file_size = zipfile.ZIP_DEFLATED, path.stat().st_size
             with archive.open(entry, "w") as packed, path.open("rb") as content:
                 shutil.copyfileobj(content, packed)

@@ -32,11 +32,11 @@ class Contents:
     """The contents of a crate.
 
     Attributes:
-        audit: ``audit.json``.
+        audit: content of ``audit.json``.
         files: bytes by path in the crate, without the metadata file and results.
         results: by path in the crate, each result file (too large to be held) and its SHA-256.
         jobs: the provenance of every job behind the figures, by ``kind/id``.
-        origins: of those that were imported.
+        origins: the origins of the imported ones among them.
     """
 
     audit: dict[str, Any]
@@ -60,16 +60,13 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     layout = Layout(plan.config.paths)
     path = layout.figures / "audit.json"
     if not path.is_file():
-        raise ResauditError(f"{path} does not exist; make it first (snakemake --cores all)")
+        raise ResauditError("missing-audit", "{path} does not exist; make it first (snakemake --cores all)", path=path)
     audit = read_audit(path).as_json()
     _check_settings(plan.config, audit)
     keys = sorted({job for figure in figures_of(audit) for job in figure["jobs"]})
-    for folder in (layout.results / key for key in keys):
-        if not folder.is_dir():
-            raise ResauditError(f"{folder} does not exist, but a figure is drawn from it; {again(folder)}")
     matrices = [paper["robustness"] for paper in audit["papers"]]
     drawn = [*figures_of(audit), *(matrix for matrix in matrices if matrix and not matrix["reference"])]
-    names = {"audit.json", "audit.html"} | {name for part in drawn for name in part["files"].values()}
+    names = {"audit.json", "audit.html"} | {name for figure in drawn for name in figure["files"].values()}
     paths = _workflow(checkout) | {f"figures/{name}": layout.figures / name for name in sorted(names)}
     paths |= {
         f"results/{name}": layout.results / name
@@ -77,12 +74,16 @@ def gather(plan: Plan, checkout: Path) -> Contents:
         for name in (f"plan/{key}.json", *(f"{key}/{record}" for record in RECORDS))
     }
     files = {name: _read(path) for name, path in paths.items()}
-    for part in drawn:
-        remedy = "make the audit again (snakemake --cores all -R report)"
-        _check_digest(files, part["files"].get("csv"), part.get("sha256"), f"the table that the audit judged; {remedy}")
-        for suffix, digest in part.get("drawings", {}).items():
-            name = part["files"][suffix]
-            _check_digest(files, name, digest, f"what was drawn; remove {layout.figures / name} and run again")
+    for figure in drawn:
+        digests = figure.get("drawings", {}) | {"csv": figure.get("sha256")}
+        for suffix, digest in digests.items():
+            name = f"figures/{figure['files'].get(suffix)}"
+            if name in files and digest and hashlib.sha256(files[name]).hexdigest() != digest:
+                raise ResauditError(
+                    "changed-figure",
+                    "{path} is not the file that the audit names; remove it and run again (snakemake --cores all)",
+                    path=layout.figures / figure["files"][suffix],
+                )
     jobs = {key: read_provenance(layout.results / key) for key in keys}
     results = {
         f"results/{key}/{name}": (layout.results / key / name, digest)
@@ -91,44 +92,50 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     }
     for path, digest in results.values():
         if not path.is_file():
-            raise ResauditError(f"{path} does not exist; {again(path.parent)}")
+            raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=again(path.parent))
         if sha256_of(path) != digest:
-            raise ResauditError(f"{path} is not what was computed; {again(path.parent)}")
+            raise ResauditError(
+                "changed-result",
+                "{path} is not what was computed: its digests are not those in provenance.json; {remedy}",
+                path=path,
+                remedy=again(path.parent),
+            )
     origins = {key: origin for key in keys if (origin := origin_of(layout.results, key))}
     return Contents(audit, files, results, jobs, origins)
 
 
 def _check_settings(config: Config, audit: dict[str, Any]) -> None:
     """Check that the audit has the scale, data and seed of the configuration."""
-    pairs = [("the audit's scale", audit["scale"], config.scale.name)]
+    pairs = [("the scale", audit["scale"], config.scale.name)]
     for figure in figures_of(audit):
         config.named(figure["id"])
-        asked = settings_in_words(config.figure[figure["id"]])
+        settings = settings_in_words(config.figure[figure["id"]])
         pairs += [
-            (f"{key} of {figure['id']}", figure["settings"].get(key, asked[key]), asked[key])
+            (f"the {key} of {figure['id']}", figure["settings"].get(key, settings[key]), settings[key])
             for key in ("data", "seed")
-            if key in asked
+            if key in settings
         ]
-    for what, found, wanted in pairs:
-        if found != wanted:
-            raise ResauditError(f"{what} is {found}, asked for is {wanted}; give the overrides that the run had")
-
-
-def _check_digest(files: dict[str, bytes], name: str | None, digest: str | None, expected: str) -> None:
-    if name and digest and hashlib.sha256(files[f"figures/{name}"]).hexdigest() != digest:
-        raise ResauditError(f"figures/{name} is not {expected}")
+    for what, audited, configured in pairs:
+        if audited != configured:
+            raise ResauditError(
+                "conflicting-settings",
+                "{what} is {audited} in the audit, but {configured} here; give the overrides that the run had",
+                what=what,
+                audited=audited,
+                configured=configured,
+            )
 
 
 def _workflow(checkout: Path) -> dict[str, Path]:
     """The workflow's files by path in the checkout, without hidden and compiled ones."""
-    found = {name: checkout / name for name in _SINGLE}
+    files = {name: checkout / name for name in _SINGLE}
     for folder in _FOLDERS:
         root = (checkout / folder).resolve()
         for path in sorted(path for path in root.rglob("*") if path.is_file()):
             parts = path.relative_to(root).parts
             if not any(part.startswith((".", "__pycache__")) or part.endswith(_MADE) for part in parts):
-                found["/".join((folder, *parts))] = path
-    return found
+                files["/".join((folder, *parts))] = path
+    return files
 
 
 def _read(path: Path) -> bytes:
@@ -136,6 +143,8 @@ def _read(path: Path) -> bytes:
         return path.read_bytes()
     except FileNotFoundError:
         remedy = again(path.parent) if path.name in RECORDS else "run again (snakemake --cores all)"
-        raise ResauditError(f"{path} does not exist; {remedy}") from None
+        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
     except OSError as error:
-        raise ResauditError(f"{path} cannot be read ({error.strerror}); allow it") from error
+        raise ResauditError(
+            "unreadable-file", "{path} cannot be read ({reason}); allow it", path=path, reason=error.strerror
+        ) from error

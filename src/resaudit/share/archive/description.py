@@ -14,7 +14,7 @@ from omegaconf import OmegaConf
 
 from resaudit.audit.claim_models import counts_in_words
 from resaudit.base.errors import ResauditError
-from resaudit.base.models import check_lines, shown
+from resaudit.base.models import shown
 from resaudit.data.dataset import Dataset
 from resaudit.plan.models import Config
 from resaudit.share.archive.contents import Contents, figures_of
@@ -63,14 +63,7 @@ _NAMED = re.compile(
 def describe(
     config: Config, contents: Contents, commit: dict[str, Any] | None, by: dict[str, str] | None = None
 ) -> dict[str, Any]:
-    """The JSON-LD of ``ro-crate-metadata.json``.
-
-    Args:
-        config: the run's configuration.
-        contents: the files and the audit.
-        commit: of the workflow's files, possibly later than the run's.
-        by: who ran it: ``@id`` and ``name``.
-    """
+    """The JSON-LD of ``ro-crate-metadata.json``."""
     from rocrate.rocrate import ROCrate
 
     crate, audit = ROCrate(version="1.1"), contents.audit
@@ -132,21 +125,17 @@ def named(by: str) -> dict[str, str]:
     """A person by ``Name`` or ``Name <ORCID>``, as properties of an entity.
 
     Raises:
-        ResauditError: it is neither.
+        ResauditError: the text is neither.
 
     >>> named("Ada Lovelace <0000-0002-1825-0097>")
     {'@id': 'https://orcid.org/0000-0002-1825-0097', 'name': 'Ada Lovelace'}
     """
-    found = _NAMED.fullmatch(by.strip())
-    try:
-        check_lines(by)
-    except ValueError as error:
-        raise ResauditError(f"--by {error}") from error
-    if found is None:
+    match = _NAMED.fullmatch(by.strip()) if by.isprintable() else None
+    if match is None:
         raise ResauditError(
-            f"--by is {shown(by)}; allowed: a name, or a name with an ORCID: 'Name <0000-0000-0000-0000>'"
+            "invalid-name", "--by is {name}; allowed: 'Name' or 'Name <0000-0000-0000-0000>'", name=shown(by)
         )
-    name, orcid = found["name"], found["orcid"]
+    name, orcid = match["name"], match["orcid"]
     return {"@id": f"https://orcid.org/{orcid}" if orcid else f"#{name.replace(' ', '-')}", "name": name}
 
 
@@ -223,22 +212,17 @@ def _add_run(crate: Any, workflow: Any, config: Config, contents: Contents, by: 
         instrument=workflow,
         object=[*inputs, *(add_data(crate, data) for data in config.datasets())],
         result=[{"@id": name} for name in contents.files if name.startswith("figures/")],
-        startTime=min([job.started for job in contents.jobs.values()] or [audit["generated"]], key=_moment),
+        startTime=min(
+            [job.started for job in contents.jobs.values()] or [audit["generated"]], key=datetime.fromisoformat
+        ),
         endTime=audit["generated"],
         actionStatus="http://schema.org/CompletedActionStatus",
         agent=by and _add(crate, by["@id"], "Person", name=by["name"]),
     )
 
 
-def _moment(text: str) -> datetime:
-    return datetime.fromisoformat(text)
-
-
 def _add_job(crate: Any, key: str, contents: Contents, by: dict[str, str] | None) -> Any:
-    """The action of a job: what it read and made, when, and for an imported one who ran it there.
-
-    The terms are those of a step in a Provenance Run Crate.
-    """
+    """The action of a job, in the terms of a step in a Provenance Run Crate; for an imported one, who ran it there."""
     job, origin, kind = contents.jobs[key], contents.origins.get(key), key.split("/")[0]
     if origin is not None:
         by = named(origin.by) if origin.by else None

@@ -1,85 +1,99 @@
-"""Checking an ``.npz`` from elsewhere by its headers, before NumPy reads an array of it; then the texts in it."""
+"""Checking an ``.npz`` from elsewhere: plain arrays of the names, types and shapes that its job states."""
 
-import math
 import zipfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-from numpy.lib import format as npy
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.models import check_lines, one_line, shown
+from resaudit.base.models import check_lines, one_line
 from resaudit.jobs.job import Job
 from resaudit.share.comparing import stays
-from resaudit.share.imports.opening import opened
-from resaudit.share.imports.shapes import Header, check_headers
 
 KINDS = "biufU"
-"""Of dtypes: booleans, integers, floats and text; objects would be pickles."""
+"""Kinds of dtypes: booleans, integers, floats and text; objects would be pickles."""
 
 
 def check_arrays(path: Path, job: Job) -> None:
-    """Check that every member is an array of plain numbers or lines that fills its bytes exactly, and one of this job.
+    """Check that a result file has the arrays that its job can give, and that its texts are lines.
 
     Raises:
-        ResauditError: one is not, or is missing.
+        ResauditError: an array is not plain, missing, one too many, or one that the job cannot give.
     """
-    headers: dict[str, Header] = {}
-
-    def check(info: zipfile.ZipInfo) -> None:
-        if info.compress_type != zipfile.ZIP_STORED or not info.filename.removesuffix(".npy").isidentifier():
-            raise ResauditError(f"{path}: {shown(info.filename)} is no stored array; allowed: what resaudit writes")
-
-    with opened(path, check) as found, zipfile.ZipFile(path) as archive:
-        for info in found.entries.values():
-            try:
-                headers[info.filename.removesuffix(".npy")] = _header(info, archive)
-            # On damaged headers zipfile, tokenize and NumPy each raise their own exceptions.
-            except Exception as error:
-                raise ResauditError(f"{path}: {shown(info.filename)} is {_refused(error)}") from error
-    check_headers(job, path.name, headers, path)
-    _check_texts(path, [name for name, header in headers.items() if header.dtype.kind == "U"])
-    _check_ends(path, job)
-
-
-def _check_texts(path: Path, names: list[str]) -> None:
-    with np.load(path, allow_pickle=False) as arrays:
-        for name in names:
-            try:
-                # What is empty says that there is nothing to say.
-                check_lines([text for text in np.unique(arrays[name]).tolist() if text])
-            # NumPy raises SystemError for numbers that are no letters.
-            except (ValueError, SystemError) as error:
-                raise ResauditError(f"{path}: {shown(name)} is {_refused(error)}") from error
-
-
-def _refused(error: Exception) -> str:
-    return f"no array that is taken here ({one_line(str(error))})"
-
-
-def _check_ends(path: Path, job: Job) -> None:
-    """Check that runs which diverge stay so: what is inf or NaN at an epoch is never a number later."""
-    runs = {name: tolerance for name, tolerance in (job.tolerances() or {}).items() if tolerance.runs is not None}
-    if not runs:
-        return
-    with np.load(path, allow_pickle=False) as file:
-        for name, tolerance in runs.items():
-            diverged = ~np.isfinite(file[name])
+    try:
+        arrays = _plain_arrays(path)
+    # On damaged bytes zipfile, tokenize and NumPy each raise their own exceptions.
+    except Exception as error:
+        reason = one_line(str(error) or type(error).__name__)
+        raise ResauditError(
+            "unreadable-arrays",
+            "{path} has no plain arrays ({reason}); get the archive again",
+            path=path,
+            reason=reason,
+        ) from error
+    check_shapes(job, path, arrays)
+    for name, tolerance in (job.tolerances() or {}).items():
+        if tolerance.runs is not None:
+            diverged = ~np.isfinite(arrays[name])
             if (diverged != stays(diverged, tolerance.epochs)).any():
-                raise ResauditError(f"{path}: {name} has a run that diverges and comes back, which no training does")
+                raise ResauditError(
+                    "impossible-run", "{path}: {name} has a run that diverges and comes back", path=path, name=name
+                )
 
 
-def _header(info: zipfile.ZipInfo, archive: zipfile.ZipFile) -> Header:
-    """What a header says; raises ValueError if its dtype and shape do not give the member's size."""
-    with archive.open(info) as member:
-        version = npy.read_magic(member)
-        if version not in ((1, 0), (2, 0)):
-            raise ValueError(f"version {version} of the format")
-        read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
-        shape, _, dtype = read(member)
-        header = member.tell()
-    if dtype.kind not in KINDS or dtype.names is not None:
-        raise ValueError(f"dtype {dtype}")
-    if header + math.prod(shape) * dtype.itemsize != info.file_size or any(size < 0 for size in shape):
-        raise ValueError(f"shape {shape} does not fill {info.file_size} bytes")
-    return Header(dtype, shape)
+def _plain_arrays(path: Path) -> dict[str, np.ndarray]:
+    """The arrays of a file; raises an exception of any kind if one is compressed, no array, or not plain."""
+    with zipfile.ZipFile(path) as archive:
+        # A small file of compressed zeros can fill all memory.
+        if any(info.compress_type != zipfile.ZIP_STORED for info in archive.infolist()):
+            raise ValueError("compressed")
+    with np.load(path, allow_pickle=False) as file:
+        arrays = {name: file[name] for name in file.files}
+    for name, array in arrays.items():
+        if not isinstance(array, np.ndarray) or array.dtype.kind not in KINDS:
+            raise ValueError(f"{name} is {getattr(array, 'dtype', 'no array')}")
+        if array.dtype.kind == "U":
+            # An empty text says that there is nothing to say.
+            check_lines([text for text in np.unique(array).tolist() if text])
+    return arrays
+
+
+def check_shapes(job: Job, path: Path, arrays: Mapping[str, np.ndarray]) -> None:
+    """Check that arrays have the names, types and shapes that their job states (:mod:`resaudit.jobs.fields`).
+
+    Raises:
+        ResauditError: an array is missing, is one too many, or has another type or shape.
+    """
+    stated = job.arrays_of(path.name)
+    if stated.keys() != arrays.keys():
+        raise ResauditError(
+            "unknown-arrays",
+            "{path} has the arrays {names}; its job gives {allowed}",
+            path=path,
+            names=one_line(", ".join(sorted(arrays))),
+            allowed=sorted(stated),
+        )
+    symbols = {size for array in stated.values() for size in array.shape if isinstance(size, str)}
+    sizes = {symbol: size for symbol in symbols if (size := job.size(symbol)) is not None}
+    for name, statement in stated.items():
+        if statement.type is None:
+            continue
+        array, is_text = arrays[name], statement.type == "U"
+        dtype = np.dtype(getattr(job, statement.type, statement.type))
+        # An empty list has no type of its own.
+        is_type = array.size == 0 or (array.dtype.kind == "U" if is_text else array.dtype == dtype)
+        # A size that the job does not know is that of the first array that has it.
+        if not (is_type and len(statement.shape) == array.ndim) or not all(
+            (sizes.setdefault(size, length) if isinstance(size, str) else size) == length
+            for size, length in zip(statement.shape, array.shape, strict=True)
+        ):
+            shape = [sizes.get(size, size) if isinstance(size, str) else size for size in statement.shape]
+            raise ResauditError(
+                "invalid-array",
+                "{path}: {name} is {found}; its job gives {allowed}",
+                path=path,
+                name=name,
+                found=f"{array.dtype}{list(array.shape)}",
+                allowed=f"{'text' if is_text else dtype}[{', '.join(map(str, shape))}]",
+            )

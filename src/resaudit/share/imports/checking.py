@@ -6,6 +6,8 @@ computed.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
@@ -14,130 +16,155 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.models import one_line, shown, validated
 from resaudit.base.papers import KEY
 from resaudit.data.fetch import Fetch
-from resaudit.jobs.job import RECORDS, Job
+from resaudit.jobs.job import RECORDS, Execution, Job
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.plan_files import code_of, computing_kinds, planned
 from resaudit.plan.plan import Plan
-from resaudit.share.imports.machines import check_machine
 from resaudit.share.imports.packed import Packed
 
 
 def check_jobs(packed: Packed, plan: Plan, other_code: bool) -> dict[str, JobProvenance]:
     """Check every job of an archive; its provenance, by ``kind/id``.
 
-    Args:
-        packed: the archive.
-        plan: of this checkout and configuration, with every figure.
-        other_code: whether results of other code are accepted.
-
     Raises:
         ResauditError: a job is not planned here, or differs from its plan, its code, its inputs or its digests; or a
             table is not the one that the archive's audit judged.
     """
-    jobs, tables = plan.jobs, _tables(packed)
     if not packed.jobs:
-        raise ResauditError(f"{packed.path} has no results; allowed: an archive of resaudit crate")
-    unknown = sorted(packed.jobs.keys() - jobs.keys())
-    if unknown:
-        of_ours = tables.keys() <= plan.config.figure.keys() and {key.split("/")[0] for key in unknown} <= {
-            *computing_kinds()
-        }
-        papers = "" if of_ours else f", with {KEY}=FOLDER if it is of a paper from outside this repository"
-        raise ResauditError(f"{packed.path}: {_several(unknown)} not planned here; {_had(packed)}{papers}")
-    for figure, digest in tables.items():
-        name = f"figures/{figure}.csv"
-        if packed.digests.get(name) != digest:
-            raise ResauditError(
-                f"{packed.path}: {one_line(name)} is not the table that its audit judged; get the archive again"
-            )
-    for key in packed.jobs:
-        _check_plan(packed, jobs[key])
-    found = {key: _provenance(packed, jobs[key]) for key in packed.jobs}
-    for key in packed.jobs:
-        check_machine(jobs[key], found[key], f"{packed.path}: results/{key}/provenance.json")
-        _check_inputs(packed, jobs[key], found)
-    others = [key for key, ran in found.items() if ran.code != code_of(jobs[key])]
-    if others and not other_code:
         raise ResauditError(
-            f"{packed.path}: {_several(sorted(others))} of other code than this checkout's; check out the commit "
-            f"{_commit(packed)}, or accept them with --other-code"
+            "missing-results", "{path} has no results; allowed: an archive of resaudit crate", path=packed.path
         )
-    return found
-
-
-def _tables(packed: Packed) -> dict[str, str]:
-    """The SHA-256 of the tables that an archive's audit judged, by figure; none if its audit has another format."""
-    try:
+    judged: dict[str, str] = {}
+    # An audit of another format says nothing about its tables.
+    with suppress(ResauditError):
         check_audit(packed.audit)
-    except ResauditError:
-        return {}
-    return {figure["id"]: figure["sha256"] for paper in packed.audit["papers"] for figure in paper["figures"]}
+        judged = {figure["id"]: figure["sha256"] for paper in packed.audit["papers"] for figure in paper["figures"]}
+    if unknown := sorted(packed.jobs.keys() - plan.jobs.keys()):
+        is_known = judged.keys() <= plan.config.figure.keys()
+        is_known = is_known and {key.split("/")[0] for key in unknown} <= {*computing_kinds()}
+        raise ResauditError(
+            "unplanned-results",
+            "{path}: {count} of its results ({first} …) are not planned here; {remedy}{papers}",
+            path=packed.path,
+            count=len(unknown),
+            first=unknown[0],
+            remedy=_same_overrides(packed),
+            papers="" if is_known else f", with {KEY}=FOLDER if it is of a paper from outside this repository",
+        )
+    for figure, digest in judged.items():
+        if packed.digests.get(f"figures/{figure}.csv") != digest:
+            raise ResauditError(
+                "changed-table",
+                "{path}: {figure}.csv is not the table that was judged",
+                path=packed.path,
+                figure=one_line(figure),
+            )
+    provenances = {key: _checked_provenance(packed, plan.jobs[key]) for key in packed.jobs}
+    for key, provenance in provenances.items():
+        check_machine(plan.jobs[key], provenance, f"{packed.path}: results/{key}/provenance.json")
+        _check_inputs(packed, plan.jobs[key], provenances)
+    others = sorted(key for key, provenance in provenances.items() if provenance.code != code_of(plan.jobs[key]))
+    if others and not other_code:
+        stated = packed.audit.get("provenance")
+        commit = stated.get("commit") if isinstance(stated, dict) else None
+        raise ResauditError(
+            "other-code",
+            "{path}: {count} of its results ({first} …) are of other code than this checkout's; check out the commit "
+            "{commit}, or accept them with --other-code",
+            path=packed.path,
+            count=len(others),
+            first=others[0],
+            commit=shown(commit.get("id") if isinstance(commit, dict) else None)[1:13],
+        )
+    return provenances
 
 
-def _several(keys: list[str]) -> str:
-    return f"{len(keys)} results ({keys[0]} …) are" if len(keys) > 1 else f"the result {keys[0]} is"
-
-
-def _had(packed: Packed) -> str:
-    """What to do if plans differ: the overrides that the run had, as its audit says."""
-    had = packed.audit.get("overrides")
-    words = " ".join(map(str, had)) if isinstance(had, list) else ""
+def _same_overrides(packed: Packed) -> str:
+    """The remedy if plans differ: the overrides that the run had, as its audit says."""
+    overrides = packed.audit.get("overrides")
+    words = " ".join(map(str, overrides)) if isinstance(overrides, list) else ""
     words = words if words.isprintable() and len(words) < 500 else ""
     return f"its run had {f'the overrides {words}' if words else 'no overrides'}: give the same"
 
 
-def _commit(packed: Packed) -> str:
-    found = packed.audit.get("provenance")
-    commit = found.get("commit") if isinstance(found, dict) else None
-    return shown(commit.get("id") if isinstance(commit, dict) else None)[1:13]
-
-
-def _check_plan(packed: Packed, job: Job) -> None:
-    name = f"results/plan/{job.key}.json"
-    if name not in packed.digests:
-        raise ResauditError(f"{packed.path} has no {name}; get the archive again")
-    theirs, ours = packed.parsed(name), planned(job)
+def _checked_provenance(packed: Packed, job: Job) -> JobProvenance:
+    """A job's provenance, after checks of its plan, its settings and the digests of its files."""
+    plan, folder = f"results/plan/{job.key}.json", f"results/{job.key}"
+    theirs, ours = packed.parsed(plan) if plan in packed.digests else None, planned(job)
     if not isinstance(theirs, dict) or _canonical({key: theirs.get(key) for key in ours}) != _canonical(ours):
-        raise ResauditError(f"{packed.path}: {name} is not the plan of this job here; {_had(packed)}")
+        raise ResauditError(
+            "changed-plan",
+            "{path}: {name} is not the plan of this job here; {remedy}",
+            path=packed.path,
+            name=plan,
+            remedy=_same_overrides(packed),
+        )
+    name = f"{folder}/provenance.json"
+    if packed.jobs[job.key] == {*job.files, *RECORDS}:
+        provenance = validated(JobProvenance, packed.parsed(name), f"{packed.path}: {name}")
+        is_same = _canonical(packed.parsed(f"{folder}/settings.json")) == _canonical(job.identity)
+        if is_same and provenance.sha256 == {file: packed.digests[f"{folder}/{file}"] for file in job.files}:
+            return provenance
+    raise ResauditError(
+        "changed-job",
+        "{path}: {folder} is not of one computation; get the archive again",
+        path=packed.path,
+        folder=folder,
+    )
 
 
-def _provenance(packed: Packed, job: Job) -> JobProvenance:
-    """A job's provenance, checked against the bytes of its files."""
-    folder, there = f"results/{job.key}", packed.jobs[job.key]
-    if there != {*job.files, *RECORDS}:
-        theirs = one_line(", ".join(sorted(there)))
-        raise ResauditError(f"{packed.path}: {folder} has {theirs}; allowed: {', '.join(job.files)}")
-    if _canonical(packed.parsed(f"{folder}/settings.json")) != _canonical(job.identity):
-        raise ResauditError(f"{packed.path}: {folder}/settings.json is of another job; get the archive again")
-    provenance = f"{folder}/provenance.json"
-    ran = validated(JobProvenance, packed.parsed(provenance), f"{packed.path}: {provenance}")
-    if ran.sha256 != {name: packed.digests[f"{folder}/{name}"] for name in job.files}:
-        raise ResauditError(f"{packed.path}: {folder} is not what its provenance says was computed")
-    return ran
+def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
+    """Check that a machine and a kernel can have made a job's result: they decide how strictly it is compared.
+
+    Of a kind of job from outside the repository only bytes ever count, so nothing is asked.
+
+    Raises:
+        ResauditError: they cannot.
+    """
+    if job.tolerances() is None:
+        return
+    device = "cpu" if provenance.device == "cpu" else "cuda"
+    can_use_it = device == "cpu" or job.cost(Execution(device)).wants_gpu
+    lanes = provenance.machine_class.get("vector lanes")
+    known = {name: n for name, n in lanes.items() if isinstance(n, int)} if isinstance(lanes, dict) else {}
+    kernels = job.kernels(device, known)
+    is_kernel = any(fnmatchcase(provenance.kernel or "", name) for name in kernels or ("",))
+    if not can_use_it or provenance.machine_class.get("device") != provenance.device or not is_kernel:
+        raise ResauditError(
+            "impossible-machine",
+            "{where} has the device {device} and the kernel {kernel}; this job can have {devices}, as its machine "
+            "class too, and {kernels}",
+            where=where,
+            device=shown(provenance.device),
+            kernel=shown(provenance.kernel),
+            devices="this device" if can_use_it else "only cpu",
+            kernels="; ".join(kernels) or "no kernel",
+        )
 
 
-def _check_inputs(packed: Packed, job: Job, found: Mapping[str, JobProvenance]) -> None:
+def _check_inputs(packed: Packed, job: Job, provenances: Mapping[str, JobProvenance]) -> None:
     """Check that a job read what its inputs gave, and of raw data what the ledger in ``config/dataset`` has."""
-    stated, raw = found[job.key].inputs, set[str]()
+    stated, names = provenances[job.key].inputs, set(job.data_read(Path()))
+    known, raw, wrong = dict[str, str](), set[str](), set[str]()
     for needed in job.inputs.values():
         if isinstance(needed, Fetch):
-            raw |= {f"{needed.key}/{file.name}" for file in needed.dataset.files.values()}
-            digests = {
-                f"{needed.key}/{f.name}": f.digest for f in needed.dataset.files.values() if f.algorithm == "sha256"
-            }
-        elif needed.key in found:
-            digests = {f"{needed.key}/{name}": digest for name, digest in found[needed.key].sha256.items()}
+            files = {f"{needed.key}/{file.name}": file for file in needed.dataset.files.values()}
+            raw |= files.keys()
+            known |= {name: file.digest for name, file in files.items() if file.algorithm == "sha256"}
+        elif needed.key in provenances:
+            known |= {f"{needed.key}/{name}": digest for name, digest in provenances[needed.key].sha256.items()}
         else:
-            raise ResauditError(
-                f"{packed.path}: {job.key} reads {needed.key}, which is not in it; get the archive again"
-            )
-        for name, digest in digests.items():
-            if stated.get(name, digest) != digest:
-                raise ResauditError(f"{packed.path}: {job.key} was computed from another {name} than is known")
-    expected = set(job.data_read(Path()))
-    if stated.keys() - expected or expected - raw - stated.keys():
+            wrong.add(needed.key)
+    wrong |= (stated.keys() - names) | (names - raw - stated.keys())
+    wrong |= {name for name, digest in known.items() if stated.get(name, digest) != digest}
+    if wrong:
         raise ResauditError(
-            f"{packed.path}: {job.key} does not say the digests of what it reads; get the archive again"
+            "changed-inputs",
+            "{path}: {job} was computed from another {name} than is known, or from an unknown "
+            "one; get the archive again",
+            path=packed.path,
+            job=job.key,
+            name=one_line(min(wrong)),
         )
 
 

@@ -5,10 +5,10 @@ leaves whole jobs, and the next import goes on. The record of the import is writ
 """
 
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from datetime import UTC, datetime
-from functools import partial
+from enum import Enum
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,11 @@ from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.runtime.locks import hold_lock
+from resaudit.runtime.progress import say as warn
 from resaudit.share.imports.arrays import check_arrays
 from resaudit.share.imports.building import build_tables
 from resaudit.share.imports.checking import check_jobs
-from resaudit.share.imports.opening import opened
-from resaudit.share.imports.packed import Packed, check_entry, unpacked
-from resaudit.share.imports.touching import touch
+from resaudit.share.imports.packed import Packed, unpacked
 from resaudit.share.records import Import, imports, staging_of
 
 DISK_LEFT = 2**30
@@ -40,13 +39,22 @@ DISK_LEFT = 2**30
 Say = Callable[[str], None]
 
 
+class Decision(Enum):
+    """What an import does about one result of its archive."""
+
+    NEW = "moved in: nothing whole is here"
+    REPLACED = "moved in: what is here from this archive is damaged, or was accepted for other code"
+    PRESENT = "left: it is here from this archive already"
+    KEPT = "left: a result was computed here, or imported from another archive"
+
+
 def import_run(archive: Path, config: Config, overrides: Sequence[str], other_code: bool, say: Say) -> Import:
     """Import a run.
 
     Args:
-        archive: of ``resaudit crate``.
-        config: this checkout's, with the overrides that the run had.
-        overrides: these.
+        archive: an archive of ``resaudit crate``.
+        config: this checkout's configuration, with the overrides that the run had.
+        overrides: the same overrides.
         other_code: whether to accept results of other code.
         say: called with each line for the user.
 
@@ -57,97 +65,133 @@ def import_run(archive: Path, config: Config, overrides: Sequence[str], other_co
     _check_lines(archive.name, "the name of the archive")
     plan, results = make_plan(config.with_every_figure()), Path(config.paths.results)
     hold_lock(results)
-    with opened(archive, partial(check_entry, archive)) as found:
-        packed = unpacked(archive, found)
-        ran = check_jobs(packed, plan, other_code)
+    with unpacked(archive) as packed, _errors_of_writing(results):
+        provenances = check_jobs(packed, plan, other_code)
         digest = sha256_of(archive)
-        known = None
-        with suppress(ResauditError):
-            known = next((record for record in imports(results) if record.archive == digest), None)
-        moved, kept = _fill(packed, ran, plan, results, digest)
-    ours = sorted(key for key in ran if (origin := _origin(results, key)) and origin.archive == digest)
-    if ours and (moved or known is None):
-        say(f"telling Snakemake of {len(ours)} imported results")
-        resting = [name for name, part in plan.figures.items() if {*ours} & with_inputs(part.jobs.values()).keys()]
-        touch([plan.jobs[key] for key in ours], results, overrides, resting)
+        decisions = {
+            key: _decided(plan.jobs[key], results, digest, provenance) for key, provenance in provenances.items()
+        }
+        moved = [key for key, decision in decisions.items() if decision in (Decision.NEW, Decision.REPLACED)]
+        kept = sorted(key for key, decision in decisions.items() if decision is Decision.KEPT)
+        _move_in(moved, packed, provenances, plan, results, digest)
+    before = None
+    with suppress(ResauditError):
+        before = next((record for record in imports(results) if record.archive == digest), None)
     chosen = with_inputs(job for name in config.chosen_figures() for job in plan.figures[name].jobs.values())
     audit, by = Path(config.paths.figures) / "audit.json", set(packed.agents.values())
-    compared = known is not None and not moved and audit.is_file()
+    is_compared = before is not None and not moved and audit.is_file()
     record = Import(
         archive=digest,
         name=archive.name,
         by=by.pop() if len(by) == 1 else None,
-        imported=known.imported if known else datetime.now(UTC).isoformat(timespec="seconds"),
-        jobs=ours,
-        kept=sorted(kept),
+        imported=before.imported if before else datetime.now(UTC).isoformat(timespec="seconds"),
+        jobs=sorted(decisions.keys() - kept),
+        kept=kept,
         missing=sorted(key for key, job in chosen.items() if job.files and key not in packed.jobs),
-        differences=list(differences(packed.audit, audit)) if compared else [],
+        differences=list(differences(packed.audit, audit)) if is_compared else [],
     )
     write_json(results / "imports" / f"{digest}.json", record.model_dump(mode="json"))
-    _tell(record, kept, compared, overrides, say)
+    by_whom = f", run by {record.by} as it says" if record.by else ""
+    say(f"{record.name} (SHA-256 {digest[:12]}…{by_whom}): {len(record.jobs)} results are imported")
+    if kept:
+        differing = [key for key in kept if not _is_equal(results / key, provenances[key])]
+        say(f"{len(kept)} were here and are kept: {len(kept) - len(differing)} equal, {len(differing)} different")
+        for key in differing:
+            say(f"  differs, yours is kept: {key}")
+    if record.missing:
+        say(f"{len(record.missing)} planned jobs are not in it and will be computed, as {record.missing[0]}")
+    for line in record.differences:
+        say(f"  {line}")
+    if not is_compared:
+        draw = snakemake_command({"overrides": [*as_words(), *overrides]})
+        say(f"next: {draw} draws and judges; then this import once more compares their verdicts")
+    elif not record.differences:
+        say("no verdict and no table of it differs from those in figures/, as far as both have them")
     return record
 
 
-def _fill(
-    packed: Packed, ran: Mapping[str, JobProvenance], plan: Plan, results: Path, digest: str
-) -> tuple[list[str], dict[str, bool]]:
-    """Stage and rename the results that are not here.
+def _decided(job: Job, results: Path, archive: str, provenance: JobProvenance) -> Decision:
+    folder = results / job.key
+    try:
+        origin = origin_of(results, job.key)
+    except ResauditError:
+        # A damaged record makes a result that nobody answers for: it is made again.
+        (folder / IMPORTED).unlink()
+        (folder / RECORDS[1]).unlink(missing_ok=True)
+        origin = None
+    is_whole = all(path.is_file() for path in job.written(results))
+    if origin is not None and origin.archive == archive:
+        is_fine = is_whole and origin.accepted_code == code_of(job) and _is_equal(folder, provenance)
+        return Decision.PRESENT if is_fine else Decision.REPLACED
+    # Of what a killed job left, files are missing.
+    return Decision.KEPT if origin is not None or is_whole else Decision.NEW
 
-    Returns:
-        The jobs whose results are new here, and those of other origin that were kept, with whether they are equal.
-    """
+
+def _is_equal(folder: Path, provenance: JobProvenance) -> bool:
+    files = {folder / name: digest for name, digest in provenance.sha256.items()}
+    return all(file.is_file() and sha256_of(file) == digest for file, digest in files.items())
+
+
+def _move_in(
+    keys: Collection[str],
+    packed: Packed,
+    provenances: Mapping[str, JobProvenance],
+    plan: Plan,
+    results: Path,
+    digest: str,
+) -> None:
+    """Stage results, check all that is in them, write-protect them, and rename them into place."""
+    needed = sum(packed.sizes[f"results/{key}/{name}"] for key in keys for name in packed.jobs[key])
+    free = shutil.disk_usage(results).free
+    if needed + DISK_LEFT > free:
+        raise ResauditError(
+            "full-disk",
+            "{folder} needs {needed} bytes and 1 GiB more, but has {free}",
+            folder=results,
+            free=free,
+            needed=needed,
+        )
     staging = staging_of(results, digest)
     shutil.rmtree(staging, ignore_errors=True)
-    kept, new = dict[str, bool](), list[str]()
     try:
-        for key, provenance in ran.items():
-            job, here = plan.jobs[key], _origin(results, key)
-            complete = all(path.is_file() for path in job.written(results))
-            equal = complete and all(sha256_of(results / key / name) == d for name, d in provenance.sha256.items())
-            if here is not None and here.archive == digest:
-                if not equal or here.accepted_code != code_of(job):
-                    new.append(key)
-            elif here is not None or complete:
-                kept[key] = equal
-            else:
-                # Nothing is here, or what a killed job left.
-                new.append(key)
-        entries = [f"results/{key}/{name}" for key in new for name in packed.jobs[key]]
-        needed, free = sum(packed.zip.entries[name].file_size for name in entries), shutil.disk_usage(results).free
-        if needed + DISK_LEFT > free:
-            raise ResauditError(
-                f"{results} has {free} bytes free, the results need {needed} and 1 GiB to go on; free some"
-            )
-        for key in new:
-            _stage(packed, plan.jobs[key], staging / key, ran[key], digest)
-        build_tables(plan, new, staging, results)
-        for key in new:
-            _move(staging / key, results / key)
+        for key in keys:
+            _stage(packed, plan.jobs[key], staging / key, provenances[key], digest)
+        build_tables(plan, keys, staging, results)
+        # Then whatever would replace an imported result is stopped before it deletes anything.
+        try:
+            for path in (path for key in keys for path in plan.jobs[key].written(staging)):
+                path.chmod(0o444)
+        except OSError:
+            warn("resaudit: warning: imported results are not write-protected, since their file system takes no modes")
+        for key in keys:
+            # What lies there is of a killed job, or of the same archive.
+            shutil.rmtree(results / key, ignore_errors=True)
+            (results / key).parent.mkdir(parents=True, exist_ok=True)
+            (staging / key).rename(results / key)
             forget(results / "checkpoints" / key)
-    except OSError as error:
-        raise ResauditError(f"cannot write into {results}: {error.strerror or error}; free or allow it") from error
     finally:
         shutil.rmtree(staging, ignore_errors=True)
-    return new, kept
 
 
-def _origin(results: Path, key: str) -> Origin | None:
-    """As :func:`resaudit.jobs.origin.origin_of`; a record that cannot be read counts as none: it is made again."""
+@contextmanager
+def _errors_of_writing(results: Path) -> Iterator[None]:
     try:
-        return origin_of(results, key)
-    except ResauditError:
-        (results / key / IMPORTED).unlink()
-        (results / key / RECORDS[1]).unlink(missing_ok=True)
-        return None
+        yield
+    except OSError as error:
+        raise ResauditError(
+            "unwritable-results",
+            "{folder} cannot be written ({reason})",
+            folder=results,
+            reason=error.strerror or error,
+        ) from error
 
 
-def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: str) -> None:
+def _stage(packed: Packed, job: Job, folder: Path, provenance: JobProvenance, digest: str) -> None:
     """Copy a job's files, and check what they hold before anything reads them."""
     folder.mkdir(parents=True)
     for name in (*job.files, *RECORDS):
         entry = f"results/{job.key}/{name}"
-        if packed.zip.copy(entry, folder / name) != packed.digests[entry]:
-            raise ResauditError(f"{packed.path} changes while it is read; copy it and import the copy")
+        packed.copy(entry, folder / name)
         if name.endswith(".npz"):
             check_arrays(folder / name, job)
         elif name in job.files:
@@ -155,47 +199,36 @@ def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: s
     origin = Origin(
         archive=digest,
         by=packed.agents[job.key],
-        code=ran.code,
+        code=provenance.code,
         accepted_code=code_of(job),
-        machine_class=ran.machine_class,
-        kernel=ran.kernel,
-        sha256=ran.sha256,
+        machine_class=provenance.machine_class,
+        kernel=provenance.kernel,
+        sha256=provenance.sha256,
     )
     write_json(folder / IMPORTED, origin.model_dump(mode="json"))
 
 
-def _check_lines(given: Any, where: str) -> None:
+def _check_lines(content: Any, where: str) -> None:
     try:
-        check_lines(given)
+        check_lines(content)
     except ValueError as error:
-        raise ResauditError(f"{where} {error}") from error
-
-
-def _move(staged: Path, folder: Path) -> None:
-    """Rename a whole folder; what lies there is of a killed job, or of the same archive for other code."""
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    staged.rename(folder)
+        raise ResauditError("invalid-text", "{where} {reason}", where=where, reason=error) from error
 
 
 def differences(theirs: dict[str, Any], ours: Path) -> Iterator[str]:
     """The verdicts and tables that differ between two audits, a line each.
 
-    Args:
-        theirs: the archive's ``audit.json``.
-        ours: file of this checkout's.
-
     Raises:
-        ResauditError: ours is damaged.
+        ResauditError: our audit is damaged.
     """
     try:
         check_audit(theirs)
     except ResauditError as error:
         yield f"nothing is compared: their audit has another format ({error})"
         return
-    here = read_audit(ours).as_json()["papers"]
-    verdicts = {claim["id"]: claim["verdict"] for paper in here for claim in paper["claims"]}
-    tables = {figure["id"]: figure["sha256"] for paper in here for figure in paper["figures"]}
+    papers = read_audit(ours).as_json()["papers"]
+    verdicts = {claim["id"]: claim["verdict"] for paper in papers for claim in paper["claims"]}
+    tables = {figure["id"]: figure["sha256"] for paper in papers for figure in paper["figures"]}
     for paper in theirs["papers"]:
         for claim in paper["claims"]:
             name, verdict = claim["id"], claim["verdict"]
@@ -204,22 +237,3 @@ def differences(theirs: dict[str, Any], ours: Path) -> Iterator[str]:
         for figure in paper["figures"]:
             if tables.get(figure["id"], figure["sha256"]) != figure["sha256"]:
                 yield f"{figure['id']}: their table has other bytes than the one drawn from these results"
-
-
-def _tell(record: Import, kept: Mapping[str, bool], compared: bool, overrides: Sequence[str], say: Say) -> None:
-    by = f", run by {record.by} as it says" if record.by else ""
-    say(f"{record.name} (SHA-256 {record.archive[:12]}…{by}): {len(record.jobs)} results are imported")
-    if kept:
-        differing = [key for key, equal in kept.items() if not equal]
-        say(f"{len(kept)} were here and are kept: {len(kept) - len(differing)} equal, {len(differing)} different")
-        for key in differing:
-            say(f"  differs, yours is kept: {key}")
-    if record.missing:
-        say(f"{len(record.missing)} planned jobs are not in it and will be computed, as {record.missing[0]}")
-    for line in record.differences:
-        say(f"  {line}")
-    if not compared:
-        draw = snakemake_command({"overrides": [*as_words(), *overrides]})
-        say(f"next: {draw} draws and judges; then this import once more compares their verdicts")
-    elif not record.differences:
-        say("no verdict and no table of it differs from those in figures/, as far as both have them")

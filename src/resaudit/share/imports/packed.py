@@ -1,8 +1,18 @@
-"""What an archive of ``resaudit crate`` says of itself: its files with digests, and who ran which job."""
+"""An archive of ``resaudit crate`` that somebody else made: its files with digests, and who ran which job.
 
+Nothing is extracted: entries are read, or copied to a path that we choose.
+"""
+
+import hashlib
 import json
+import os
 import re
+import struct
 import zipfile
+import zlib
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,11 +21,15 @@ from pydantic import Field
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.models import Line, Model, one_line, shown, validated
-from resaudit.share.imports.opening import Opened
 
 METADATA = "ro-crate-metadata.json"
+MOST_ENTRIES = 100_000
+LARGEST_ENTRY = 8 * 2**30
 LARGEST_JSON = 64 * 2**20
 """Bytes; the metadata of a run of four papers has three million."""
+LARGEST_TOTAL = 64 * 2**30
+"""Bytes of all entries together, unpacked."""
+_BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _KIND, _ID, _FILE = "[a-z][a-z0-9_]*", "[a-z0-9_-]+", r"[a-z][a-z0-9_]*\.(?:json|npz)"
 # Only results are ever copied out; of all else, paths have no part that is empty or begins with a dot.
 _PLACES = re.compile(
@@ -32,88 +46,127 @@ class Packed:
     """An archive whose files are those that its metadata lists.
 
     Attributes:
-        path: of the archive.
-        zip: opened.
-        digests: of every file as found, by name.
-        agents: who ran each job, by ``kind/id``; None if it is not said.
-        jobs: the names of the result files of every job, by ``kind/id``.
+        path: the archive.
+        digests: SHA-256 of every file, by name.
+        sizes: bytes of every file, by name.
+        agents: who ran each job, by ``kind/id``; None if the archive does not say.
+        jobs: names of the result files of every job, by ``kind/id``.
         audit: its ``audit.json``.
     """
 
     path: Path
-    zip: Opened
     digests: dict[str, str]
+    sizes: dict[str, int]
     agents: dict[str, str | None]
     jobs: dict[str, set[str]]
     audit: dict[str, Any]
+    _zip: zipfile.ZipFile
 
     def parsed(self, name: str) -> Any:
         """The JSON of an entry; raises ResauditError."""
-        return _parsed(self.zip, name, self.path)
+        return _parsed(self._zip, name)
+
+    def copy(self, name: str, target: Path) -> None:
+        """Copy an entry to a new file in an existing folder.
+
+        Raises:
+            ResauditError: the entry is damaged, or changed since the archive was opened.
+            OSError: the file is there already, or cannot be written.
+        """
+        digest = hashlib.sha256()
+        with target.open("xb") as file:
+            for chunk in _chunks(self._zip, name):
+                digest.update(chunk)
+                file.write(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        if digest.hexdigest() != self.digests[name]:
+            raise ResauditError(
+                "changed-archive", "{path} changes while it is read; copy it and import the copy", path=self.path
+            )
 
 
 class _Agent(Model):
-    """With an ORCID still a line, and one that a crate of these results takes in its turn."""
+    """A name that stays a line with an ORCID, and that a crate of these results takes in its turn."""
 
     name: Annotated[Line, Field(max_length=170, pattern="^[^<> ]([^<>]*[^<> ])?$")]
 
 
-def check_entry(path: Path, info: zipfile.ZipInfo) -> None:
-    """Check that an entry is one that ``resaudit crate`` packs.
+@contextmanager
+def unpacked(path: Path) -> Iterator[Packed]:
+    """Open an archive, after checks of its entries' names, number and sizes, and of every digest in its metadata.
 
     Raises:
-        ResauditError: it is not, or it is JSON beyond the size limit.
+        ResauditError: the zip is damaged or too large; an entry has no place in a run or is there twice; or the files
+            are not those of the metadata.
     """
-    if not _PLACES.fullmatch(info.filename):
-        raise ResauditError(
-            f"{path}: the entry {shown(info.filename)} has no place in a run; allowed: what resaudit crate packs"
-        )
-    if info.filename.endswith(".json") and info.file_size > LARGEST_JSON:
-        raise ResauditError(f"{path}: {shown(info.filename)} has {info.file_size} bytes; allowed: {LARGEST_JSON}")
+    with _errors_of(path):
+        archive = zipfile.ZipFile(path)
+    with archive:
+        _check_entries(path, archive.infolist())
+        yield _packed(path, archive)
 
 
-def unpacked(path: Path, found: Opened) -> Packed:
-    """Check every file of an archive against its metadata.
+def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
+    # Some file systems take names that differ in case for the same.
+    times = Counter(entry.filename.casefold() for entry in entries)
+    sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
+    for entry in entries:
+        name = shown(entry.filename)
+        if not _PLACES.fullmatch(entry.filename) or times[entry.filename.casefold()] > 1:
+            raise ResauditError(
+                "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
+            )
+        largest = LARGEST_JSON if entry.filename.endswith(".json") else LARGEST_ENTRY
+        sizes[f"the size of {name} in bytes"] = entry.file_size, largest
+    sizes["its unpacked size in bytes"] = sum(entry.file_size for entry in entries), LARGEST_TOTAL
+    for what, (size, largest) in sizes.items():
+        if size > largest:
+            raise ResauditError(
+                "too-large-archive",
+                "{path}: {what} is over {largest}: {size}",
+                path=path,
+                what=what,
+                size=size,
+                largest=largest,
+            )
 
-    Raises:
-        ResauditError: a file is not listed, missing, or not what is listed.
-    """
-    if METADATA not in found.entries:
-        raise ResauditError(f"{path} has no {METADATA}; allowed: an archive of resaudit crate")
-    metadata = _parsed(found, METADATA, path)
+
+def _packed(path: Path, archive: zipfile.ZipFile) -> Packed:
+    sizes = {entry.filename: entry.file_size for entry in archive.infolist()}
+    metadata = _parsed(archive, METADATA) if sizes.pop(METADATA, None) else None
     graph = metadata.get("@graph") if isinstance(metadata, dict) else None
     if not isinstance(graph, list) or not all(isinstance(e, dict) and isinstance(e.get("@id"), str) for e in graph):
-        raise ResauditError(f"{path}: {METADATA} is no list of entities with ids; get the archive again")
+        raise ResauditError(
+            "invalid-metadata", "{path} has no {name} that resaudit crate writes", path=path, name=METADATA
+        )
     entities = {entity["@id"]: entity for entity in graph}
     listed = {
         name: entity.get("sha256")
         for name, entity in entities.items()
         if (kind := entity.get("@type")) == "File" or (isinstance(kind, list) and "File" in kind)
     }
-    there = found.entries.keys() - {METADATA}
-    for wrong, what in ((there - listed.keys(), "not listed"), (listed.keys() - there, "missing")):
-        if wrong:
-            raise ResauditError(f"{path}: {shown(min(wrong))} is {what} in {METADATA}; get the archive again")
-    digests = {name: found.sha256(name) for name in listed}
-    for name, digest in digests.items():
-        if listed[name] != digest:
-            raise ResauditError(f"{path}: {name} is not the file that is listed; get the archive again")
-    audit = _parsed(found, "figures/audit.json", path) if "figures/audit.json" in there else {}
+    digests: dict[str, str] = {}
+    for name in sizes:
+        digest = hashlib.sha256()
+        for chunk in _chunks(archive, name):
+            digest.update(chunk)
+        digests[name] = digest.hexdigest()
+    changed = {name for name, digest in digests.items() if listed.get(name) != digest}
+    if changed := changed | (listed.keys() - digests.keys()):
+        raise ResauditError(
+            "changed-entry",
+            "{path}: {name} is not what its {metadata} lists; get the archive again",
+            path=path,
+            name=shown(min(changed)),
+            metadata=METADATA,
+        )
     jobs: dict[str, set[str]] = {}
-    for match in filter(None, map(_RESULT.fullmatch, there)):
+    for match in filter(None, map(_RESULT.fullmatch, sizes)):
         jobs.setdefault(match[1], set()).add(match[2])
+    audit = _parsed(archive, "figures/audit.json") if "figures/audit.json" in sizes else {}
     agents = {key: _agent(entities, key, path) for key in jobs}
-    return Packed(path, found, digests, agents, jobs, audit if isinstance(audit, dict) else {})
-
-
-def _parsed(found: Opened, name: str, path: Path) -> Any:
-    try:
-        value = json.loads(found.read(name))
-        # Python reads NaN and numbers beyond the largest, which are no JSON.
-        json.dumps(value, allow_nan=False)
-    except (ValueError, RecursionError) as error:
-        raise ResauditError(f"{path}: {name} is not valid JSON ({one_line(str(error))})") from error
-    return value
+    return Packed(path, digests, sizes, agents, jobs, audit if isinstance(audit, dict) else {}, archive)
 
 
 def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | None:
@@ -125,3 +178,40 @@ def _agent(entities: dict[str, dict[str, Any]], key: str, path: Path) -> str | N
     agent = validated(_Agent, {"name": entities.get(identifier, {}).get("name")}, f"{path}: {METADATA}: agent")
     orcid = _ORCID.fullmatch(identifier)
     return f"{agent.name} <{orcid[1]}>" if orcid else agent.name
+
+
+def _parsed(archive: zipfile.ZipFile, name: str) -> Any:
+    content = b"".join(_chunks(archive, name))
+    try:
+        value = json.loads(content)
+        # Python reads NaN and numbers beyond the largest, which are not JSON.
+        json.dumps(value, allow_nan=False)
+    except (ValueError, RecursionError) as error:
+        raise ResauditError(
+            "invalid-json",
+            "{path}: {name} is not valid JSON ({reason}); get the archive again",
+            path=archive.filename,
+            name=name,
+            reason=one_line(str(error)),
+        ) from error
+    return value
+
+
+def _chunks(archive: zipfile.ZipFile, name: str) -> Iterator[bytes]:
+    # zipfile reads no more than the size in the directory, which has been checked, and checks the CRC.
+    with _errors_of(f"{name} in {archive.filename}"), archive.open(name) as file:
+        while chunk := file.read(2**20):
+            yield chunk
+
+
+@contextmanager
+def _errors_of(what: object) -> Iterator[None]:
+    try:
+        yield
+    except _BROKEN as error:
+        raise ResauditError(
+            "unreadable-archive",
+            "{what} cannot be read ({reason}); get the archive again",
+            what=what,
+            reason=one_line(str(error)) or type(error).__name__,
+        ) from error

@@ -1,26 +1,28 @@
 """``resaudit spot-check``: recompute some of an imported run and compare."""
 
 import secrets
+import shutil
 import signal
 from collections.abc import Callable, Generator, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType
-from typing import Any
 
 from resaudit.audit.sampling import in_order
 from resaudit.audit.spot_check_words import reasons, statement_in_words
 from resaudit.audit.spot_checks import AGREED, COMPARED, Recomputed, SpotCheck, statements, write_statement
 from resaudit.base.errors import Interrupted, ResauditError
-from resaudit.base.files import read_json, sha256_of
+from resaudit.base.files import sha256_of
 from resaudit.base.models import shown
 from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Job
+from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.origin import RECOMPUTED
 from resaudit.jobs.plan_files import code_of
 from resaudit.jobs.provenance import commit
+from resaudit.jobs.results import read_provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
 from resaudit.runtime.devices import processors
@@ -28,28 +30,28 @@ from resaudit.runtime.locks import hold
 from resaudit.share.comparing import Compared, compare
 from resaudit.share.judging import judge_twice
 from resaudit.share.records import imports
-from resaudit.share.spot_check.population import Imported, Population, family, population
-from resaudit.share.spot_check.recomputing import Ran, folder_of, forget, recompute
+from resaudit.share.spot_check.frame import Frame, Imported, family, sampling_frame
+from resaudit.share.spot_check.recomputing import Recomputation, folder_of, recompute
 
 Say = Callable[[str], None]
 MINUTES = 10.0
 """Default time to start jobs in."""
-BYTES = 16
-"""Of a seed that is made here."""
+SEED_BYTES = 16
+"""Bytes of a seed that is made here."""
 
 
-def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None = None, seed: str | None = None) -> bool:
+def spot_check(plan: Plan, say: Say, minutes: float | None, claim: str | None = None, seed: str | None = None) -> bool:
     """Recompute imported results, compare them, and write the statement to ``results/spot-checks``.
 
     The file is written again after each comparison, so that an interrupted check keeps what it found. A later check
     with the same seed goes on from there.
 
     Args:
-        plan: of this checkout.
+        plan: the plan of this checkout.
         say: prints a line.
-        minutes: to start jobs in; None: as long as it takes.
-        wanted: only what this claim rests on.
-        seed: of the draw; None: a new one.
+        minutes: time to start jobs in; None: as long as it takes.
+        claim: the only claim to check; None: all.
+        seed: seed of the draw; None: a new one.
 
     Returns:
         Whether something was compared, all of it agrees (in every byte where equal bytes were expected), and every
@@ -61,78 +63,80 @@ def spot_check(plan: Plan, say: Say, minutes: float | None, wanted: str | None =
     """
     results, cores = Layout(plan.config.paths).results, processors()
     seconds = None if minutes is None else 60 * minutes
-    found = population(plan, results, execution_of(plan.config), seconds, cores, wanted)
+    frame = sampling_frame(plan, results, execution_of(plan.config), seconds, cores, claim)
     folder = results / RECOMPUTED
     folder.mkdir(parents=True, exist_ok=True)
     with suppress(NotImplementedError):
         if not hold(folder / ".lock"):
-            raise ResauditError(f"another spot-check is at work in {folder}; wait for it")
-    check = _begin(found, results, seed, minutes, wanted)
+            raise ResauditError(
+                "busy-spot-check", "another spot-check is at work in {folder}; wait for it", folder=folder
+            )
+    check = _begun(frame, results, seed, minutes, claim)
     say(
-        f"{len(found.jobs)} imported results under {counted(len(found.claims), 'verdict')}: {len(found.always)} short "
-        f"jobs are always recomputed, {len(found.drawn)} in the order that the seed draws"
+        f"{len(frame.jobs)} imported results under {counted(len(frame.claims), 'verdict')}: {len(frame.always)} short "
+        f"jobs are always recomputed, {len(frame.sampled)} in the order that the seed draws"
     )
     if check.jobs:
         say(f"{len(check.jobs)} of them were compared before with this seed, and count")
-    if found.out_of_reach:
-        say(f"out of reach: {reasons(found.out_of_reach)}")
-    stopped = None
-    with closing(_going_on(check, found, results, cores, seconds)) as comparisons:
+    if frame.out_of_reach:
+        say(f"out of reach: {reasons(frame.out_of_reach)}")
+    interruption = None
+    with closing(_continued(check, frame, results, cores, seconds)) as comparisons:
         try:
             with _signals_raise():
                 for key, check in comparisons:
                     write_statement(check, results)
                     job = check.jobs[key]
                     say(f"{key}: {job.outcome}{f': {job.difference}' if job.difference else ''} ({job.seconds} s)")
-        except Interrupted as stop:
-            stopped = stop
-    if not stopped:
+        except Interrupted as error:
+            interruption = error
+    if not interruption:
         compared = set(check.keys(*COMPARED))
-        claims = [claim for claim, keys in check.claims.items() if compared.intersection(keys)]
-        others = {key: _recomputed(found.jobs[key].job, results) for key in compared - set(check.keys("equal"))}
+        claims = [name for name, keys in check.claims.items() if compared.intersection(keys)]
+        others = {key: _recomputed(frame.jobs[key].job, results) for key in compared - set(check.keys("equal"))}
         check = check.model_copy(update={"judged": judge_twice(plan, results, claims, others)})
     path = write_statement(check, results)
     for line in ("", *statement_in_words(check, results)):
         say(line)
     say(f"written to {path}; with --seed {check.seed} and more time the same list goes on")
-    if stopped:
-        raise stopped
+    if interruption:
+        raise interruption
     return bool(check.keys(*AGREED)) and not check.keys("failed", "warned") and not check.turned
 
 
-def _begin(found: Population, results: Path, seed: str | None, minutes: float | None, wanted: str | None) -> SpotCheck:
+def _begun(frame: Frame, results: Path, seed: str | None, minutes: float | None, claim: str | None) -> SpotCheck:
     """A check before its first comparison.
 
     It has those that earlier checks of the same seed made, as far as code and imported files are still the same.
     """
-    same = [check for check in statements(results) if check.seed == seed]
-    names = {archive.archive: archive.name for archive in imports(results)}
-    archives = sorted({one.origin.archive for one in found.jobs.values()})
-    now, drawn_by = _now(), seed or secrets.token_hex(BYTES)
+    earlier = [check for check in statements(results) if check.seed == seed]
+    names = {record.archive: record.name for record in imports(results)}
+    archives = sorted({one.origin.archive for one in frame.jobs.values()})
+    now, drawn_by = _now(), seed or secrets.token_hex(SEED_BYTES)
     known = {
         key: job
-        for check in same
+        for check in earlier
         for key, job in check.jobs.items()
-        if key in found.jobs
+        if key in frame.jobs
         and job.outcome in COMPARED
-        and job.code == code_of(found.jobs[key].job)
-        and job.imported == _digests(found.jobs[key], results)
-        and (job.outcome == "equal" or _recomputed(found.jobs[key].job, results).is_dir())
+        and job.code == code_of(frame.jobs[key].job)
+        and job.imported == _digests(frame.jobs[key], results)
+        and (job.outcome == "equal" or _recomputed(frame.jobs[key].job, results).is_dir())
     }
     return SpotCheck(
         started=now,
         finished=now,
         archives={archive: names.get(archive, "imported run") for archive in archives},
         seed=drawn_by,
-        source=same[0].source if same else "given" if seed else "made here after the import",
+        source=earlier[0].source if earlier else "given" if seed else "made here after the import",
         minutes=minutes,
-        wanted=next(iter(found.claims)) if wanted else None,
-        claims={claim: list(keys) for claim, keys in found.claims.items()},
-        always=list(found.always),
-        weights=dict(found.drawn),
-        clocks=in_order(drawn_by, found.drawn),
-        out_of_reach=dict(found.out_of_reach),
-        out_of_reach_weight=sum(found.jobs[key].weight for key in found.out_of_reach),
+        wanted=next(iter(frame.claims)) if claim else None,
+        claims={name: list(keys) for name, keys in frame.claims.items()},
+        always=list(frame.always),
+        weights=dict(frame.sampled),
+        clocks=in_order(drawn_by, frame.sampled),
+        out_of_reach=dict(frame.out_of_reach),
+        out_of_reach_weight=sum(frame.jobs[key].weight for key in frame.out_of_reach),
         jobs=known,
         commit=commit(),
     )
@@ -143,63 +147,57 @@ def _recomputed(job: Job, results: Path) -> Path:
     return job.folder(folder_of(results, job))
 
 
-def _going_on(
-    check: SpotCheck, found: Population, results: Path, cores: int, seconds: float | None
+def _continued(
+    check: SpotCheck, frame: Frame, results: Path, cores: int, seconds: float | None
 ) -> Generator[tuple[str, SpotCheck], None, None]:
     """The key of each further job that was compared, and the check after it."""
     always = [key for key in check.always if key not in check.jobs]
-    left = always + [key for key in check.clocks if key not in check.jobs]
-    with closing(recompute([found.jobs[key] for key in left], len(always), results, cores, seconds)) as jobs:
-        for ran in jobs:
-            compared, is_same = _compared(ran, results)
-            done = Recomputed(
+    keys = always + [key for key in check.clocks if key not in check.jobs]
+    with closing(recompute([frame.jobs[key] for key in keys], len(always), results, cores, seconds)) as recomputations:
+        for recomputation in recomputations:
+            job = recomputation.one.job
+            compared, is_same = _compared(recomputation, results)
+            record = Recomputed(
                 outcome=compared.outcome,
                 difference=compared.difference,
                 same_class=is_same,
-                imported=_digests(ran.one, results),
-                code=code_of(ran.one.job),
-                seconds=ran.seconds,
+                imported=_digests(recomputation.one, results),
+                code=code_of(job),
+                seconds=recomputation.seconds,
             )
             if compared.outcome == "equal":
-                forget(results, ran.one.job)
-            check = check.model_copy(update={"jobs": check.jobs | {ran.one.job.key: done}, "finished": _now()})
-            yield ran.one.job.key, check
+                # Its inputs are links.
+                shutil.rmtree(folder_of(results, job), ignore_errors=True)
+            check = check.model_copy(update={"jobs": check.jobs | {job.key: record}, "finished": _now()})
+            yield job.key, check
 
 
-def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
+def _compared(recomputation: Recomputation, results: Path) -> tuple[Compared, bool]:
     """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
-    if ran.error is not None:
-        return Compared("not confirmed", f"it failed here: {ran.error}"), False
-    job, origin = ran.one.job, ran.one.origin
-    ours, theirs = job.folder(ran.results), job.folder(results)
-    here, there = (_provenance(folder) for folder in (ours, theirs))
-    # Input digests differ where, say, whitened data had to be computed here on another class of machine.
-    same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
-    is_same = same_inputs and here.get("machine class") == origin.machine_class
-    if is_same and family(here.get("kernel")) != family(origin.kernel):
-        return Compared("not confirmed", f"computed by {here.get('kernel')}, not by {shown(origin.kernel)}"), True
+    if recomputation.error is not None:
+        return Compared("not confirmed", f"it failed here: {recomputation.error}"), False
+    job, origin, is_same = recomputation.one.job, recomputation.one.origin, False
+    ours, theirs = _recomputed(job, results), job.folder(results)
     try:
+        here, there = read_provenance(ours), read_provenance(theirs)
+        # Input digests differ where, say, whitened data had to be computed here on another class of machine.
+        same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
+        is_same = same_inputs and here.machine_class == origin.machine_class
+        if is_same and family(here.kernel) != family(origin.kernel):
+            return Compared("not confirmed", f"computed by {here.kernel}, not by {shown(origin.kernel)}"), True
         return compare(job.files, ours, theirs, is_same, job.tolerances()), is_same
-    except OSError as error:
+    except (OSError, ResauditError) as error:
         return Compared("failed", f"cannot be read ({error})"), is_same
 
 
-def _computed_inputs(job: Job, ran: dict[str, Any]) -> dict[str, Any]:
+def _computed_inputs(job: Job, provenance: JobProvenance) -> dict[str, str]:
     """The digests of what a job read, without raw data: of those, an import has to take the sender's word."""
     raw = {needed.key for needed in job.inputs.values() if isinstance(needed, Fetch)}
-    return {name: digest for name, digest in ran.get("inputs", {}).items() if name.rpartition("/")[0] not in raw}
-
-
-def _provenance(folder: Path) -> dict[str, Any]:
-    try:
-        content = read_json(folder / "provenance.json")
-    except (OSError, ValueError):
-        return {}
-    return content if isinstance(content, dict) else {}
+    return {name: digest for name, digest in provenance.inputs.items() if name.rpartition("/")[0] not in raw}
 
 
 def _digests(one: Imported, results: Path) -> dict[str, str]:
-    """SHA-256 of the imported files, as they are now; files that are not there are left out."""
+    """SHA-256 of the imported files, as they are now, without those that are missing."""
     files = {name: one.job.folder(results) / name for name in one.job.files}
     return {name: sha256_of(file) for name, file in files.items() if file.is_file()}
 

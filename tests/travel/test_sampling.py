@@ -1,6 +1,6 @@
-"""The draw of a spot-check: weights and clocks against plain twins, and the stated probability by simulation.
+"""The draw of a spot-check: weights and arrival times against plain twins, and the stated chance by simulation.
 
-Sees clocks that forget the weight or favour cheap jobs, a Λ that counts jobs not compared, and a probability that
+Sees arrival times that forget the weight or favour cheap jobs, a Λ that counts jobs not compared, and a chance that
 depends on which jobs a forger chose or on what they cost.
 """
 
@@ -12,7 +12,7 @@ from functools import cache
 import numpy as np
 import pytest
 
-from resaudit.audit.sampling import clock, in_order, largest_share, missed, reached, weights
+from resaudit.audit.sampling import arrival, in_order, largest_share, missed, reached, weights
 
 JOBS = [f"train/{number}" for number in range(40)]
 CHANCE = np.random.default_rng(17)
@@ -37,10 +37,10 @@ def forged_by(forger: str) -> set[str]:
     return set(sorted(JOBS, key=key)[:number])
 
 
-def compared_in_time(clocks: Mapping[str, float]) -> Iterator[str]:
+def compared_in_time(arrivals: Mapping[str, float]) -> Iterator[str]:
     """The jobs that are compared: each is begun while time is left, and finished."""
     used = 0.0
-    for job in clocks:
+    for job in arrivals:
         if used >= BUDGET:
             return
         used += SECONDS[job]
@@ -52,9 +52,9 @@ def stated_and_found(draw: Draw, forger: str) -> tuple[float, float]:
     forged = forged_by(forger)
     share = sum(WEIGHTS[job] for job in forged)
     values = []
-    for clocks in draws(draw):
-        compared = set(compared_in_time(clocks))
-        values.append(0.0 if forged & compared else 1 / missed(share, reached(clocks, compared)))
+    for arrivals in draws(draw):
+        compared = set(compared_in_time(arrivals))
+        values.append(0.0 if forged & compared else 1 / missed(share, reached(arrivals, compared)))
     return float(np.mean(values)), float(np.std(values) / math.sqrt(len(values)))
 
 
@@ -73,7 +73,7 @@ def without_weights(seed: str) -> Mapping[str, float]:
 
 
 def cheap_first(seed: str) -> Mapping[str, float]:
-    """A broken draw: the same clocks, given to the jobs in the order of their costs."""
+    """A broken draw: the same arrival times, given to the jobs in the order of their costs."""
     times = sorted(ours(seed).values())
     return dict(zip(sorted(JOBS, key=SECONDS.__getitem__), times, strict=True))
 
@@ -94,19 +94,19 @@ def test_a_broken_draw_is_noticed(broken: Draw) -> None:
 def test_up_to_a_given_reach_the_share_alone_decides(forger: str) -> None:
     forged, reach = forged_by(forger), 8.0
     share = sum(WEIGHTS[job] for job in forged)
-    found = [min(clocks[job] for job in forged) > reach for clocks in draws(ours)]
+    found = [min(arrivals[job] for job in forged) > reach for arrivals in draws(ours)]
     chance = missed(share, reach)
     assert abs(np.mean(found) - chance) < DEVIATIONS * math.sqrt(chance * (1 - chance) / len(SEEDS))
 
 
 def test_one_draw_does_not_follow_from_another() -> None:
-    first, second = (np.array([clock(seed, job, 1.0) for seed in SEEDS]) for job in JOBS[:2])
+    first, second = (np.array([arrival(seed, job, 1.0) for seed in SEEDS]) for job in JOBS[:2])
     assert abs(np.corrcoef(first, second)[0, 1]) < DEVIATIONS / math.sqrt(len(SEEDS))
     assert abs(np.corrcoef(first[1:], first[:-1])[0, 1]) < DEVIATIONS / math.sqrt(len(SEEDS))
 
 
 def test_more_weight_comes_earlier_by_the_same_seed() -> None:
-    assert clock("s", "train/a", 0.2) == pytest.approx(clock("s", "train/a", 0.1) / 2)
+    assert arrival("s", "train/a", 0.2) == pytest.approx(arrival("s", "train/a", 0.1) / 2)
     assert in_order("s", WEIGHTS) == in_order("s", dict(reversed(WEIGHTS.items())))
     assert list(in_order("s", WEIGHTS).values()) == sorted(in_order("s", WEIGHTS).values())
 
@@ -121,11 +121,11 @@ def test_weights_against_exact_fractions() -> None:
 
 
 def test_the_reach_ends_at_the_first_job_that_was_not_compared() -> None:
-    clocks = ours("s")
-    first, second, third, *_ = clocks
-    assert reached(clocks, {first, third}) == clocks[first]
-    assert reached(clocks, {second, third}) == 0
-    assert reached(clocks, set(JOBS)) == math.inf
+    arrivals = ours("s")
+    first, second, third, *_ = arrivals
+    assert reached(arrivals, {first, third}) == arrivals[first]
+    assert reached(arrivals, {second, third}) == 0
+    assert reached(arrivals, set(JOBS)) == math.inf
 
 
 def test_the_bound_is_where_a_forgery_would_be_missed_once_in_twenty() -> None:
