@@ -358,6 +358,14 @@ def test_what_is_no_file_in_a_folder_is_refused(mine: Path, name: str, make: Cal
         description_of(mine)
 
 
+def test_two_classes_that_look_alike_are_refused(mine: Path) -> None:
+    for seed, label in enumerate(("\u00e9", "e\u0301")):
+        for split in ("train", "test"):
+            draw(mine / split / label / "1.png", seed)
+    with refused("ambiguous-class", other="'e\\u0301'"):
+        description_of(mine)
+
+
 @pytest.mark.parametrize("name", ["train/ant/round", "train/round"])
 def test_link_to_a_folder_that_it_lies_in_is_refused(mine: Path, name: str) -> None:
     (mine / name).symlink_to(mine)

@@ -343,10 +343,11 @@ def test_index_of_packages_that_answers_with_web_pages_is_refused(portal: str, t
 
 
 @pytest.mark.parametrize("page", ["<!DOCTYPE html>", "\ufeff <html lang=en>", "<!-- a -->\n<HEAD>"])
-def test_web_page_in_a_folder_is_named(page: str, mnist_files: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize(("suffix", "code"), [("", "web-page"), (".gz", "unreadable-data")])
+def test_web_page_in_a_folder_is_named(page: str, suffix: str, code: str, mnist_files: Path, tmp_path: Path) -> None:
     (mnist_files / IMAGES).unlink()
-    (mnist_files / f"{IMAGES}.gz").write_text(page, encoding="utf-8")
-    with no_source(f"{IMAGES}.gz", "web page", folder="unreadable-data"):
+    (mnist_files / f"{IMAGES}{suffix}").write_text(page, encoding="utf-8")
+    with no_source(f"{IMAGES}{suffix}", "web page", folder=code):
         fetch(only_folder(mnist_files), tmp_path / "data")
 
 

@@ -1,6 +1,7 @@
 """Images in folders of classes, as torchvision's ImageFolder reads them, decoded to arrays."""
 
 import struct
+import unicodedata
 from pathlib import Path
 from typing import Any
 
@@ -162,6 +163,17 @@ def _checked_classes(place: Path, files: Files) -> list[str]:
             count=len(classes),
             largest=LARGEST_CLASSES,
         )
+    alike: dict[str, str] = {}
+    for label in classes:
+        other = alike.setdefault(unicodedata.normalize("NFC", label), label)
+        if other != label:
+            raise ResauditError(
+                "ambiguous-class",
+                "{place} has two classes that look alike, {label} and {other}; name them in NFC",
+                place=place,
+                label=ascii(label),
+                other=ascii(other),
+            )
     missing = [f"{split}/{label}" for split in files for label in classes if not files[split].get(label)]
     if missing:
         raise ResauditError(

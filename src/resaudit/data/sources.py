@@ -173,6 +173,8 @@ def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
                 "missing-data", "{folder} has neither {name} nor {name}.gz", folder=folder, name=file.name
             )
         contents[key] = beginning(path, file.size + 1)
+        if is_web_page(path):
+            raise ResauditError("web-page", "{path} is a web page, not the file", path=path)
     return contents
 
 
