@@ -18,10 +18,10 @@ import pytest
 import yaml
 from snakemake.cli import parse_config
 
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.audit.schema import check_audit
 from resaudit.base.errors import ResauditError
-from resaudit.claims.vary import vary_job
+from resaudit.claims.job import robustness_job
 from resaudit.cli.workflow import overrides_from
 from resaudit.data.idx import parse_idx, to_idx
 from resaudit.plan.composition import load
@@ -42,7 +42,7 @@ def resaudit(folder: Path, *arguments: str) -> Completed:
 def reported(folder: Path, *overrides: str) -> dict[str, Any]:
     """The audit that the workflow's last job writes."""
     with chdir(folder):
-        run_planned(Report(load(overrides), overrides), Path("results"))
+        run_planned(AuditJob(load(overrides), overrides), Path("results"))
     audit: dict[str, Any] = json.loads((folder / "figures/audit.json").read_text(encoding="utf-8"))
     return audit
 
@@ -327,7 +327,7 @@ OF_FIG04 = {"as-configured", "fashion-mnist", "not-centred", "xavier-uniform", "
 
 def test_the_matrix_compares_a_drawing_for_each_variant_that_changes_the_figure() -> None:
     """What the matrix is made from; test_example_paper.py makes one of two variants by the workflow."""
-    job = vary_job(
+    job = robustness_job(
         Plans.composed(["scale=smoke", "figures=[demystifying_resnet/fig04]"]), PAPER, configured("scale=paper")
     )
     drawings = {variant: of[f"{PAPER}/fig04"] for variant, of in job.drawings.items()}
@@ -400,7 +400,7 @@ def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) ->
 
 
 def test_a_matrix_of_what_was_not_drawn_is_refused(tmp_path: Path) -> None:
-    job = vary_job(Plans.composed(["figures=[demystifying_resnet/fig04]"]), PAPER, configured("scale=paper"))
+    job = robustness_job(Plans.composed(["figures=[demystifying_resnet/fig04]"]), PAPER, configured("scale=paper"))
     with chdir(tmp_path), pytest.raises(ResauditError, match=r"figure\.csv has not been drawn; run snakemake --cores"):
         run_planned(job, Path("results"))
 
@@ -415,5 +415,5 @@ def test_the_matrix_of_a_variant_is_refused_before_any_job(tmp_path: Path) -> No
 def test_the_page_is_made_again_when_a_threshold_changes(smoked: Path) -> None:
     changed = f"claims.{PAPER}.depth-invariant-condition.checks.constant.within_factor=1.5"
     run = smoke(smoked, "--dry-run", config=(f"overrides=[paths.data={CHECKOUT / 'data'},{changed}]",))
-    assert "rule report" in run.stdout + run.stderr
+    assert "rule audit" in run.stdout + run.stderr
     assert "rule draw" not in run.stdout + run.stderr

@@ -125,7 +125,7 @@ def download(file: Path, expected_sha256: str) -> Download:
     if sha256(content).hexdigest() != expected_sha256:
         raise ResauditError(
             f"{file} is not the table of this audit (its SHA-256 differs); "
-            "make the audit again (snakemake --cores all -R report)"
+            "make the audit again (snakemake --cores all -R audit)"
         )
     name = f"{file.parent.name}-{file.name}"
     if len(content) <= LARGEST_PLAIN_CSV:

@@ -15,7 +15,7 @@ from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
-class Vary(Job):
+class RobustnessJob(Job):
     """The matrix of a paper's claims and variants. Its files go to the figures folder.
 
     Attributes:
@@ -27,7 +27,7 @@ class Vary(Job):
             as ``kind/id``.
     """
 
-    kind = "vary"
+    kind = "robustness_matrix"
 
     paper: str
     config: Config
@@ -68,7 +68,7 @@ class Vary(Job):
         return {}
 
 
-def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
+def robustness_job(plans: Plans, paper: str, of_paper: Config) -> RobustnessJob:
     """The matrix of a paper.
 
     Args:
@@ -85,7 +85,7 @@ def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
     variants = {variant: plans.under(variant).config for variant in (*CONTROLS, *plans.variants(paper))}
     every, evidence = {CONFIGURED: plans.base.config} | variants, evidence_figures(plans.base, paper)
     names = [name for name in plans.base.figures if name.startswith(f"{paper}/")]
-    return Vary(
+    return RobustnessJob(
         paper,
         plans.base.config,
         variants,

@@ -11,7 +11,7 @@ from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
-class Report(Job):
+class AuditJob(Job):
     """The audit of all drawn figures. Its files go to the figures folder.
 
     Attributes:
@@ -19,7 +19,7 @@ class Report(Job):
         overrides: as they were given.
     """
 
-    kind = "report"
+    kind = "audit"
 
     config: Config
     overrides: tuple[str, ...]
