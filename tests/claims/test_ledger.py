@@ -217,7 +217,8 @@ def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
     check = AtTheEnd(network="a", other="b", column=CONDITION, at_least=0.1)
     asked = claim(check).model_copy(update={"limits": {"part-0": Limit(reason="because of the rank.", **limit)}})
     judgement = judge(asked, along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss}), "laptop")
-    assert judgement.verdict is Verdict.contradicted, "a limit explains and changes no verdict"
+    # A limit explains and changes no verdict.
+    assert judgement.verdict is Verdict.contradicted
     assert ("No effect can meet this threshold at this size: because of the rank." in why(judgement)) is excluded
 
 

@@ -276,7 +276,8 @@ def test_networks_at_the_optimum_have_no_ratio_and_it_is_said() -> None:
     assert found.verdict.value == "inconclusive"
     assert found.measured.missing == ["b, depth 4: no finite value to compare"]
     reached = FinalLossRatio(network="a", others=["b"], at_least=10)
-    assert verdict(reached, at_one_rate(0.0, 1e-30)) == "supported", "only one of them is there"
+    # Only one of them is there.
+    assert verdict(reached, at_one_rate(0.0, 1e-30)) == "supported"
     assert verdict(reached, at_one_rate(1e-30, 0.0)) == "contradicted"
 
 
@@ -306,10 +307,11 @@ def test_a_network_of_which_every_rate_diverged_counts_against_it() -> None:
 def test_a_rate_that_not_every_run_tried_is_not_the_best() -> None:
     thin = SWEPT[(SWEPT["learning_rate"] < 1) | (SWEPT["run"] == 0)]
     found = result(FinalExcess(networks=["a"], at_most=1), thin)
-    assert found.points[0].effect == pytest.approx(0.01, rel=1e-3), "the best of those that all tried"
+    # The best of those that all tried.
+    assert found.points[0].effect == pytest.approx(0.01, rel=1e-3)
     untried = [f"a, depth {d}, rate {rate}: not every run tried it" for d in (4, 16) for rate in (1, 10)]
     edge = [f"a, depth {d}: the loss still falls at the edge of the grid" for d in (4, 16)]
-    assert (sorted(found.measured.missing), sorted(found.measured.left_out)) == (sorted(untried), sorted(edge))
+    assert (sorted(found.measured.missing), sorted(found.measured.excluded)) == (sorted(untried), sorted(edge))
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from resaudit.audit.terminal import under_variants
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import write_json
 from resaudit.claims import robustness
-from resaudit.claims.robustness import CONFIGURED, Matrix, _verdicts, keep_matrix, read_robustness
+from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, read_robustness, verdicts_of
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths
@@ -34,7 +34,7 @@ def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout
     layout = Layout(Paths(data="data", results="results", figures=str(figures)))
     made = Matrix(
         paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger="a", tables={"made_up/fig01": "b"}, variants=[],
-        verdicts={"a-claim": _verdicts(ROWS)},
+        verdicts={"a-claim": verdicts_of(ROWS)},
     )  # fmt: skip
     file = layout.figure(f"{paper}/robustness", "json")
     file.parent.mkdir(parents=True)
@@ -69,7 +69,8 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     assert own is not None
     assert reference is not None
     assert (own.reference, reference.reference) == (False, True)
-    assert reference.stale("a", {"made_up/fig01": "c"}) is None, "it is of the reference's tables"
+    # It is of the reference's tables.
+    assert reference.stale("a", {"made_up/fig01": "c"}) is None
     assert reference.stale("b", {}) == "the claims have changed since"
 
 

@@ -50,12 +50,14 @@ def test_the_whole_interval_decides(check: Check, low_side: Verdict, high_side: 
     assert of(0.5, 1.01) is low_side
     assert of(2.0, 1.01) is high_side
     assert of(1.01, 1.5) is Verdict.inconclusive
-    assert of(1.0, 1.0) is Verdict.supported, "the threshold itself belongs to the claim"
+    # The threshold itself belongs to the claim.
+    assert of(1.0, 1.0) is Verdict.supported
 
 
 def test_intervals_of_one_claim_share_the_error_rate() -> None:
     found = judge(claim(CONSTANT, GROWS), table(), "laptop").checks
-    assert {f.level for f in found} == {1 - ERROR_RATE / 6}, "three depths over the first, and three steps"
+    # Three depths over the first, and three steps.
+    assert {f.level for f in found} == {1 - ERROR_RATE / 6}
     wide = judge(claim(CONSTANT, GROWS), table(1.3), "laptop").checks[0].points[0]
     narrow = judge(claim(CONSTANT.model_copy(update={"depths": [2, 4]})),
                    table(1.3), "laptop").checks[0].points[0]  # fmt: skip
@@ -75,7 +77,8 @@ def test_less_than_the_least_evidence_is_inconclusive_and_says_what_is_missing(c
     judgement = judge(asked, table(), change.get("scale", "laptop"))
     assert judgement.verdict is Verdict.inconclusive
     assert missing in why(judgement)
-    assert judgement.checks, "what was measured is still told"
+    # What was measured is still told.
+    assert judgement.checks
 
 
 def test_one_run_only_is_no_evidence() -> None:
@@ -112,7 +115,7 @@ def test_values_under_the_noise_floor_are_never_evidence() -> None:
     rows.loc[exploding & (rows["run"] == 0), "resolved"] = False
     judgement = judge(claim(CONSTANT), rows, "laptop")
     assert judgement.verdict is Verdict.supported
-    assert judgement.checks[0].measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
+    assert judgement.checks[0].measured.excluded == ["a, depth 16: 1 of 8 runs beyond double precision"]
 
 
 def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood() -> None:
@@ -122,7 +125,7 @@ def test_unresolved_values_along_training_are_left_out_with_their_neighbourhood(
     rows.loc[(rows["network"] == "a") & (rows["loss"] < 0.45), "resolved"] = False
     judgement = judge(claim(check), rows, "laptop")
     assert judgement.verdict is Verdict.supported
-    assert len(judgement.checks[0].measured.left_out) >= 1
+    assert len(judgement.checks[0].measured.excluded) >= 1
 
 
 @pytest.mark.parametrize("column", ["condition_number", "depth", "run", "network"])
@@ -137,7 +140,8 @@ def test_a_value_that_should_be_there_is_told_with_its_line() -> None:
     with pytest.raises(ResauditError, match=r"column condition_number has no number in line 6 \(1 such lines\)"):
         judge(claim(CONSTANT), rows, "laptop")
     rows.loc[4, "resolved"] = False
-    assert judge(claim(CONSTANT), rows, "laptop").checks, "a run that diverged has no spectrum"
+    # A run that diverged has no spectrum.
+    assert judge(claim(CONSTANT), rows, "laptop").checks
 
 
 def test_the_worst_point_and_the_words_of_a_verdict() -> None:

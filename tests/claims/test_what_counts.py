@@ -18,7 +18,7 @@ from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExces
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.intervals import LeftOut
-from resaudit.claims.verdicts import CheckResult, Judged, Verdict, _judged, judge
+from resaudit.claims.verdicts import CheckResult, Judged, Verdict, judge, judge_point
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, result, spread, sweep, verdict, with_excess
@@ -57,7 +57,7 @@ def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check
 
 @pytest.mark.parametrize(("check", "end"), [(Check(at_least=1), -np.inf), (Check(at_most=1), np.inf)])
 def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(check: Check, end: float) -> None:
-    found = _judged(check, Point("here", end, (LeftOut(np.array([1.0, end, end]), 3),), 3), 0.95, Measured("", ""))
+    found = judge_point(check, Point("here", end, (LeftOut(np.array([1.0, end, end]), 3),), 3), 0.95, Measured("", ""))
     assert {found.low, found.high} == {1.0, end}
     assert found.verdict is Verdict.inconclusive
 
@@ -111,7 +111,8 @@ def test_the_least_number_of_runs_is_enough_and_one_fewer_is_not() -> None:
         f"b, depth {d} over 2" for d in (4, 8)
     ]
     assert found.measured.missing == ["b, depth 16: 2 runs, 3 are needed"]
-    assert judge(claim(constant), table, "laptop").verdict is Verdict.inconclusive, "the others are not all it says"
+    # The others are not all it says.
+    assert judge(claim(constant), table, "laptop").verdict is Verdict.inconclusive
 
 
 def test_the_number_of_runs_told_is_the_smaller_one() -> None:
@@ -189,7 +190,7 @@ def test_a_tenth_percentile_under_the_noise_floor_is_no_evidence() -> None:
     table = by_depth({"a": lambda _: spread(3, 1.01)}).rename(columns={C: "lambda_p10"})
     table.loc[(table["depth"] == 16) & (table["run"] == 0), "resolved"] = False
     found = result(RatioAcrossDepths(networks=["a"], column="lambda_p10", within_factor=1.1), table)
-    assert found.measured.left_out == ["a, depth 16: 1 of 8 runs beyond double precision"]
+    assert found.measured.excluded == ["a, depth 16: 1 of 8 runs beyond double precision"]
 
 
 @pytest.mark.parametrize(("share", "epoch"), [(0.29, 29), (0.295, 29), (0.07, 7), (0.0, 0), (1.0, 100), (5.0, 100)])
@@ -224,7 +225,7 @@ def test_the_ends_of_the_losses_are_those_runs_own_ends_and_not_just_beside() ->
     table = TRAINED.assign(loss=TRAINED["loss"] * 1.1 / 3)
     found = result(EVERY.model_copy(update={"losses": 20}), table)
     assert [p.runs for p in found.points] == [RUNS] * 20
-    assert not found.measured.left_out
+    assert not found.measured.excluded
 
 
 @pytest.mark.parametrize("network", ["a", "b"])
@@ -234,7 +235,7 @@ def test_losses_at_which_too_few_runs_are_known_are_left_out(check: Check, netwo
         unknown = (TRAINED["network"] == network) & (TRAINED["run"] >= known) & (TRAINED["epoch"] == 100)
         found = result(check, TRAINED.assign(resolved=~unknown))
         assert (
-            any(f"{known} runs have a value" in line for line in found.measured.missing + found.measured.left_out)
+            any(f"{known} runs have a value" in line for line in found.measured.missing + found.measured.excluded)
             is not enough
         )
         if check is EVERY:
@@ -265,7 +266,8 @@ def test_a_run_unknown_at_the_end_leaves_the_end_open(network: str) -> None:
     unknown = (TRAINED["network"] == network) & (TRAINED["run"] == 0) & (TRAINED["epoch"] == 100)
     found = result(END, TRAINED.assign(resolved=~unknown))
     assert found.points == []
-    assert result(END, TRAINED[~unknown]).points == [], "nor may it be passed over"
+    # Nor may it be passed over.
+    assert result(END, TRAINED[~unknown]).points == []
     known = "7 and 8" if network == "a" else "8 and 7"
     assert found.measured.missing == [f"last epoch: {known} runs have a value, all and 3 are needed"]
 

@@ -48,7 +48,8 @@ def test_variants_are_compared_with_the_control_and_controls_are_not_counted(
 
 
 def test_the_control_of_a_matrix_is_one_of_the_controls() -> None:
-    assert set(CONTROLS) == set(models.CONTROLS), "the page knows every control by its id"
+    # The page knows every control by its id.
+    assert set(CONTROLS) == set(models.CONTROLS)
 
 
 @pytest.mark.parametrize(("control", "changes"), [(GOOD, False), (OPEN, True), (None, False)])

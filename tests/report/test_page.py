@@ -92,7 +92,8 @@ def test_a_claim_without_a_figure_is_not_said_to_wait_for_its_drawing(folder: Pa
     assert "This command draws it" not in group
     (not_run,) = re.findall(r'<section id="not-run".*?</section>', page, re.DOTALL)
     assert re.findall(r'href="#(demystifying_resnet/[^"]*)"', not_run) == [name]
-    assert 'href="#demystifying_resnet/relu-final-loss"' not in not_run, "its figure can be drawn"
+    # Its figure can be drawn.
+    assert 'href="#demystifying_resnet/relu-final-loss"' not in not_run
 
 
 def test_smoke_is_said_to_be_no_evidence(folder: Path) -> None:
@@ -164,4 +165,5 @@ def test_a_failed_spot_check_is_a_warning_and_without_one_the_page_says_how(fold
     audit["spot_checks"][0] |= {"equal": 34, "failed": 2, "statement": ["NOT REPRODUCED: train/depth16."]}
     assert '<p class="warning"><strong>NOT REPRODUCED: train/depth16.</strong>' in render(audit, folder)
     alone = render(audit | {"spot_checks": []}, folder)
-    assert "resaudit spot-check --minutes 10" in alone, "imported results that nobody recomputed"
+    # Imported results that nobody recomputed.
+    assert "resaudit spot-check --minutes 10" in alone

@@ -84,7 +84,8 @@ def test_print_shows_what_is_chosen_says_how_much_and_leaves_folded_what_is_fold
     page = opened()
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 680, "height": 1000})
-    assert page.evaluate("document.documentElement.scrollWidth") == 680, "A4 between its margins"
+    # A4 between its margins.
+    assert page.evaluate("document.documentElement.scrollWidth") == 680
     assert page.locator(".drawing svg").last.bounding_box()["height"] > 50
     assert len(shown(page)) == 10
     assert page.locator(".all tr[data-claim]:visible").count() == 10
@@ -93,7 +94,8 @@ def test_print_shows_what_is_chosen_says_how_much_and_leaves_folded_what_is_fold
     page.evaluate("document.querySelectorAll('details').forEach(part => part.open = true)")
     provenance = page.locator(".evidence details").last.inner_text()
     assert "Jobs\n2" in provenance
-    assert "depth16-3f9a1c2b" not in provenance, "ids are printed as a count"
+    # Ids are printed as a count.
+    assert "depth16-3f9a1c2b" not in provenance
 
 
 @in_browser
@@ -117,7 +119,8 @@ def test_without_scripts_everything_is_readable(opened: Opened) -> None:
     assert page.locator(".claim .why:visible").count() == 10
     assert page.locator(".card svg:visible").count() == len(example.DRAWN)
     assert not page.locator("#filters").is_visible()
-    assert page.locator("button:visible").count() == 0, "no button that does nothing"
+    # No button that does nothing.
+    assert page.locator("button:visible").count() == 0
 
 
 @in_browser

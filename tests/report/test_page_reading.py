@@ -52,7 +52,8 @@ def test_a_figure_enlarges_by_click_and_from_the_keyboard(opened: Opened) -> Non
     card.click()
     dialog = page.get_by_role("dialog")
     drawn = dialog.locator("svg[role=img]")
-    assert drawn.bounding_box()["width"] > card.bounding_box()["width"], "at its own size, to be scrolled"
+    # At its own size, to be scrolled.
+    assert drawn.bounding_box()["width"] > card.bounding_box()["width"]
     assert faults(page) == []
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
@@ -82,7 +83,8 @@ def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened) -> Non
     ]
     alone = opened(java_script_enabled=False)
     alone.locator(".thumb").nth(1).click()
-    assert urlsplit(alone.url).fragment == "demystifying_resnet/fig05", "without scripts a link to the figure"
+    # Without scripts a link to the figure.
+    assert urlsplit(alone.url).fragment == "demystifying_resnet/fig05"
 
 
 @in_browser
@@ -146,6 +148,7 @@ def test_every_verdict_is_a_word_with_a_sign_of_its_own(read: Page) -> None:
     read.locator(".robustness summary", has_text="whole matrix").click()
     matrix = read.locator(".matrix tbody tr").first.locator("td .unseen").all_inner_texts()
     assert matrix == ["supported", "not touched", "supported", "inconclusive"]
-    assert read.locator(".changed dd").count() == 0, "a stale matrix says no change"
+    # A stale matrix says no change.
+    assert read.locator(".changed dd").count() == 0
     assert read.locator(".robustness .warning").inner_text().startswith("Stale. The ledger has changed")
     assert "Not run" in read.locator("[id='other_paper/robustness']").inner_text()

@@ -42,7 +42,8 @@ def marked(audit: dict[str, Any]) -> dict[str, list[str]]:
 
 def test_without_settings_of_claims_nothing_is_marked() -> None:
     assert marked(audited()) == {}
-    assert marked(audited(f"{WHERE}.checks.constant.within_factor=1.1")) == {}, "set to the repository's value"
+    # Set to the repository's value.
+    assert marked(audited(f"{WHERE}.checks.constant.within_factor=1.1")) == {}
 
 
 @pytest.mark.parametrize("override", SETTINGS)

@@ -60,7 +60,8 @@ def test_the_run_leaves_an_audit_that_keeps_to_its_schema(smoked: Path) -> None:
     paper = audit["papers"][0]
     assert {claim["id"] for claim in paper["claims"]} == {f"{PAPER}/{name}" for name in CLAIMS}
     assert sum(paper["counts"].values()) == len(CLAIMS)
-    assert paper["counts"]["supported"] == paper["counts"]["contradicted"] == 0, "a smoke run is no evidence"
+    # A smoke run is no evidence.
+    assert paper["counts"]["supported"] == paper["counts"]["contradicted"] == 0
     left_out = configured("scale=smoke").left_out
     not_run = [c for c in CLAIMS.values() if c.not_yet is not None or f"{PAPER}/{c.evidence}" in left_out]
     assert paper["counts"]["not run"] == len(not_run)
@@ -196,7 +197,8 @@ def test_bad_evidence_is_one_line(
         reported(copy, *overrides)
     assert "\n" not in str(error.value)
     assert said in str(error.value)
-    assert (copy / "figures/audit.json").read_bytes() == before, "nothing is half-written"
+    # Nothing is half-written.
+    assert (copy / "figures/audit.json").read_bytes() == before
 
 
 def test_the_audit_in_a_terminal_refuses_it_too(copy: Path) -> None:
@@ -234,7 +236,8 @@ def test_figures_of_two_scales_are_audited_at_either_and_the_command_brings_the_
     command = shlex.split(last[last.index("snakemake ") :])
     brought = run_snakemake(*command[3:], cwd=folder)
     assert brought.returncode == 0, brought.stderr[-3000:]
-    assert "rule draw" not in brought.stdout + brought.stderr, "it is only copied"
+    # It is only copied.
+    assert "rule draw" not in brought.stdout + brought.stderr
     again = resaudit(folder, "audit", *SMOKE)
     assert not_run(again) == NEVER_RUN
     assert "of other settings" not in again.stdout
@@ -356,10 +359,12 @@ def test_robustness_judges_the_same_claims_under_every_variant(chosen: tuple[str
     changed = {variant for (claim, variant), depends in cells.items() if depends and claim in of_fig04}
     assert changed == OF_FIG04
     drawings = list(made.glob(f"results/draw/{PAPER}-fig04-*"))
-    assert len(drawings) == len(changed), "the control is as configured at this scale"
+    # The control is as configured at this scale.
+    assert len(drawings) == len(changed)
     (exactly_zero,) = (pd.read_csv(folder / "figure.csv") for folder in drawings if zero_scale(folder) == 0)
     at_zero = exactly_zero[exactly_zero["network"] == "2-shortcut"].groupby("depth")["condition_number"]
-    assert (at_zero.min() == at_zero.max()).all(), "every draw starts at the same point"
+    # Every draw starts at the same point.
+    assert (at_zero.min() == at_zero.max()).all()
     (whitened,) = made.glob("results/whiten/fashion_mnist-*/summary.json")
     assert json.loads(whitened.read_text(encoding="utf-8"))["samples"] == SAMPLES
     check_the_audit_has_it(made)

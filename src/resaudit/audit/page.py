@@ -3,7 +3,7 @@
 import base64
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -149,17 +149,35 @@ def render(audit: Audit, figures: Path) -> str:
 
 
 def _section(paper: AuditedPaper, figures: Path) -> Section:
-    groups = list(_groups(paper, figures))
+    drawn = {figure.id: figure for figure in paper.figures}
+    groups = []
+    # Claims by figure, in order of first mention; then the drawn figures without claims.
+    for name in dict.fromkeys([*(claim.evidence for claim in paper.claims), *drawn]):
+        label, embedded = figure_label(name), None
+        if figure := drawn.get(name):
+            spoken = f"{label}: {figure.title}; described by the caption"
+            embedded = Embedded(
+                figure,
+                picture(figures / figure.files.svg, name, spoken, figure.drawings.get("svg")),
+                download(figures / figure.files.csv, figure.sha256),
+            )
+        groups.append(Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name]))
     pictures = {group.id: group.drawn.picture if group.drawn else None for group in groups}
-    parts: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
+    every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
     gallery = [
         Thumbnail(figure.id, figure_label(figure.id), figure, pictures.get(figure.id), figure.id in pictures)
-        for figure in sorted(parts, key=lambda figure: figure.id)
+        for figure in sorted(every, key=lambda figure: figure.id)
     ]
     configured = [v for figure in paper.figures for assumed in figure.assumptions for v in assumed.variants]
     ran = paper.robustness.variants if paper.robustness else []
     summaries = {variant.id: variant.summary for variant in [*configured, *ran]}
-    return Section(paper, groups, gallery, summaries, _changed(paper, controls=False), _changed(paper, controls=True))
+    # A stale matrix changes nothing.
+    compared = ran if paper.robustness and paper.robustness.stale is None else []
+    alone, changed = (
+        [(each, changed_by(paper.claims, each.id)) for each in variants_of(compared, controls=controls)]
+        for controls in (True, False)
+    )
+    return Section(paper, groups, gallery, summaries, [(v, claims) for v, claims in changed if claims], alone)
 
 
 def _filters(audit: Audit) -> list[tuple[str, str, dict[str, str]]]:
@@ -184,31 +202,6 @@ def _archives(papers: Sequence[AuditedPaper]) -> dict[str, dict[str, Any]]:
                 about = {"id": figure.id, "paper": paper.title, "jobs": len(each.jobs), "of": len(figure.jobs)}
                 archive["figures"].append(about)
     return found
-
-
-def _groups(paper: AuditedPaper, figures: Path) -> Iterator[Group]:
-    """Claims grouped by figure, in order of first mention; then the drawn figures without claims."""
-    drawn = {figure.id: figure for figure in paper.figures}
-    names = dict.fromkeys([*(claim.evidence for claim in paper.claims), *drawn])
-    for name in names:
-        label, embedded = figure_label(name), None
-        if figure := drawn.get(name):
-            spoken = f"{label}: {figure.title}; described by the caption"
-            embedded = Embedded(
-                figure,
-                picture(figures / figure.files.svg, name, spoken, figure.drawings.get("svg")),
-                download(figures / figure.files.csv, figure.sha256),
-            )
-        yield Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
-
-
-def _changed(paper: AuditedPaper, controls: bool) -> Changed:
-    """The variants that change a verdict, or the controls, with the claims; none of a stale matrix."""
-    matrix = paper.robustness
-    if matrix is None or matrix.stale is not None:
-        return []
-    found = [(each, changed_by(paper.claims, each.id)) for each in variants_of(matrix.variants, controls)]
-    return [(variant, claims) for variant, claims in found if claims or controls]
 
 
 def _environment() -> Environment:

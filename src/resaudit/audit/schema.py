@@ -35,9 +35,16 @@ def read_audit(file: Path) -> Audit:
     try:
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise ResauditError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
+        raise ResauditError(
+            "unreadable-file",
+            "cannot read {file} ({reason}); run snakemake --cores all",
+            file=file,
+            reason=error.strerror,
+        ) from error
     except ValueError as error:
-        raise ResauditError(f"{file} is no JSON ({error}); remove {file} and run again") from error
+        raise ResauditError(
+            "invalid-json", "{file} is no JSON ({reason}); remove {file} and run again", file=file, reason=error
+        ) from error
     return check_audit(content, str(file))
 
 
