@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
@@ -30,6 +29,7 @@ from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import CheckResult
 from resaudit.plan.check import Check, checks_by_name
 from tests.claims.made import RUNS, along_training, apart, by_depth, result, spread, sweep, verdict, with_excess
+from tests.refusals import refused
 
 SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
 
@@ -484,7 +484,7 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
     mean = MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 2)
     assert mean.points[0].effect == pytest.approx(1.5 * 10**0.7)
     assert not MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 3).points
-    with pytest.raises(ResauditError, match=r"power 0\.25, depth 10 has a run more than once"):
+    with refused("duplicate-run", where="power 0.25, depth 10", key="run"):
         MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(pd.concat([table, table]), 2)
 
 
@@ -526,5 +526,5 @@ def test_rows_are_grouped_and_chosen_by_any_column_of_text(check: Check) -> None
     places = [(optimizer, depth, run) for optimizer in ("adam", "sgd") for depth in (2, 4) for run in range(3)]
     table = pd.DataFrame(places, columns=["optimizer", "depth", "run"]).assign(loss=1.0)
     assert len(check.measure(table, 2).points) in (2, 4)
-    with pytest.raises(ResauditError, match="column loss has text"):
+    with refused("invalid-column", column="loss", line=2, count=12):
         check.measure(table.assign(loss="low"), 2)

@@ -18,8 +18,9 @@ from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 from resaudit.plan.composition import load
 from resaudit.plan.words import claims_sha256, judgement_sha256
-from tests.claims.made import along_training, claim
+from tests.claims.made import along_training, claim, mentions
 from tests.conftest import CHECKOUT, configured
+from tests.refusals import refused
 
 CLAIMS = configured().claims_of("demystifying_resnet")
 CONDITION = "condition_number"
@@ -191,7 +192,7 @@ def test_a_paper_brings_its_own_check_in_a_module(paper_with_a_check: Path) -> N
 
 
 def test_a_second_check_of_the_same_name_is_refused() -> None:
-    with pytest.raises(TypeError, match="two checks are named at_the_end"):
+    with pytest.raises(TypeError, match="at_the_end"):
         type("Other", (Check,), {}, name="at_the_end")
 
 
@@ -219,7 +220,7 @@ def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
     judgement = judge(asked, along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss}), "laptop")
     # A limit explains and changes no verdict.
     assert judgement.verdict is Verdict.contradicted
-    assert ("No effect can meet this threshold at this size: because of the rank." in why(judgement)) is excluded
+    assert why(judgement).endswith(asked.limits["part-0"].reason) is excluded
 
 
 @pytest.mark.parametrize("limit", [{"at_least": 0.3}, {"at_most": 0.01}])
@@ -228,17 +229,15 @@ def test_an_effect_beyond_a_limit_is_an_error_that_names_both(limit: dict[str, f
     check = AtTheEnd(network="a", other="b", column=CONDITION, at_least=0.1)
     asked = claim(check).model_copy(update={"limits": {"part-0": Limit(reason="because of the rank.", **limit)}})
     table = along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss})
-    with pytest.raises(ResauditError) as error:
-        judge(asked, table, "laptop")
     (bound,) = limit.values()
-    for part in ("part-0", "last epoch", "0.02", str(bound), "because of the rank"):
-        assert part in str(error.value)
+    with refused("broken-limit", name="part-0", where="last epoch", effect="0.02") as error:
+        judge(asked, table, "laptop")
+    assert mentions(error.value.fields["limit"], bound)
 
 
 def test_a_limit_names_a_check_of_its_claim(config: Path) -> None:
     old = "  checks:\n    falls-far: {check: early_fall"
     new = f"  limits: {{falls: {{at_most: 1, reason: proved.}}}}\n{old}"
-    with pytest.raises(
-        ResauditError, match="limits names falls, which is no check of the claim; checks: falls-far, fal"
-    ):
+    with pytest.raises(ResauditError) as error:
         load(folder=with_entry(config, old, new))
+    assert mentions(str(error.value), "limits", "falls", "falls-far")

@@ -109,9 +109,9 @@ class GrowthExponent(Check, name="growth_exponent"):
             if len(logs) < 2:
                 where = f"{name}, {words(self.by)}".lstrip(", ")
                 measured.missing.append(f"{where}: {len(logs)} of the two that a growth needs")
-            steps = list(pairwise(sorted(logs)))
-            spans = {"each": steps, "overall": [sorted(logs)] if steps else [], "last": steps[-1:]}
-            for span in spans[self.span]:
+            places, steps = tuple(sorted(logs)), list(pairwise(sorted(logs)))
+            spans: dict[str, list[tuple[float, ...]]] = {"each": [*steps], "overall": [places], "last": [*steps[-1:]]}
+            for span in spans[self.span] if steps else []:
                 where = f"{name}, {words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
                 paired = "run" not in rows or self.by != "depth"
                 growth = self._growth(span, [logs[place] for place in span], paired)
