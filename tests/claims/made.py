@@ -23,7 +23,7 @@ def claim(*checks: Check, runs: int = 3, depths: tuple[int, ...] = ()) -> Claim:
 
 def mentions(text: str, *words: object) -> bool:
     """Whether a text has each of these names and numbers, whole."""
-    return all(re.search(rf"(?<![\w.-]){re.escape(str(word))}(?![\w-])", text) for word in words)
+    return all(re.search(rf"(?<![\w-]){re.escape(str(word))}(?![\w-])", text) for word in words)
 
 
 def verdict(check: Check, table: pd.DataFrame, runs: int = 3) -> str:

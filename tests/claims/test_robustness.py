@@ -91,6 +91,5 @@ def test_a_damaged_record_is_named_in_one_line(tmp_path: Path) -> None:
     layout = recorded(tmp_path, verdicts={"a-claim": {"control": {"verdict": "proven"}}})
     with pytest.raises(ResauditError) as error:
         read_robustness(layout, "made_up")
-    assert mentions(
-        str(error.value), layout.figure("made_up/robustness", "json"), "verdicts.a-claim.control.verdict", "proven"
-    )
+    file = layout.figure("made_up/robustness", "json")
+    assert mentions(str(error.value), file, "verdicts.a-claim.control.verdict", "proven")

@@ -160,7 +160,7 @@ def test_runs_and_depths_are_needed_of_every_network() -> None:
     thin = table[(table["network"] == "a") | (table["depth"] < 16) | (table["run"] < 2)]
     assert mentions(obstacle(thin), 3, "b, depth 16", 2)
     few = table[(table["network"] == "b") | (table["run"] < 2)]
-    assert mentions(judge(claim(slower), few, "laptop").obstacle, 3, "runs of a", 2)
+    assert mentions(judge(claim(slower), few, "laptop").obstacle, 3, "a", 2)
 
 
 @pytest.mark.parametrize(

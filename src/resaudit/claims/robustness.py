@@ -151,9 +151,8 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
         verdicts=verdicts,
         configured=dict(zip(configured["claim"], configured["verdict"], strict=True)),
         sha256=sha256_of(csv),
-        drawings=drawings,
     )
-    write_json(record, content.model_dump())
+    write_json(record, content.model_dump() | {"drawings": drawings})
 
 
 def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
