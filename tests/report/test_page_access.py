@@ -6,14 +6,14 @@ from typing import Any
 import pytest
 
 from tests.report import example
-from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser, in_view, shown
+from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser, in_view, shown, status
 
 
 @in_browser
 def test_the_page_is_worked_from_the_keyboard(opened: Opened) -> None:
     page = opened()
     page.keyboard.press("Tab")
-    assert page.locator(":focus").inner_text() == "Skip to the claims"
+    assert page.locator(":focus").get_attribute("href") == "#claims"
     page.keyboard.press("Enter")
     # The browser follows the link in its own time; a Tab before it has would go on from the link.
     assert comes_true(page, "document.querySelector('#claims').matches(':focus')")
@@ -80,7 +80,8 @@ def test_print_shows_what_is_chosen_says_how_much_and_leaves_folded_what_is_fold
     page.emulate_media(media="print")
     assert len(shown(page)) == 2
     assert page.locator(".all tr[data-claim]:visible").count() == 2
-    assert page.get_by_text("2 of 10 claims are shown.").is_visible()
+    assert page.get_by_role("status").is_visible()
+    assert status(page) == [2, 10]
     page = opened()
     page.emulate_media(media="print")
     page.set_viewport_size({"width": 680, "height": 1000})
@@ -117,7 +118,7 @@ def test_without_scripts_everything_is_readable(opened: Opened) -> None:
     page = opened(f"#{CONDITION}", java_script_enabled=False)
     assert page.locator(".claim:visible").count() == 10
     assert page.locator(".claim .why:visible").count() == 10
-    assert page.locator(".card svg:visible").count() == len(example.DRAWN)
+    assert page.locator(".card").locator("svg:visible").count() == len(example.DRAWN)
     assert not page.locator("#filters").is_visible()
     # No button that does nothing.
     assert page.locator("button:visible").count() == 0
