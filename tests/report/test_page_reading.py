@@ -43,7 +43,18 @@ def test_a_claim_answers_in_order(read: Page, folder: Path) -> None:
     """Place, paraphrase, verdict with its bound, the author's reply, why, evidence, what else it could mean."""
     claim = read.locator(f"[id='{FAILING}']")
     kinds = claim.evaluate("claim => [...claim.children].map(each => each.className.split(' ')[0] || each.tagName)")
-    assert kinds == ["HEADER", "why", "response", "finding", "H5", "result", "result", "H5", "interpretation"]
+    assert kinds == [
+        "HEADER",
+        "why",
+        "response",
+        "finding",
+        "H5",
+        "result",
+        "H5",
+        "interpretation",
+        "meaning",
+        "DETAILS",
+    ]
     said = claim.inner_text()
     made = next(each for each in example.audit(folder)["papers"][0]["claims"] if each["id"] == FAILING)
     for text in (made["where"], made["response"]["text"], made["finding"], made["interpretation"]):
