@@ -89,11 +89,7 @@ def drawn_figures(
 def judgements_of(
     config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str]
 ) -> dict[str, Judgement]:
-    """The judgement on every claim of a paper, by id, from what :func:`drawn_figures` gives.
-
-    Raises:
-        ResauditError: a table lacks something.
-    """
+    """The judgement on every claim of a paper, by id, from what :func:`drawn_figures` gives."""
     judgements = {}
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"

@@ -35,11 +35,7 @@ class AuditJob(Job):
         return (*super().modules, *modules_of_checks(self.config.claims))
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Write ``audit.json`` and ``audit.html`` into the folder of figures.
-
-        Raises:
-            ResauditError: nothing has been drawn, or a table is damaged or of other settings.
-        """
+        """Write ``audit.json`` and ``audit.html`` into the folder of figures."""
         from resaudit.audit.build import make_audit
         from resaudit.audit.page import write_page
         from resaudit.base.files import write_json

@@ -58,26 +58,15 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Thumbnail:
-    """A figure in the gallery; without ``picture`` if it was not drawn. ``has_group``: whether it is shown below."""
-
-    id: str
-    label: str
-    about: DrawnFigure | NotDrawn
-    picture: Picture | None
-    has_group: bool
-
-
-@dataclass(frozen=True)
 class Section:
-    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes.
+    """A paper, its claims by figure, all its figures, its variants' summaries, and the verdicts that each changes.
 
     ``alone`` has what the controls change; both are empty of a stale matrix.
     """
 
     paper: AuditedPaper
-    groups: list[Group]
-    gallery: list[Thumbnail]
+    groups: dict[str, Group]
+    gallery: list[DrawnFigure | NotDrawn]
     variants: dict[str, str]
     changed: Changed
     alone: Changed
@@ -117,9 +106,6 @@ def render(audit: Audit, figures: Path) -> str:
     Args:
         audit: the audit.
         figures: the folder that the audit's paths are relative to.
-
-    Raises:
-        ResauditError: a figure's file is missing or of another audit.
     """
     style, script = (
         files("resaudit.audit").joinpath("templates", name).read_text(encoding="utf-8")
@@ -150,7 +136,7 @@ def render(audit: Audit, figures: Path) -> str:
 
 def _section(paper: AuditedPaper, figures: Path) -> Section:
     drawn = {figure.id: figure for figure in paper.figures}
-    groups = []
+    groups = {}
     # Claims by figure, in order of first mention; then the drawn figures without claims.
     for name in dict.fromkeys([*(claim.evidence for claim in paper.claims), *drawn]):
         label, embedded = figure_label(name), None
@@ -161,13 +147,8 @@ def _section(paper: AuditedPaper, figures: Path) -> Section:
                 picture(figures / figure.files.svg, name, spoken, figure.drawings.get("svg")),
                 download(figures / figure.files.csv, figure.sha256),
             )
-        groups.append(Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name]))
-    pictures = {group.id: group.drawn.picture if group.drawn else None for group in groups}
+        groups[name] = Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
     every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
-    gallery = [
-        Thumbnail(figure.id, figure_label(figure.id), figure, pictures.get(figure.id), figure.id in pictures)
-        for figure in sorted(every, key=lambda figure: figure.id)
-    ]
     configured = [v for figure in paper.figures for assumed in figure.assumptions for v in assumed.variants]
     ran = paper.robustness.variants if paper.robustness else []
     summaries = {variant.id: variant.summary for variant in [*configured, *ran]}
@@ -177,6 +158,7 @@ def _section(paper: AuditedPaper, figures: Path) -> Section:
         [(each, changed_by(paper.claims, each.id)) for each in variants_of(compared, controls=controls)]
         for controls in (True, False)
     )
+    gallery = sorted(every, key=lambda figure: figure.id)
     return Section(paper, groups, gallery, summaries, [(v, claims) for v, claims in changed if claims], alone)
 
 
@@ -194,14 +176,14 @@ def _filters(audit: Audit) -> list[tuple[str, str, dict[str, str]]]:
 
 def _archives(papers: Sequence[AuditedPaper]) -> dict[str, dict[str, Any]]:
     """By the SHA-256 of each imported archive: who ran it, and the figures with results of it."""
-    found: dict[str, dict[str, Any]] = {}
+    archives: dict[str, dict[str, Any]] = {}
     for paper in papers:
         for figure in paper.figures:
-            for each in figure.imported:
-                archive = found.setdefault(each.archive, {"by": each.by, "figures": []})
-                about = {"id": figure.id, "paper": paper.title, "jobs": len(each.jobs), "of": len(figure.jobs)}
+            for imported in figure.imported:
+                archive = archives.setdefault(imported.archive, {"by": imported.by, "figures": []})
+                about = {"id": figure.id, "paper": paper.title, "jobs": len(imported.jobs), "of": len(figure.jobs)}
                 archive["figures"].append(about)
-    return found
+    return archives
 
 
 def _environment() -> Environment:

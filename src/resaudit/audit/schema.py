@@ -27,11 +27,7 @@ def audit_schema() -> dict[str, Any]:
 
 
 def read_audit(file: Path) -> Audit:
-    """An audit from its file, checked.
-
-    Raises:
-        ResauditError: the file is missing, not JSON, or breaks the schema.
-    """
+    """An audit from its file, checked."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
@@ -54,9 +50,6 @@ def check_audit(audit: Any, name: str = "audit.json") -> Audit:
     Args:
         audit: parsed JSON.
         name: for error messages.
-
-    Raises:
-        ResauditError: the audit breaks the schema; the line names the place and the error.
     """
     return validated(Audit, audit, f"{name} breaks the schema of an audit: $")
 

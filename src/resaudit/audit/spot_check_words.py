@@ -77,11 +77,7 @@ def reasons(found: Mapping[str, str]) -> str:
 
 
 def spot_checks(results: Path) -> list[SpotCheckMade]:
-    """The checks of results that are here now, the longest of each seed.
-
-    Raises:
-        ResauditError: a statement, or a record of an import, cannot be read.
-    """
+    """The checks of results that are here now, the longest of each seed."""
     known = [check for check in statements(results) if check.jobs and is_of_today(check, results)]
     longest = {(check.seed, check.wanted): check for check in sorted(known, key=lambda check: len(check.jobs))}
     return [

@@ -144,11 +144,7 @@ class _TestResult(BaseModel):
 
 
 def write_statement(check: SpotCheck, results: Path) -> Path:
-    """Write a spot-check; one of the same start and seed is replaced.
-
-    Raises:
-        ResauditError: the file cannot be written.
-    """
+    """Write a spot-check; one of the same start and seed is replaced."""
     time = check.started[:19].replace(":", "").replace("-", "")
     seed = "".join(letter for letter in check.seed if letter.isascii() and letter.isalnum())[:8] or "seed"
     path = results / STATEMENTS / f"{time}-{seed}.json"
@@ -184,11 +180,7 @@ def as_statement(check: SpotCheck) -> dict[str, Any]:
 
 
 def statements(results: Path) -> list[SpotCheck]:
-    """The spot-checks of a results folder, by the time of their start.
-
-    Raises:
-        ResauditError: one cannot be read.
-    """
+    """The spot-checks of a results folder, by the time of their start."""
     paths = sorted((results / STATEMENTS).glob("[!.]*.json"))
     found = [read_record(path, _TestResult, "remove it").predicate.spotCheck for path in paths]
     return sorted(found, key=lambda check: check.started)

@@ -76,11 +76,7 @@ class Matrix(Closed):
 
 
 def read_robustness(layout: Layout, paper: str) -> Matrix | None:
-    """The last matrix of a paper, else the committed reference; None if there is neither.
-
-    Raises:
-        ResauditError: the file is damaged.
-    """
+    """The last matrix of a paper, else the committed reference; None if there is neither."""
     path = layout.figure(f"{paper}/robustness", "json")
     if not path.is_file():
         path = reference_file(f"{paper}/robustness").with_suffix(".json")
@@ -107,9 +103,6 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
         paper: the paper with the claims.
         deviations: from the paper's protocol, in words, by variant and for the control.
         tables: the tables of the figures that claims are checked against.
-
-    Raises:
-        ResauditError: a table is missing, damaged or of other settings.
     """
     layout, name, variants = Layout(plans.base.config.paths), f"{paper}/robustness", plans.variants(paper)
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
@@ -161,9 +154,6 @@ def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
     Columns: claim, variant (:data:`CONFIGURED`, the controls, then the variants), depends (whether the claim's evidence
     differs from the control's), verdict (of the claim), check, check_verdict, effect, low, high, runs, where,
     unit, why.
-
-    Raises:
-        ResauditError: a table is missing or not what it should be.
     """
     config = plans.base.config
     evidence = {name: f"{paper}/{claim.evidence}" for name, claim in config.claims_of(paper).items()}

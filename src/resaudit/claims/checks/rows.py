@@ -49,11 +49,7 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
 
 
 def resolved(table: "pd.DataFrame") -> "pd.Series":
-    """Whether each row's spectrum lies above its noise floor.
-
-    Raises:
-        ResauditError: the column is missing, or has values other than True and False.
-    """
+    """Whether each row's spectrum lies above its noise floor."""
     if "resolved" not in table:
         raise _missing_column(table, ["resolved"])
     # Any text would count as true.
@@ -62,11 +58,7 @@ def resolved(table: "pd.DataFrame") -> "pd.Series":
 
 
 def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
-    """Return the table after checking that these columns are not negative.
-
-    Raises:
-        ResauditError: a column or a value is missing, or negative.
-    """
+    """Return the table after checking that these columns are not negative."""
     for column in columns:
         _refuse(table, column, take(table, column)[column] < 0, "a negative number")
     return table
@@ -109,11 +101,7 @@ def bounds_of_difference(column: str) -> tuple[float, float]:
 
 
 def logarithm(values: np.ndarray, what: str) -> np.ndarray:
-    """Natural logarithms; minus infinity for zero.
-
-    Raises:
-        ResauditError: a value is negative.
-    """
+    """Natural logarithms; minus infinity for zero."""
     if (values < 0).any():
         raise ResauditError(
             "negative-column",
@@ -133,11 +121,7 @@ def logarithms(values: "pd.Series", what: str) -> "pd.Series":
 
 
 def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
-    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending.
-
-    Raises:
-        ResauditError: a run has more than one row.
-    """
+    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending."""
     key = next((name for name in ("run", "draw") if name in rows), None)
     if key is None:
         return values_of(rows, column).reset_index(drop=True)
