@@ -125,15 +125,15 @@ def make_audit(
     if refuse_nothing:
         refuse_undrawn(every)
     if only is not None:
-        every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
-    ran = provenance()
+        every = Plan(every.config, {name: figure for name, figure in every.figures.items() if name in only})
+    made = provenance()
     with refusals("audit.json breaks its schema: $"):
         return Audit(
             version=1,
-            generated=ran["finished"],
+            generated=made["finished"],
             scale=plan.config.scale.name,
             scale_summary=plan.config.scale.summary,
-            provenance=Provenance(**ran),
+            provenance=Provenance(**made),
             overrides=list(overrides),
             spot_checks=spot_checks(Layout(plan.config.paths).results),
             papers=[_paper(plan, every, paper, overrides, refuse_others) for paper in plan.config.claims],
@@ -184,8 +184,8 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse
 
 def data_of(config: Config, figure: str) -> str | None:
     """The title of the data set of ``paper/figure``; None if it has none, or is not configured."""
-    found = config.figure.get(figure)
-    return found.dataset.title if found and found.dataset else None
+    configured = config.figure.get(figure)
+    return configured.dataset.title if configured and configured.dataset else None
 
 
 def not_drawn(config: Config, name: str, reason: str | None, overrides: Sequence[str]) -> NotDrawn:

@@ -15,8 +15,8 @@ class AuditJob(Job):
     """The audit of all drawn figures. Its files go to the figures folder.
 
     Attributes:
-        config: with all figures and claims.
-        overrides: as they were given.
+        config: the configuration with all figures and claims.
+        overrides: the overrides as they were given.
     """
 
     kind = "audit"

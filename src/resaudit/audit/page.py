@@ -112,19 +112,19 @@ def render(audit: Audit, figures: Path) -> str:
         for name in ("page.css", "page.js")
     )
     ledgers = [paper.ledger.command or "" for paper in audit.papers]
-    given = [ANY_FOLDER] if any(ANY_FOLDER in shlex.split(command) for command in ledgers) else []
-    given += audit.overrides
+    overrides = [ANY_FOLDER] if any(ANY_FOLDER in shlex.split(command) for command in ledgers) else []
+    overrides += audit.overrides
     standings = {claim.standing for claim in audit.claims}
     return _environment().get_template("page.html.j2").render(
         audit=audit,
         sections=[_section(paper, figures) for paper in audit.papers],
         filters=_filters(audit),
         archives=_archives(audit.papers),
-        verdicts=[each for each in STANDINGS if each != FITTED or each in standings],
+        verdicts=[standing for standing in STANDINGS if standing != FITTED or standing in standings],
         set_here={claim.id: len(claim.settings_of_run) for claim in audit.claims if claim.settings_of_run},
         commands={
-            "robustness": snakemake_command({"overrides": given}, "robustness"),
-            "spot_check": resaudit_command("spot-check", "--minutes", "10", *given),
+            "robustness": snakemake_command({"overrides": overrides}, "robustness"),
+            "spot_check": resaudit_command("spot-check", "--minutes", "10", *overrides),
         },
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
@@ -150,10 +150,10 @@ def _section(paper: AuditedPaper, figures: Path) -> Section:
         groups[name] = Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
     every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
     configured = [v for figure in paper.figures for assumed in figure.assumptions for v in assumed.variants]
-    ran = paper.robustness.variants if paper.robustness else []
-    summaries = {variant.id: variant.summary for variant in [*configured, *ran]}
+    runs = paper.robustness.variants if paper.robustness else []
+    summaries = {variant.id: variant.summary for variant in [*configured, *runs]}
     # A stale matrix changes nothing.
-    compared = ran if paper.robustness and paper.robustness.stale is None else []
+    compared = runs if paper.robustness and paper.robustness.stale is None else []
     alone, changed = (
         [(each, changed_by(paper.claims, each.id)) for each in variants_of(compared, controls=controls)]
         for controls in (True, False)

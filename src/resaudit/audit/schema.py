@@ -48,8 +48,8 @@ def check_audit(audit: Any, name: str = "audit.json") -> Audit:
     """Validate an audit.
 
     Args:
-        audit: parsed JSON.
-        name: for error messages.
+        audit: the parsed JSON.
+        name: the audit's name in error messages.
     """
     return validated(Audit, audit, f"{name} breaks the schema of an audit: $")
 

@@ -88,7 +88,7 @@ def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[s
     paper, claim = name.split("/")
     figure = f"{paper}/{plan.config.claims_of(paper)[claim].evidence}"
     audit = make_audit(plan, overrides, only={figure}, refuse_others=False, refuse_nothing=False)
-    return in_full(plan.config, audit, next(each for each in audit.claims if each.id == name), overrides)
+    return in_full(plan.config, audit, next(judged for judged in audit.claims if judged.id == name), overrides)
 
 
 def _least_names(audit: Audit) -> dict[str, str]:

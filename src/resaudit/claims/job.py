@@ -70,7 +70,7 @@ def robustness_job(plans: Plans, paper: str, at_scale_paper: Config) -> Robustne
     """The matrix of a paper.
 
     Args:
-        plans: as configured, and under every variant.
+        plans: the plans as configured and under every variant.
         paper: a paper with claims.
         at_scale_paper: the configuration at scale paper.
 

@@ -86,22 +86,22 @@ def read_robustness(layout: Layout, paper: str) -> Matrix | None:
 def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
     """Copy the matrix of each chosen paper that has one to the references, marked as one."""
     for name in dict.fromkeys(f"{figure.split('/')[0]}/robustness" for figure in plan.figures):
-        drawn, kept = Layout(plan.config.paths).figure(name, "csv"), reference_file(name)
-        record = drawn.with_suffix(".json")
+        csv, reference = Layout(plan.config.paths).figure(name, "csv"), reference_file(name)
+        record = csv.with_suffix(".json")
         if record.is_file():
-            with written_whole(kept) as temporary:
-                shutil.copyfile(drawn, temporary)
-            write_json(kept.with_suffix(".json"), read_json(record) | {"reference": True})
-            say(f"{name}: the matrix in {kept}")
+            with written_whole(reference) as temporary:
+                shutil.copyfile(csv, temporary)
+            write_json(reference.with_suffix(".json"), read_json(record) | {"reference": True})
+            say(f"{name}: the matrix in {reference}")
 
 
 def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]], tables: Tables) -> None:
     """Judge a paper's claims under every variant: ``figures/<paper>/robustness.{csv,json,pdf,svg,png}``.
 
     Args:
-        plans: as configured, and under every variant of the paper.
+        plans: the plans as configured and under every variant of the paper.
         paper: the paper with the claims.
-        deviations: from the paper's protocol, in words, by variant and for the control.
+        deviations: the deviations from the paper's protocol, in words, by variant and for the control.
         tables: the tables of the figures that claims are checked against.
     """
     layout, name, variants = Layout(plans.base.config.paths), f"{paper}/robustness", plans.variants(paper)

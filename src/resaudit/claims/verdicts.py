@@ -148,11 +148,11 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
         return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried)
     if table.empty:
         raise ResauditError("empty-table", "the table has no rows")
-    measured = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
-    points = [point for found in measured.values() for point in found.points]
+    effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
+    points = [point for measured in effects.values() for point in measured.points]
     intervals = sum(point.replicates is not None or bool(point.counted) for point in points)
     level = 1 - ERROR_RATE / max(1, intervals)
-    results = [_judged_check(claim, name, found, level) for name, found in measured.items()]
+    results = [_judged_check(claim, name, measured, level) for name, measured in effects.items()]
     missing = _missing_evidence(claim, table, scale, dataset)
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
@@ -162,7 +162,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
 def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
     """The result of a check; a theorem that a measurement breaks is none, or is about something else."""
     check, limit = claim.checks[name], claim.limits.get(name)
-    for point in (each for one in measured.points for each in (one, *one.others)):
+    for point in (effect for point in measured.points for effect in (point, *point.others)):
         if limit and not math.isnan(point.effect) and not limit.allows(point.effect):
             raise ResauditError(
                 "broken-limit",

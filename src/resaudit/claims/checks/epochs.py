@@ -157,8 +157,8 @@ class CurveRatio(Check, name="curve_ratio"):
     """A network's mean excess loss over another's at shares of the training, both at their best rate.
 
     Attributes:
-        network: in the numerator.
-        other: in the denominator.
+        network: the network in the numerator.
+        other: the network in the denominator.
         epochs: shares of the training to measure at.
     """
 

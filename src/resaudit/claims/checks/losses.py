@@ -86,8 +86,8 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     """Ratio of a quantity to another network's at the largest common loss, over that at the smallest.
 
     Attributes:
-        network: in the numerator of the ratio.
-        others: in the denominator, each by itself.
+        network: the network in the numerator of the ratio.
+        others: the networks in the denominator, each by itself.
         column: the quantity.
     """
 
@@ -125,8 +125,8 @@ class AtTheEnd(Check, name="at_the_end"):
     """A network's quantity over another's at the last epoch.
 
     Attributes:
-        network: in the numerator.
-        other: in the denominator.
+        network: the network in the numerator.
+        other: the network in the denominator.
         column: the quantity.
     """
 
@@ -177,11 +177,11 @@ def _common_losses(
         )
     starts, ends = [], []
     for name in (network, *others):
-        shown, *others_tied = at_tied_rates(of_network(table, name))
-        for part in (shown, *others_tied):
-            curves = [descending(run, "loss")[0] for _, run in part.groupby("run")]
+        shown, *tied = at_tied_rates(of_network(table, name))
+        for rate in (shown, *tied):
+            curves = [descending(run, "loss")[0] for _, run in rate.groupby("run")]
             passed = [losses for losses in curves if len(losses)]
-            if part is shown and not measured.has_enough(name, len(passed), least_runs, "runs have a loss"):
+            if rate is shown and not measured.has_enough(name, len(passed), least_runs, "runs have a loss"):
                 return np.empty(0)
             if passed:
                 enough = min(least_runs, len(passed))

@@ -46,8 +46,8 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         column: the quantity, whose means over runs are positive.
         by: the column used as depth.
         against: the other coordinate.
-        first: its least value used.
-        last: its largest value used.
+        first: the coordinate's least value used.
+        last: the coordinate's largest value used.
         rows: values that select rows, by column.
         per: columns; each combination of their values is measured separately.
     """
@@ -91,8 +91,8 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
 
 
 def _pieces(
-    table: "pd.DataFrame", wanted: dict[str, str], per: list[str], columns: list[str]
+    table: "pd.DataFrame", values: dict[str, str], per: list[str], columns: list[str]
 ) -> "list[tuple[str, pd.DataFrame]]":
     """The rows of each combination of values, by name."""
-    take(table, *wanted, *per, *columns, by=(*wanted, *per))
-    return by_values(rows_with(table, wanted), per)
+    take(table, *values, *per, *columns, by=(*values, *per))
+    return by_values(rows_with(table, values), per)

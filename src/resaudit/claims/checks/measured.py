@@ -112,7 +112,7 @@ class Measured:
 
     def add_share(self, where: str, *counted: Counted) -> None:
         """Add a share of runs, or the first share minus the second."""
-        shares = [found / runs for found, runs in counted]
+        shares = [hits / runs for hits, runs in counted]
         effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
         self.points.append(Point(where, effect, None, min(runs for _, runs in counted), counted=counted))
 

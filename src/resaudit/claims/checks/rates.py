@@ -113,8 +113,8 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
     """Ratio of other networks' mean final loss at their best rate to a network's.
 
     Attributes:
-        network: in the denominator.
-        others: in the numerator.
+        network: the network in the denominator.
+        others: the networks in the numerator.
         depths: the depths to compare at.
         excess: whether to compare excess losses.
     """
@@ -145,8 +145,8 @@ class EndRatio(Check, name="end_ratio"):
     the grid are no part of the comparison.
 
     Attributes:
-        network: in the numerator.
-        other: in the denominator.
+        network: the network in the numerator.
+        other: the network in the denominator.
         column: the quantity, of which less is better.
         depths: the depths to compare at; empty: all.
     """
@@ -200,8 +200,8 @@ class BestRateRatio(Check, name="best_rate_ratio"):
     """Ratio of a network's best learning rate to the others', from ``from_depth`` on.
 
     Attributes:
-        network: in the numerator.
-        others: in the denominator, each by itself.
+        network: the network in the numerator.
+        others: the networks in the denominator, each by itself.
         from_depth: the least depth that is measured.
     """
 

@@ -143,7 +143,7 @@ def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
     if "shown" not in rows or rows["shown"].all():
         return [rows]
     shown = rows[rows["shown"]]
-    others = [part for _, part in rows[~rows["shown"]].groupby("learning_rate") if (part["epoch"] == 0).any()]
+    others = [rate for _, rate in rows[~rows["shown"]].groupby("learning_rate") if (rate["epoch"] == 0).any()]
     return [shown, *others]
 
 
@@ -159,9 +159,9 @@ def epoch_at(table: "pd.DataFrame", share: float) -> int:
     return int(before[-1] if len(before) else epochs[0])
 
 
-def rows_with(table: "pd.DataFrame", wanted: Mapping[str, str]) -> "pd.DataFrame":
+def rows_with(table: "pd.DataFrame", values: Mapping[str, str]) -> "pd.DataFrame":
     """The rows that have these values in these columns."""
-    for column, value in wanted.items():
+    for column, value in values.items():
         table = table[table[column].astype(str) == value]
     return table
 

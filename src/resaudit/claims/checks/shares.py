@@ -78,5 +78,5 @@ def _counts(
     return [(float(row[by]), row) for _, row in rows[rows["runs"] >= least_runs].iterrows()]
 
 
-def _counted(found: float, runs: float) -> Counted:
-    return int(found), int(runs)
+def _counted(hits: float, runs: float) -> Counted:
+    return int(hits), int(runs)
