@@ -219,7 +219,6 @@ def counts_in_words(*counts: dict[str, int]) -> str:
     >>> counts_in_words({"supported": 1, "not run": 2}, {"supported": 3, "not run": 0, "fitted": 0})
     '4 supported, 2 not run'
     """
-    total = {
-        key: sum(count.get(key, 0) for count in counts) for key in STANDINGS if any(key in count for count in counts)
-    }
+    named = [key for key in STANDINGS if any(key in count for count in counts)]
+    total = {key: sum(count.get(key, 0) for count in counts) for key in named}
     return ", ".join(f"{number} {key}" for key, number in total.items() if number or key != FITTED)

@@ -1,5 +1,6 @@
 """From measurements to verdicts: a check holds if the whole interval lies on the claim's side of the threshold."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -162,7 +163,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
 def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
     """The result of a check; a theorem that a measurement breaks is none, or is about something else."""
     check, limit = claim.checks[name], claim.limits.get(name)
-    for point in (effect for point in measured.points for effect in (point, *point.others)):
+    for point in itertools.chain(measured.points, *(place.others for place in measured.points)):
         if limit and not math.isnan(point.effect) and not limit.allows(point.effect):
             raise ResauditError(
                 "broken-limit",
