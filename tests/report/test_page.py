@@ -1,4 +1,7 @@
-"""The page as a file, without a browser."""
+"""The page as a file, without a browser. Oracle: the example audit with one thing changed.
+
+Sees a page that hides the change, that loads something, or whose files are not those of its audit.
+"""
 
 import json
 import re

@@ -1,4 +1,7 @@
-"""The page by keyboard, on a phone, in the dark, on paper, without scripts, with hostile texts."""
+"""Oracle: a real browser and axe.
+
+Sees a page that a keyboard, a phone, a printer or a reader without scripts cannot use, and a hostile text that runs.
+"""
 
 import re
 from typing import Any

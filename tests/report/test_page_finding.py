@@ -1,4 +1,4 @@
-"""Filters, search, sorting and links of the page, in a browser."""
+"""Oracle: a real browser. Sees filters, search, sorting and links that show another claim, or an address that lies."""
 
 from urllib.parse import urlsplit
 

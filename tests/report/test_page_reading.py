@@ -1,4 +1,4 @@
-"""What the page says, seen in a browser."""
+"""Oracle: the example audit, read in a browser. Sees a number, a claim or a figure that the page drops or misplaces."""
 
 import json
 from pathlib import Path
