@@ -25,7 +25,7 @@ HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our
 
 
 def run_audit(
-    plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], wanted: str | None = None, strict: bool = False
+    plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], name: str | None = None, strict: bool = False
 ) -> None:
     """Print the verdict on every claim, or one claim in full.
 
@@ -34,14 +34,14 @@ def run_audit(
             claim is unknown, or, with ``strict``, a claim is not supported.
     """
     evidence = {
-        f"{paper}/{name}": f"{paper}/{claim.evidence}"
+        f"{paper}/{key}": f"{paper}/{claim.evidence}"
         for paper, claims in plan.config.claims.items()
-        for name, claim in claims.items()
+        for key, claim in claims.items()
     }
-    meant = None if wanted is None else one_named("claim", wanted, list(evidence))
-    audit = make_audit(plan, overrides, only=None if meant is None else {evidence[meant]}, refuse_others=False)
-    if meant is not None:
-        chosen = [claim for claim in audit.claims if claim.id == meant]
+    claim_id = None if name is None else one_named("claim", name, list(evidence))
+    audit = make_audit(plan, overrides, only=None if claim_id is None else {evidence[claim_id]}, refuse_others=False)
+    if claim_id is not None:
+        chosen = [claim for claim in audit.claims if claim.id == claim_id]
     else:
         # Figures chosen with figures=[…] choose their claims.
         chosen = [claim for claim in audit.claims if not plan.config.figures or claim.evidence in plan.figures]
@@ -62,12 +62,12 @@ def run_audit(
     set_here = [(names[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
     if set_here:
         say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
-        for name, text in set_here:
-            say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
+        for short, text in set_here:
+            say(textwrap.fill(f"{short}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
     for figure in audit.figures:
         if figure.id in figures and figure.mixed_code:
             say(f"mixed code: {figure.id}: {figure.mixed_code} were made by different code; {figure.command}")
-    for line in verdict_table(audit, chosen) if meant is None else in_full(plan.config, audit, chosen[0], overrides):
+    for line in verdict_table(audit, chosen) if claim_id is None else in_full(plan.config, audit, chosen[0], overrides):
         say(line)
     if of_other_settings:
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"

@@ -94,8 +94,8 @@ class FallByLoss(Check, name="fall_by_loss"):
         if not known.any():
             return np.nan
         losses, values = losses[known], values[known]
-        there = interpolate(losses[:1] - self.within * (losses[0] - losses[-1]), losses, values)
-        fall, whole = values[0] - there[0], values[0] - values.min()
+        end = interpolate(losses[:1] - self.within * (losses[0] - losses[-1]), losses, values)
+        fall, whole = values[0] - end[0], values[0] - values.min()
         if not self.of_whole:
             return float(fall)
         return float(fall / whole) if whole > 0 else np.nan
@@ -182,8 +182,8 @@ class CurveRatio(Check, name="curve_ratio"):
                 where = f"depth {depth}, epoch {epoch}"
                 above, below = (
                     [
-                        by_run(part[part["epoch"] == epoch], "excess_loss", where)
-                        for part in at_tied_rates(of_network(of_depth, name))
+                        by_run(rate[rate["epoch"] == epoch], "excess_loss", where)
+                        for rate in at_tied_rates(of_network(of_depth, name))
                     ]
                     for name in (self.network, self.other)
                 )
@@ -204,6 +204,6 @@ def _curves(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
 
 def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], least_runs: int) -> None:
     """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it."""
-    known = [each[np.isfinite(each)] for each in values]
-    if measured.has_enough(where, len(known[0]), least_runs, "runs have a value"):
-        measured.add_tied(where, [effect_of(np.asarray, each) for each in known])
+    finite = [of_rate[np.isfinite(of_rate)] for of_rate in values]
+    if measured.has_enough(where, len(finite[0]), least_runs, "runs have a value"):
+        measured.add_tied(where, [effect_of(np.asarray, of_rate) for of_rate in finite])

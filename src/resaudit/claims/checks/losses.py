@@ -143,16 +143,16 @@ class AtTheEnd(Check, name="at_the_end"):
         )
         take(table, "network", "run", "epoch", self.column)
         last = epoch_at(table, 1.0)
-        parts = [
-            [self._last(part, last) for part in at_tied_rates(of_network(table, name))]
+        ends = [
+            [self._last(rate, last) for rate in at_tied_rates(of_network(table, name))]
             for name in (self.network, self.other)
         ]
-        known = [int(np.isfinite(part[0].to_numpy(float)).sum()) for part in parts]
-        if min(known) < least_runs or known != [len(part[0]) for part in parts]:
+        known = [int(np.isfinite(shown.to_numpy(float)).sum()) for shown, *_ in ends]
+        if min(known) < least_runs or known != [len(shown) for shown, *_ in ends]:
             which = " and ".join(map(str, known))
             measured.missing.append(f"last epoch: {which} runs have a value, all and {least_runs} are needed")
             return measured
-        logs, other_logs = ([logarithms(values, self.column) for values in part] for part in parts)
+        logs, other_logs = ([logarithms(values, self.column) for values in rates] for rates in ends)
         add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
         return measured
 

@@ -99,13 +99,12 @@ class FinalExcess(Check, name="final_excess"):
         for network in self.networks:
             for depth, rows in by_depth(of_network(table, network), self.depths):
                 optimum = float(rows["optimal_loss"].iloc[0])
-                found = sweep_of(rows, network, depth, "excess_loss", least_runs, measured)
+                sweep = sweep_of(rows, network, depth, "excess_loss", least_runs, measured)
                 if optimum == 0.0:
                     measured.missing.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
-                elif found:
-                    shares = [losses.to_numpy() / optimum for losses in found.finals()]
-                    effects = [effect_of(np.asarray, each) for each in shares]
-                    measured.add_tied(found.where, effects + beyond_the_grid([found], measured))
+                elif sweep:
+                    effects = [effect_of(np.asarray, losses.to_numpy() / optimum) for losses in sweep.finals()]
+                    measured.add_tied(sweep.where, effects + beyond_the_grid([sweep], measured))
         return measured
 
 
@@ -311,25 +310,25 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
     if not (above and below):
         return
     level = 1 - ERROR_RATE / sweeps
-    choices = [found.choice(level) for found in (above, below)]
+    choices = [above.choice(level), below.choice(level)]
     runs = min(len(above.runs), len(below.runs))
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = [
             Effect(float(np.float64(one) / other), (), runs)
             for one, other in product(*(choice.order or (0.0,) for choice in choices))
         ]
-    for choice, found in zip(choices, (above, below), strict=True):
+    for choice, one_sweep in zip(choices, (above, below), strict=True):
         if choice.at_edge:
-            measured.excluded.append(f"{found.where}: a rate at the edge of the grid is tied for the best")
+            measured.excluded.append(f"{one_sweep.where}: a rate at the edge of the grid is tied for the best")
             effects += ANYTHING
     measured.add_tied(where, effects)
 
 
 def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
     """:data:`ANYTHING` if a least loss lies at the edge of the grid and still falls there, else nothing."""
-    ended = [found.where for found in sweeps if found.choice().still_falling]
-    measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in ended)
-    return ANYTHING if ended else []
+    falling = [one.where for one in sweeps if one.choice().still_falling]
+    measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in falling)
+    return ANYTHING if falling else []
 
 
 def _ranked(table: "pd.DataFrame") -> "tuple[pd.DataFrame, str]":
