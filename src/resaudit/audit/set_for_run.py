@@ -37,7 +37,7 @@ def of_check(claim: Claim, name: str, written: Claim | None) -> list[SetForRun]:
 
 
 def of_claim(claim: Claim, written: Claim | None) -> list[SetForRun]:
-    """The least evidence, texts and other settings of a claim that are not the repository's, and checks taken out."""
+    """The minimum sample, texts and other settings of a claim that are not the repository's, and checks taken out."""
     if written is None:
         return []
 

@@ -159,7 +159,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
         for key, value in composed.checks[check.name]:
             if value not in (None, []):
                 yield f"    {shlex.quote(f'{where}.checks.{check.name}.{key}={in_hydra(value)}')}"
-    yield "\nleast evidence"
+    yield "\nminimum sample"
     for key, value in composed.needs:
         yield f"    {shlex.quote(f'{where}.needs.{key}={in_hydra(value)}')}"
     if figure := config.figure.get(claim.evidence):

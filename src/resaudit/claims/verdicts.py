@@ -126,7 +126,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
 
     A check is supported if every point's whole interval lies on the claim's side, contradicted if one lies entirely on
     the other side. A claim is supported if every check is, contradicted if one is, otherwise inconclusive; also
-    inconclusive with less than the least evidence; not run without a table.
+    inconclusive with less than the minimum sample; not run without a table.
 
     Args:
         claim: the claim with its checks.
