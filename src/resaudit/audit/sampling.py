@@ -31,11 +31,11 @@ def weights(evidence: Mapping[str, Collection[Key]]) -> dict[Key, float]:
     {'train/1': 0.75, 'train/2': 0.25}
     """
     resting = [keys for keys in evidence.values() if keys]
-    found: dict[Key, float] = {}
+    weight: dict[Key, float] = {}
     for keys in resting:
         for key in keys:
-            found[key] = found.get(key, 0.0) + 1 / (len(resting) * len(keys))
-    return found
+            weight[key] = weight.get(key, 0.0) + 1 / (len(resting) * len(keys))
+    return weight
 
 
 def normalized(some: Mapping[Key, float]) -> dict[Key, float]:
@@ -59,9 +59,9 @@ def clock(seed: str, key: str, weight: float) -> float:
     return -math.log(uniform) / weight
 
 
-def in_order(seed: str, of: Mapping[Key, float]) -> dict[Key, float]:
+def in_order(seed: str, weights: Mapping[Key, float]) -> dict[Key, float]:
     """The clocks of jobs with these weights, ascending."""
-    clocks = {key: clock(seed, key, weight) for key, weight in of.items()}
+    clocks = {key: clock(seed, key, weight) for key, weight in weights.items()}
     return dict(sorted(clocks.items(), key=lambda item: (item[1], item[0])))
 
 

@@ -78,7 +78,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     }
     files = {name: _read(path) for name, path in paths.items()}
     for part in drawn:
-        remedy = "make the audit again (snakemake --cores all -R report)"
+        remedy = "make the audit again (snakemake --cores all -R audit)"
         _check_digest(files, part["files"].get("csv"), part.get("sha256"), f"the table that the audit judged; {remedy}")
         for suffix, digest in part.get("drawings", {}).items():
             name = part["files"][suffix]
