@@ -9,7 +9,7 @@ include: "workflow/rules/common.smk"
 
 
 onsuccess:
-    if any(job.rule.name == "report" for job in workflow.dag.jobs):
+    if any(job.rule.name == "audit" for job in workflow.dag.jobs):
         logger.info(verdicts_in_words(FILES.figures / "audit.json"))
 
 

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Cost
 from resaudit.plan.plan import execution_of
@@ -59,8 +59,8 @@ def predicted(rule: str, name: str, plans: Plans) -> Cost | None:
     config = plans.base.config
     figure, execution = next(iter(config.figure.values())), execution_of(config)
     # The same for every figure, and for every paper.
-    drawing, judging = (job.cost(execution) for job in (draw_job(figure, figure, config), Report(config, ())))
-    fixed = {"draw": drawing, "report": judging, "vary": judging, "fetch": None}
+    drawing, judging = (job.cost(execution) for job in (draw_job(figure, figure, config), AuditJob(config, ())))
+    fixed = {"draw": drawing, "audit": judging, "robustness_matrix": judging, "fetch": None}
     return fixed[rule] if rule in fixed else plans.job(f"{rule}/{name}").cost(execution)
 
 

@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
 from resaudit.jobs.job import Execution
@@ -47,8 +47,8 @@ def jobs_of(plans: Iterable[Plan], execution: Execution) -> dict[str, Step]:
         for part in plan.figures.values():
             drawing = draw_job(part.figure, part.figure, config)
             steps[drawing.key] = Step(drawing.cost(execution).seconds, [job.key for job in part.jobs.values()])
-    judging = Report(config, ()).cost(execution)
-    steps["report"] = Step(judging.seconds, [name for name in steps if name.startswith("draw")])
+    judging = AuditJob(config, ()).cost(execution)
+    steps["audit"] = Step(judging.seconds, [name for name in steps if name.startswith("draw")])
     return steps
 
 

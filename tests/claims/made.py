@@ -1,5 +1,6 @@
 """Made tables whose effects are known."""
 
+import re
 import zlib
 from collections.abc import Callable
 
@@ -18,6 +19,11 @@ def claim(*checks: Check, runs: int = 3, depths: tuple[int, ...] = ()) -> Claim:
         statement="statement", where="where", kind="empirical", evidence="fig04", interpretation="read", reason="why",
         checks={f"part-{i}": check for i, check in enumerate(checks)}, needs=Needs(runs=runs, depths=list(depths)),
     )  # fmt: skip
+
+
+def mentions(text: str, *words: object) -> bool:
+    """Whether a text has each of these names and numbers, whole."""
+    return all(re.search(rf"(?<![\w-]){re.escape(str(word))}(?![\w-])", text) for word in words)
 
 
 def verdict(check: Check, table: pd.DataFrame, runs: int = 3) -> str:

@@ -45,7 +45,8 @@ def test_no_interval_goes_beyond_what_its_effect_can_be(check: Check, least: flo
     assert found.points
     for point in found.points:
         assert least <= point.low <= point.effect <= point.high <= most
-    assert any(point.low == least or point.high == most for point in found.points), "an end that was cut"
+    # An end that was cut.
+    assert any(point.low == least or point.high == most for point in found.points)
 
 
 @pytest.mark.parametrize("shares", [(1e-9, 1e-9, 0.5), (1.0, 2.0, 90.0)])

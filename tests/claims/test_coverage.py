@@ -73,5 +73,7 @@ def test_the_level_is_reached_or_what_is_reached_is_printed() -> None:
                 assert share > LEVELS[level] - SHORT
             elif share < LEVELS[level] - SHORT - 0.01:
                 told = covered(runs, LEVELS[level], logarithmic=effect != "mean")
-                assert told < share + 0.01, "no more than is covered"
-                assert LEVELS[level] - told > SHORT, "it is printed"
+                # No more than is covered.
+                assert told < share + 0.01
+                # It is printed.
+                assert LEVELS[level] - told > SHORT

@@ -21,7 +21,7 @@ from resaudit.claims.intervals import LeftOut, covered, interval, replicate_mean
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
-from tests.claims.made import along_training, by_depth, claim, result, sweep, verdict, with_excess
+from tests.claims.made import along_training, by_depth, claim, mentions, result, sweep, verdict, with_excess
 
 RNG = np.random.default_rng(3)
 C = "condition_number"
@@ -54,7 +54,8 @@ def test_no_runs_have_no_mean() -> None:
 def test_gaps_do_not_count_and_infinities_do() -> None:
     values = np.array([[1.0, 1.0, np.nan, -np.inf], [3.0, np.inf, np.nan, np.inf], [np.nan, 2.0, np.nan, 2.0]])
     means = replicate_means(values)
-    assert means[:, 0].tolist() == [2, 3, 1, 2], "leaving out a run without a value changes nothing"
+    # Leaving out a run without a value changes nothing.
+    assert means[:, 0].tolist() == [2, 3, 1, 2]
     assert means[:, 1].tolist() == [np.inf, np.inf, 1.5, np.inf]
     assert np.isnan(means[:, 2]).all()
     assert np.isnan(means[[0, 3], 3]).all()
@@ -81,7 +82,7 @@ def test_means_of_different_networks_have_welchs_interval(sizes: tuple[int, int]
     one, other = (RNG.standard_normal(n) * scale for n, scale in zip(sizes, (1, 7), strict=True))
     expected = stats.ttest_ind(one, other, equal_var=False).confidence_interval(level)
     found = effect_of(np.subtract, one, other)
-    assert interval(found.value, found.left_out, level, logarithmic=False) == pytest.approx(
+    assert interval(found.value, found.replicates, level, logarithmic=False) == pytest.approx(
         (expected.low, expected.high)
     )
     assert found.runs == min(sizes)
@@ -181,14 +182,19 @@ def test_infinite_effects_have_the_range_of_their_replicates(logarithmic: bool) 
     def of(effect: float, *replicates: float) -> tuple[float, float]:
         return interval(effect, [LeftOut(np.array(replicates), len(replicates))], 0.95, logarithmic)
 
-    assert of(inf, 2.0, inf, inf) == (2, inf), "one run diverged"
-    assert of(inf, inf, inf, inf) == (inf, inf), "two or more did"
+    # One run diverged.
+    assert of(inf, 2.0, inf, inf) == (2, inf)
+    # Two or more did.
+    assert of(inf, inf, inf, inf) == (inf, inf)
     assert of(inf, inf, np.nan, inf) == everything
-    assert of(2.0, np.nan) == everything, "one run has no interval"
-    assert of(2.0, 2.0, inf, 2.0) == everything, "one run decides"
+    # One run has no interval.
+    assert of(2.0, np.nan) == everything
+    # One run decides.
+    assert of(2.0, 2.0, inf, 2.0) == everything
     assert of(2.0, 2.0, 2.0) == (2, 2)
     if logarithmic:
-        assert of(0.0, 0.0, 3.0, 0.0) == (0, 3), "zero is as far off as infinity"
+        # Zero is as far off as infinity.
+        assert of(0.0, 0.0, 3.0, 0.0) == (0, 3)
         assert of(2.0, 0.0, 2.0) == everything
 
 
@@ -202,7 +208,8 @@ def test_a_network_whose_every_rate_diverges_counts_against_a_low_loss() -> None
         lost = (table["network"] == "a") & (table["run"] < runs)
         return with_excess(table, lost, np.inf)
 
-    assert verdict(low, diverged(1)) == verdict(lower, diverged(1)) == "inconclusive", "but for one run it is low"
+    # But for one run it is low.
+    assert verdict(low, diverged(1)) == verdict(lower, diverged(1)) == "inconclusive"
     assert verdict(low, diverged(2)) == verdict(lower, diverged(2)) == "contradicted"
     assert verdict(low, diverged(8)) == verdict(lower, diverged(8)) == "contradicted"
     assert result(low, diverged(8)).points[0].runs == 8, "none vanishes"
@@ -245,7 +252,7 @@ def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     index = along_training({"a": lambda x: 0.5 * (x > 3)}, column="index").assign(network="a")
     fall = judge(claim(EarlyFall(network="a", column="index", within=0.01, at_least=0.1)), index, "laptop")
     assert fall.checks[0].coverage == covered(8, 0.95, logarithmic=False) < 0.93
-    assert f", each interval covers {100 * covered(8, 0.95, False):.0f} % if runs are log-normal, n = 8)" in why(fall)
+    assert mentions(why(fall), f"{100 * covered(8, 0.95, False):.0f} %", "log-normal", "n = 8")
     assert finding(fall.checks[0], []).coverage == fall.checks[0].coverage
     ratio = judge(claim(GrowthExponent(networks=["a"], column=C, at_least=0.5)),
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip

@@ -18,8 +18,9 @@ from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 from resaudit.plan.composition import load
 from resaudit.plan.words import claims_sha256, judgement_sha256
-from tests.claims.made import along_training, claim
+from tests.claims.made import along_training, claim, mentions
 from tests.conftest import CHECKOUT, configured
+from tests.refusals import refused
 
 CLAIMS = configured().claims_of("demystifying_resnet")
 CONDITION = "condition_number"
@@ -55,48 +56,48 @@ def test_every_claim_of_the_paper_is_in_the_ledger() -> None:
 
 
 @pytest.mark.parametrize(
-    ("old", "new", "said"),
+    ("old", "new", "mentioned"),
     [
-        ("check: ratio_across_depths", "check: ratio_over_depths", "constant.check is 'ratio_over_depths'; allowed: at_every_loss, at_the_end"),
-        ("check: ratio_across_depths, ", "", "constant.check is None; allowed: at_every_loss, at_the_end"),
-        ("within_factor: 1.1", "within_factor: close", "constant.within_factor is 'close'; allowed: a valid number"),
-        ("within_factor: 1.1", "within_factor: 0.9", "within_factor is 0.9; allowed: greater than 1"),
-        ("within_factor: 1.1", "within_factor: .nan", "within_factor is nan; allowed: a finite number"),
-        (", within_factor: 1.1", "", "constant has no threshold; give at_least"),
-        ("within_factor: 1.1", "within_factor: 1.1, at_most: 3", "has at_most and within_factor; give"),
-        ("within_factor: 1.1", "at_least: 2, at_most: 1", "has at_least 2.0 above at_most 1.0"),
-        ("networks: [2-shortcut], column", "networks: [], column", "networks is empty; give at least one"),
-        ("networks: [2-shortcut], column", "networks: [2], column", "networks[0] is 2; allowed: a valid string"),
-        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", "networks is '2-shortcut'; allowed: a list, as"),
-        ("networks: [2-shortcut], column: condition_number, ", "networks: [2-shortcut], ", "constant.column is missing; give it"),
-        ("column: condition_number, within", 'column: "a\\nb", within', "constant.column is 'a\\nb'; allowed: text in one line"),
-        ("others: [orthogonal, xavier], column", "others: [], column", "others is empty; give at least one"),
-        ('properties: ["theorem 2.1: a derivative of order n is not zero"]', "properties: []", "properties is empty; give"),
-        ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "{}", "checks is empty; give at least one"),
-        ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "constant: 3", "checks.constant is 3; allowed: a section"),
-        ("within_factor: 1.1", "within_factor: 1", "within_factor is 1; allowed: greater than 1"),
-        ("networks: [2-shortcut], column", "network: 2-shortcut, column", "constant has an unknown key 'network'; did you mean networks?"),
-        ("within_factor: 1.1", "within_factor: 1, at_least: x", "constant.at_least is 'x'; allowed: a valid number (and 1 more)"),
-        ("evidence: fig04", "evidence: fig99", "evidence is 'fig99', which is no figure; allowed: fig02, fig03, fig04"),
-        ("evidence: fig04", "evidence: fig04\n  not_yet: later", "not_yet says 'later', but demystifying_resnet/fig04 is here; remove"),
-        ("kind: empirical", "kind: anecdotal", "kind is 'anecdotal'; allowed: 'theorem', 'empirical' or 'count'"),
-        ("  where: abstract; section 2, item 2; section 5.1, paragraph 2; Figure 4\n", "", "depth-invariant-condition.where is missing; give it"),
-        ("runs: 3, depths: [4, 64]", "runs: 0, depths: [4, 64]", "needs.runs is 0; allowed: greater than or equal to 1"),
-        ("runs: 3, depths: [4, 64]", "runs: true, depths: [4, 64]", "needs.runs is True; allowed: a valid integer"),
-        ("runs: 3, depths: [4, 64]", "runs: 3, scales: [huge]", "needs.scales has 'huge'; allowed: gpu_hour, laptop, paper, smoke"),
-        ("plain-condition-explodes:", "depth-invariant-condition:", "duplicate key depth-invariant-condition"),
-        ("  statement: >-", "  statment: >-", "depth-invariant-condition has an unknown key 'statment'; did you mean statement?"),
-        ("depth-invariant-condition:\n", "depth-invariant-condition: [\n", "claims"),
-        ("networks: [2-shortcut], column", "networks: [2-shortcutt], column", "depth-invariant-condition.checks.constant has the network '2-shortcutt', which demystifying_resnet/fig04 has not; did you mean 2-shortcut?"),
-        ("column: condition_number, within", "column: condition_nmber, within", "has the column 'condition_nmber', which demystifying_resnet/fig04 has not; did you mean condition_number?"),
-        ("within_factor: 1.1", "epochs: [0.5], within_factor: 1.1", "has the column 'epoch', which demystifying_resnet/fig04 has not; allowed: condition_number, depth"),
-        ("kind: empirical", "kind: anecdotal", "config/paper/demystifying_resnet/claims.yaml: depth-invariant-condition.kind is 'anecdotal'"),
+        ("check: ratio_across_depths", "check: ratio_over_depths", ("constant.check", "'ratio_over_depths'", "at_every_loss", "at_the_end")),
+        ("check: ratio_across_depths, ", "", ("constant.check", "None", "at_every_loss", "at_the_end")),
+        ("within_factor: 1.1", "within_factor: close", ("constant.within_factor", "'close'")),
+        ("within_factor: 1.1", "within_factor: 0.9", ("within_factor", "0.9", "1")),
+        ("within_factor: 1.1", "within_factor: .nan", ("within_factor", "nan")),
+        (", within_factor: 1.1", "", ("constant", "threshold")),
+        ("within_factor: 1.1", "within_factor: 1.1, at_most: 3", ("at_most", "within_factor")),
+        ("within_factor: 1.1", "at_least: 2, at_most: 1", ("at_least", "2.0", "at_most", "1.0")),
+        ("networks: [2-shortcut], column", "networks: [], column", ("networks", "empty")),
+        ("networks: [2-shortcut], column", "networks: [2], column", ("networks[0]", "2")),
+        ("networks: [2-shortcut], column", "networks: 2-shortcut, column", ("'2-shortcut'",)),
+        ("networks: [2-shortcut], column: condition_number, ", "networks: [2-shortcut], ", ("constant.column", "missing")),
+        ("column: condition_number, within", 'column: "a\\nb", within', ("constant.column", "'a\\nb'")),
+        ("others: [orthogonal, xavier], column", "others: [], column", ("others", "empty")),
+        ('properties: ["theorem 2.1: a derivative of order n is not zero"]', "properties: []", ("properties", "empty")),
+        ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "{}", ("checks", "empty")),
+        ("constant: {check: ratio_across_depths, networks: [2-shortcut], column: condition_number, within_factor: 1.1}", "constant: 3", ("checks.constant", "3")),
+        ("within_factor: 1.1", "within_factor: 1", ("within_factor", "1")),
+        ("networks: [2-shortcut], column", "network: 2-shortcut, column", ("'network'", "networks")),
+        ("within_factor: 1.1", "within_factor: 1, at_least: x", ("constant.at_least", "'x'")),
+        ("evidence: fig04", "evidence: fig99", ("'fig99'", "fig02", "fig03", "fig04")),
+        ("evidence: fig04", "evidence: fig04\n  not_yet: later", ("not_yet", "'later'", "demystifying_resnet/fig04")),
+        ("kind: empirical", "kind: anecdotal", ("kind", "'anecdotal'", "'theorem'")),
+        ("  where: abstract; section 2, item 2; section 5.1, paragraph 2; Figure 4\n", "", ("depth-invariant-condition.where", "missing")),
+        ("runs: 3, depths: [4, 64]", "runs: 0, depths: [4, 64]", ("needs.runs", "0", "1")),
+        ("runs: 3, depths: [4, 64]", "runs: true, depths: [4, 64]", ("needs.runs", "True")),
+        ("runs: 3, depths: [4, 64]", "runs: 3, scales: [huge]", ("needs.scales", "'huge'", "gpu_hour")),
+        ("plain-condition-explodes:", "depth-invariant-condition:", ("depth-invariant-condition", "duplicate")),
+        ("  statement: >-", "  statment: >-", ("'statment'", "statement")),
+        ("depth-invariant-condition:\n", "depth-invariant-condition: [\n", ("claims",)),
+        ("networks: [2-shortcut], column", "networks: [2-shortcutt], column", ("depth-invariant-condition.checks.constant", "'2-shortcutt'", "demystifying_resnet/fig04", "2")),
+        ("column: condition_number, within", "column: condition_nmber, within", ("'condition_nmber'", "demystifying_resnet/fig04", "condition_number")),
+        ("within_factor: 1.1", "epochs: [0.5], within_factor: 1.1", ("'epoch'", "demystifying_resnet/fig04", "condition_number")),
+        ("kind: empirical", "kind: anecdotal", ("config/paper/demystifying_resnet/claims.yaml", "depth-invariant-condition.kind", "'anecdotal'")),
     ],
 )  # fmt: skip
-def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, said: str) -> None:
+def test_a_bad_entry_is_one_clear_line(config: Path, old: str, new: str, mentioned: tuple[str, ...]) -> None:
     with pytest.raises(ResauditError) as error:
         load(folder=with_entry(config, old, new))
-    assert said in str(error.value)
+    assert [each for each in mentioned if each not in str(error.value)] == []
     assert "\n" not in str(error.value)
 
 
@@ -191,7 +192,7 @@ def test_a_paper_brings_its_own_check_in_a_module(paper_with_a_check: Path) -> N
 
 
 def test_a_second_check_of_the_same_name_is_refused() -> None:
-    with pytest.raises(TypeError, match="two checks are named at_the_end"):
+    with pytest.raises(TypeError, match="at_the_end"):
         type("Other", (Check,), {}, name="at_the_end")
 
 
@@ -217,8 +218,9 @@ def test_a_limit_that_excludes_the_threshold_is_said_beside_the_verdict(
     check = AtTheEnd(network="a", other="b", column=CONDITION, at_least=0.1)
     asked = claim(check).model_copy(update={"limits": {"part-0": Limit(reason="because of the rank.", **limit)}})
     judgement = judge(asked, along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss}), "laptop")
-    assert judgement.verdict is Verdict.contradicted, "a limit explains and changes no verdict"
-    assert ("No effect can meet this threshold at this size: because of the rank." in why(judgement)) is excluded
+    # A limit explains and changes no verdict.
+    assert judgement.verdict is Verdict.contradicted
+    assert why(judgement).endswith(asked.limits["part-0"].reason) is excluded
 
 
 @pytest.mark.parametrize("limit", [{"at_least": 0.3}, {"at_most": 0.01}])
@@ -227,17 +229,15 @@ def test_an_effect_beyond_a_limit_is_an_error_that_names_both(limit: dict[str, f
     check = AtTheEnd(network="a", other="b", column=CONDITION, at_least=0.1)
     asked = claim(check).model_copy(update={"limits": {"part-0": Limit(reason="because of the rank.", **limit)}})
     table = along_training({"a": lambda loss: loss / loss, "b": lambda loss: 50 + 0 * loss})
-    with pytest.raises(ResauditError) as error:
-        judge(asked, table, "laptop")
     (bound,) = limit.values()
-    for part in ("part-0", "last epoch", "0.02", str(bound), "because of the rank"):
-        assert part in str(error.value)
+    with refused("broken-limit", name="part-0", where="last epoch", effect="0.02") as error:
+        judge(asked, table, "laptop")
+    assert mentions(error.value.fields["limit"], bound)
 
 
 def test_a_limit_names_a_check_of_its_claim(config: Path) -> None:
     old = "  checks:\n    falls-far: {check: early_fall"
     new = f"  limits: {{falls: {{at_most: 1, reason: proved.}}}}\n{old}"
-    with pytest.raises(
-        ResauditError, match="limits names falls, which is no check of the claim; checks: falls-far, fal"
-    ):
+    with pytest.raises(ResauditError) as error:
         load(folder=with_entry(config, old, new))
+    assert mentions(str(error.value), "limits", "falls", "falls-far")

@@ -11,19 +11,21 @@ from resaudit.audit.terminal import under_variants
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import write_json
 from resaudit.claims import robustness
-from resaudit.claims.robustness import CONFIGURED, Matrix, _verdicts, keep_matrix, read_robustness
+from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, read_robustness, verdicts_of
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths
 from resaudit.plan.plan import make_plan
+from tests.claims.made import mentions
 from tests.report import example
 
 PAPER = "demystifying_resnet"
+WHY = "one check fails"
 ROWS = pd.DataFrame(
     [
         (CONFIGURED, True, "supported", "supported", 1.0, 0.9, 1.1, "as configured"),
-        ("control", True, "contradicted", "supported", 1.0, 0.9, 1.1, "one check fails"),
-        ("control", True, "contradicted", "contradicted", 3.0, 2.0, np.inf, "one check fails"),
+        ("control", True, "contradicted", "supported", 1.0, 0.9, 1.1, WHY),
+        ("control", True, "contradicted", "contradicted", 3.0, 2.0, np.inf, WHY),
         ("not-centred", False, "supported", "supported", 1.0, 0.9, 1.1, "as the control"),
     ],
     columns=["variant", "depends", "verdict", "check_verdict", "effect", "low", "high", "why"],
@@ -34,7 +36,7 @@ def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout
     layout = Layout(Paths(data="data", results="results", figures=str(figures)))
     made = Matrix(
         paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger="a", tables={"made_up/fig01": "b"}, variants=[],
-        verdicts={"a-claim": _verdicts(ROWS)},
+        verdicts={"a-claim": verdicts_of(ROWS)},
     )  # fmt: skip
     file = layout.figure(f"{paper}/robustness", "json")
     file.parent.mkdir(parents=True)
@@ -47,11 +49,11 @@ def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -
     assert found is not None
     nothing = {"verdict": None, "why": None, "effect": None, "low": None, "high": None}
     assert found.model_dump()["verdicts"]["a-claim"] == {
-        "control": {"verdict": "contradicted", "why": "one check fails", "effect": 3.0, "low": 2.0, "high": None},
+        "control": {"verdict": "contradicted", "why": WHY, "effect": 3.0, "low": 2.0, "high": None},
         "not-centred": nothing,
     }
     assert found.stale("a", {"made_up/fig01": "b"}) is None
-    assert found.stale("a", {"made_up/fig01": "c"}) == "made_up/fig01 has been drawn anew since"
+    assert mentions(found.stale("a", {"made_up/fig01": "c"}) or "", "made_up/fig01")
 
 
 def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
@@ -69,21 +71,25 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     assert own is not None
     assert reference is not None
     assert (own.reference, reference.reference) == (False, True)
-    assert reference.stale("a", {"made_up/fig01": "c"}) is None, "it is of the reference's tables"
-    assert reference.stale("b", {}) == "the claims have changed since"
+    # It is of the reference's tables.
+    assert reference.stale("a", {"made_up/fig01": "c"}) is None
+    assert mentions(reference.stale("b", {}) or "", "claims")
 
 
 def test_verdicts_of_the_reference_run_are_said_to_be(tmp_path: Path) -> None:
     claim = example.judged(example.claim("a", "supported", "fig04", checks=[], variants=example.VARIANTS))
     example.draw(tmp_path)
     reference = example.matrix(tmp_path, reference=True, stale=None)
-    assert "under not-centred: supported: As before." in list(under_variants(claim, None))
-    assert "under not-centred (reference run): supported: As before." in list(under_variants(claim, reference))
+    (own,) = (line for line in under_variants(claim, None) if mentions(line, "not-centred"))
+    (committed,) = (line for line in under_variants(claim, reference) if mentions(line, "not-centred"))
+    assert mentions(own, "supported")
+    assert mentions(committed, "supported", "reference run")
+    assert "reference" not in own
 
 
 def test_a_damaged_record_is_named_in_one_line(tmp_path: Path) -> None:
     layout = recorded(tmp_path, verdicts={"a-claim": {"control": {"verdict": "proven"}}})
-    with pytest.raises(
-        ResauditError, match=r"cannot be read \(it\.verdicts\.a-claim\.control\.verdict is 'proven'; allow"
-    ):
+    with pytest.raises(ResauditError) as error:
         read_robustness(layout, "made_up")
+    file = layout.figure("made_up/robustness", "json")
+    assert mentions(str(error.value), file, "verdicts.a-claim.control.verdict", "proven")

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.cli.explain import explain_figure
 from resaudit.data.dataset import CifarDataset, IdxDataset, ImageFolderDataset
 from resaudit.figures.draw import draw_job
@@ -198,7 +198,7 @@ def planned(given: list[str], folder: Path) -> Config | None:
     for name, part in plan.figures.items():
         assert draw_job(part.figure, part.figure, config).key
         assert all(len(line.strip("\n").splitlines()) <= 1 for line in explain_figure(plan, part.figure, name))
-    assert Report(config, tuple(given)).key
+    assert AuditJob(config, tuple(given)).key
     assert claims_sha256(config, PAPER)
     return config
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from resaudit.audit.build import _provenance, drawn_figures, judgements_of, make_audit
+from resaudit.audit.build import drawn_figures, judgements_of, make_audit, provenance_of
 from resaudit.audit.schema import check_audit, read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.claims.robustness import read_robustness
@@ -222,7 +222,7 @@ def test_any_provenance_of_a_job_is_read_or_refused(plan: Plan, content: bytes) 
     figure, folder = drawn(plan, NAME), Path(plan.config.paths.results) / "theorem" / "it"
     assert figure is not None
     with Changed((folder / "provenance.json", content)):
-        found = unless_refused(lambda: _provenance(figure, [folder]))
+        found = unless_refused(lambda: provenance_of(figure, [folder]))
         if found is not None:
             assert isinstance(found.seconds, float)
             assert all(isinstance(device, str) for device in found.devices)

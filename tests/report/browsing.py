@@ -4,6 +4,7 @@ Oracle: a real browser. Sees a page that loads something, a dead link, a filter 
 holds every verdict and texts that try to break out; its figures are drawn from a smoke run's tables.
 """
 
+import re
 import shutil
 from collections.abc import Callable
 from typing import Any
@@ -24,8 +25,9 @@ def shown(page: Page) -> list[str]:
     return [claim.get_attribute("id").split("/")[1] for claim in page.locator(".claim:visible").all()]
 
 
-def status(page: Page) -> str:
-    return page.get_by_role("status").inner_text()
+def status(page: Page) -> list[int]:
+    """The numbers in the sentence that says how many claims are shown: all, or so many of all."""
+    return [int(number) for number in re.findall("[0-9]+", page.get_by_role("status").inner_text())]
 
 
 def comes_true(page: Page, script: str, argument: Any = None) -> bool:

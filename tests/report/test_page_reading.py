@@ -1,16 +1,21 @@
-"""What the page says, seen in a browser."""
+"""Oracle: the example audit, read in a browser. Sees a number, a claim or a figure that the page drops or misplaces."""
 
+import json
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import Page
 
+from tests.claims.made import mentions
+from tests.report import example
 from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
+
+FAILING = "demystifying_resnet/condition-smaller-at-every-loss"
 
 
 @in_browser
-def test_first_screen_says_how_many_claims_of_each_paper_held(read: Page) -> None:
+def test_first_screen_says_how_many_claims_of_each_paper_held(read: Page, folder: Path) -> None:
     rows = [row.inner_text().split("\t") for row in read.locator(".summary tr").all()]
     assert [[cell.split()[0] for cell in row[1:]] for row in rows[1:]] == [
         ["3", "2", "2", "2", "9"],
@@ -18,8 +23,10 @@ def test_first_screen_says_how_many_claims_of_each_paper_held(read: Page) -> Non
         ["3", "2", "2", "3", "10"],
     ]
     top = read.locator("header.top").inner_text()
-    assert "Scale laptop: all data, epochs and learning rates" in top
-    assert "b7bd04156ee2, with uncommitted changes · 21 November 2026, 06:00 UTC" in top
+    audit = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
+    for text in (audit["scale"], audit["scale_summary"], audit["provenance"]["commit"]["id"][:12], "uncommitted"):
+        assert text in top
+    assert read.locator("header.top time").get_attribute("datetime") == audit["generated"]
     assert read.locator(".all tr[data-claim]").count() == read.locator(".claim").count() == 10
 
 
@@ -32,16 +39,27 @@ def test_the_head_says_what_verdicts_mean(read: Page) -> None:
 
 
 @in_browser
-def test_a_claim_answers_in_order(read: Page) -> None:
+def test_a_claim_answers_in_order(read: Page, folder: Path) -> None:
     """Place, paraphrase, verdict with its bound, the author's reply, why, evidence, what else it could mean."""
-    claim = read.locator("[id='demystifying_resnet/condition-smaller-at-every-loss']")
-    said, places = claim.inner_text(), ["The paper, abstract; section 5.1", "What the paper says of",
-        "contradicted Constant: contradicted at depth 96. Theory allows at most 1.05 at this size.",
-        "A. Author, an author of the paper, 2026-11-20: We plotted", "Why, as far as tested. At one rate",
-        "Evidence: Figure 5", "What else it could mean", "Our interpretation", "Reproduce"]  # fmt: skip
-    said = " ".join(said.split())
-    assert [place for place in places if place not in said] == []
-    assert sorted(places, key=said.index) == places
+    claim = read.locator(f"[id='{FAILING}']")
+    kinds = claim.evaluate("claim => [...claim.children].map(each => each.className.split(' ')[0] || each.tagName)")
+    assert kinds == [
+        "HEADER",
+        "why",
+        "response",
+        "finding",
+        "H5",
+        "result",
+        "H5",
+        "interpretation",
+        "meaning",
+        "DETAILS",
+    ]
+    said = claim.inner_text()
+    made = next(each for each in example.audit(folder)["papers"][0]["claims"] if each["id"] == FAILING)
+    for text in (made["where"], made["response"]["text"], made["finding"], made["interpretation"]):
+        assert text in said
+    assert mentions(claim.locator(".limit").inner_text(), made["checks"][0]["limit"]["at_most"])
     assert "docs/findings.md#condition-smaller-at-every-loss" in said
 
 
@@ -52,7 +70,8 @@ def test_a_figure_enlarges_by_click_and_from_the_keyboard(opened: Opened) -> Non
     card.click()
     dialog = page.get_by_role("dialog")
     drawn = dialog.locator("svg[role=img]")
-    assert drawn.bounding_box()["width"] > card.bounding_box()["width"], "at its own size, to be scrolled"
+    # At its own size, to be scrolled.
+    assert drawn.bounding_box()["width"] > card.bounding_box()["width"]
     assert faults(page) == []
     page.keyboard.press("Escape")
     assert not dialog.is_visible()
@@ -64,15 +83,16 @@ def test_a_figure_enlarges_by_click_and_from_the_keyboard(opened: Opened) -> Non
 
 
 @in_browser
-def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened) -> None:
+def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened, folder: Path) -> None:
     page = opened()
     page.locator(".thumb").nth(1).click()
     dialog = page.get_by_role("dialog")
     assert dialog.locator("svg[role=img]").get_attribute("id") == "demystifying_resnet-fig05"
-    assert "Figure 5. Eigenvalues against loss, linear networks" in dialog.inner_text()
+    assert mentions(dialog.inner_text(), "Figure 5")
     page.keyboard.press("Escape")
     missing = page.locator(".gallery li[id='other_paper/fig02']").inner_text()
-    assert "Not drawn: in full it takes days without a GPU: about 19 minutes" in missing
+    (other,) = (paper for paper in example.audit(folder)["papers"] if paper["id"] == "other_paper")
+    assert next(figure["why"] for figure in other["not_drawn"] if figure["id"] == "other_paper/fig02") in missing
     assert "figures=[other_paper/fig02]" in missing
     rows = page.locator("#not-run tbody tr:not(.of)")
     assert [row.locator("a").get_attribute("href") for row in rows.all()] == [
@@ -82,7 +102,8 @@ def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened) -> Non
     ]
     alone = opened(java_script_enabled=False)
     alone.locator(".thumb").nth(1).click()
-    assert urlsplit(alone.url).fragment == "demystifying_resnet/fig05", "without scripts a link to the figure"
+    # Without scripts a link to the figure.
+    assert urlsplit(alone.url).fragment == "demystifying_resnet/fig05"
 
 
 @in_browser
@@ -92,18 +113,20 @@ def test_printed_numbers_stand_beside_ours(read: Page) -> None:
         ["CNN, k = 16", "0.5348 (0.5200–0.5500)", "0.5462 (0.5300–0.5600) n = 5000", "+0.0114"],
         ["CNN, k = 25", "0.5528", "not run", "–"],
     ]
-    assert "No figure here repeats numbers" in read.locator("[id='demystifying_resnet/printed']").inner_text()
+    without = read.locator("[id='demystifying_resnet/printed']")
+    assert (without.locator("table").count(), without.locator("p").count()) == (0, 1)
 
 
 @in_browser
-def test_the_page_says_which_evidence_is_imported_and_what_was_recomputed(read: Page) -> None:
+def test_the_page_says_which_evidence_is_imported_and_what_was_recomputed(read: Page, folder: Path) -> None:
+    (run,) = read.locator("#evidence .imports tbody tr").all()
+    assert mentions(run.inner_text(), "abababababab", "Ada Example", "Figure 5", "1 of 2")
+    (check,) = example.audit(folder)["spot_checks"]
     said = " ".join(read.locator("#evidence").inner_text().split())
-    assert "abababababab Ada Example Demystifying ResNet, Figure 5 (1 of 2 jobs)" in said
-    assert "36 of 63 jobs under 18 verdicts recomputed: 36 equal in every byte." in said
-    assert "would have missed it with probability 32 % (10 %)" in said
-    figure = read.locator("[id='demystifying_resnet/fig05'] .evidence").inner_text()
-    assert "Imported, not computed here: 1 of 2 results, run by Ada Example, from archive abababababab" in figure
-    assert "Imported," not in read.locator("[id='demystifying_resnet/fig04'] .evidence").inner_text()
+    assert [sentence for sentence in check["statement"] if sentence not in said] == []
+    figure = read.locator("[id='demystifying_resnet/fig05'] .evidence .imported")
+    assert mentions(figure.inner_text(), "1 of 2", "Ada Example", "abababababab")
+    assert read.locator("[id='demystifying_resnet/fig04'] .evidence .imported").count() == 0
 
 
 @in_browser
@@ -139,13 +162,15 @@ def test_the_shaded_region_and_the_marks_lie_where_their_numbers_say(read: Page)
 
 
 @in_browser
-def test_every_verdict_is_a_word_with_a_sign_of_its_own(read: Page) -> None:
+def test_every_verdict_is_a_word_with_a_sign_of_its_own(read: Page, folder: Path) -> None:
     for name in ("supported", "contradicted", "inconclusive", "not run"):
         badge = read.locator(".claim .verdict", has_text=name).first
         assert badge.locator("use").get_attribute("href") == f"#icon-{name.replace(' ', '-')}"
     read.locator(".robustness summary", has_text="whole matrix").click()
     matrix = read.locator(".matrix tbody tr").first.locator("td .unseen").all_inner_texts()
     assert matrix == ["supported", "not touched", "supported", "inconclusive"]
-    assert read.locator(".changed dd").count() == 0, "a stale matrix says no change"
-    assert read.locator(".robustness .warning").inner_text().startswith("Stale. The ledger has changed")
+    # A stale matrix says no change.
+    assert read.locator(".changed dd").count() == 0
+    matrix = example.audit(folder)["papers"][0]["robustness"]
+    assert matrix["stale"] in read.locator(".robustness .warning").inner_text()
     assert "Not run" in read.locator("[id='other_paper/robustness']").inner_text()

@@ -42,7 +42,8 @@ def marked(audit: dict[str, Any]) -> dict[str, list[str]]:
 
 def test_without_settings_of_claims_nothing_is_marked() -> None:
     assert marked(audited()) == {}
-    assert marked(audited(f"{WHERE}.checks.constant.within_factor=1.1")) == {}, "set to the repository's value"
+    # Set to the repository's value.
+    assert marked(audited(f"{WHERE}.checks.constant.within_factor=1.1")) == {}
 
 
 @pytest.mark.parametrize("override", SETTINGS)
@@ -63,8 +64,8 @@ def test_every_setting_is_on_the_page_and_in_the_terminal(folder: Path) -> None:
     for text in (SETTINGS[first], SETTINGS[second]):
         assert text in page.replace("&#39;", "'")
         assert text in said
-    assert "2 settings of claims" in page
-    assert "2 set for this run" in said
+    assert re.findall(r'<p class="warning set-here"><strong>.*?</strong> ([0-9]+) ', page) == ["2"]
+    assert said.startswith("2 set ")
     assert 'class="warning set-here"' not in render(example.audit(folder), folder)
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.figures.draw import draw_job
 from resaudit.figures.formats import SUFFIXES
 from resaudit.jobs.job import Execution, Work
@@ -57,7 +57,7 @@ def pack(run: Path, folder: Path, figure: str = FIGURE) -> Path:
         shown = layout.figure(figure, suffix)
         shown.parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(drawing.folder(layout.results) / f"figure.{suffix}", shown)
-    Report(config, overrides).run(Work(layout.results, Execution(), "cpu", folder))
+    AuditJob(config, overrides).run(Work(layout.results, Execution(), "cpu", folder))
     write_crate(plan, folder / "run.zip", BY)
     return folder / "run.zip"
 

@@ -303,7 +303,7 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     assert modes == {0o444}
     drawn = snakemake()
     assert drawn.returncode == 0, drawn.stderr[-3000:]
-    assert set(RULES.findall(drawn.stderr + drawn.stdout)) == {"draw", "show", "report", "all"}
+    assert set(RULES.findall(drawn.stderr + drawn.stdout)) == {"draw", "show", "audit", "all"}
     (paper,) = [p for p in read_json(tmp_path / "figures" / "audit.json")["papers"] if p["figures"]]
     (part,) = paper["figures"][0]["imported"]
     assert (part["by"], part["jobs"]) == (BY, paper["figures"][0]["jobs"])

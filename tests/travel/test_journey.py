@@ -54,7 +54,7 @@ def test_a_run_is_packed_imported_drawn_judged_checked_and_forgotten(smoked: Pat
     succeeded("resaudit", "crate", str(tmp_path / "run.zip"), "--by", BY, *OVERRIDES, cwd=there)
 
     succeeded("resaudit", "import", str(tmp_path / "run.zip"), *OVERRIDES, cwd=here)
-    assert drawn(here) == {"draw", "show", "report", "all"}
+    assert drawn(here) == {"draw", "show", "audit", "all"}
     table = Path("figures", f"{FIGURE}.csv")
     assert (here / table).read_bytes() == (there / table).read_bytes()
 
@@ -65,7 +65,7 @@ def test_a_run_is_packed_imported_drawn_judged_checked_and_forgotten(smoked: Pat
     check = statement["predicate"]["spotCheck"]
     assert (check["seed"], check["source"]) == ("1", "given")
 
-    assert drawn(here) <= {"report", "all"}
+    assert drawn(here) <= {"audit", "all"}
     audit, page = read_json(here / "figures" / "audit.json"), (here / "figures" / "audit.html").read_text("utf-8")
     (evidence,) = [figure for paper in audit["papers"] for figure in paper["figures"]]
     (origin,) = evidence["imported"]

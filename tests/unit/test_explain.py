@@ -85,7 +85,7 @@ def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkey
     monkeypatch.chdir(tmp_path)
     plan = make_plan(load(["figures=[theorem1,theorem2]"]))
     before = "\n".join(explain.explain_run(plan, []))
-    assert "jobs: 7: 1 fetch, 1 whiten, 2 theorem, 2 draw, 1 report" in before
+    assert "jobs: 7: 1 fetch, 1 whiten, 2 theorem, 2 draw, 1 audit" in before
     whiten = next(job for job in plan.jobs.values() if job.kind == "whiten")
     for file in whiten.written(Path("results")):
         file.parent.mkdir(parents=True, exist_ok=True)

@@ -14,7 +14,7 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from resaudit.audit.build import _not_drawn, drawn_figures, judgements_of
+from resaudit.audit.build import drawn_figures, judgements_of, not_drawn
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
 from resaudit.figures.drawing import figure_module
@@ -193,7 +193,7 @@ def test_beside_its_command_nothing_says_that_a_figure_needs_a_gpu(scale: str, d
     """The command draws it without one: what counts is how long that takes."""
     config = load([f"device={device}", f"scale={scale}", f"paths.figures={tmp_path}"])
     reasons = drawn_figures(make_plan(config), make_plan(config.with_every_figure()), "stable_scaling")[1]
-    (entry,) = (e for e in _not_drawn(config, "stable_scaling", {}, reasons, ()) if e.id.endswith("/table3"))
+    entry = not_drawn(config, "stable_scaling/table3", reasons["stable_scaling/table3"], ())
     assert config.left_out[entry.id] in entry.why
     assert entry.why.endswith(time_in_words(config, [entry.id]))
     assert (scale in entry.why, "GPU" in entry.why.split(scale)[-1]) == (True, device == "cuda")

@@ -22,8 +22,8 @@ SNAKEMAKE = ["snakemake", "--snakefile", "Snakefile", "--target-jobs"]
     [
         (["train:id=a-1", "--allowed-rules", "train"], ["train/a-1"]),
         (["train:id=a-1", "draw:id=b", "--cores", "all"], ["train/a-1", "draw/b"]),
-        (["train:id=a-1", "report:"], []),
-        (["vary:paper=x", "--force"], []),
+        (["train:id=a-1", "audit:"], []),
+        (["robustness_matrix:paper=x", "--force"], []),
     ],
 )
 def test_jobs_without_an_id_have_no_file_to_read(words: list[str], keys: list[str]) -> None:

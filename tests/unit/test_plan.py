@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from resaudit.base.errors import ResauditError
-from resaudit.claims.vary import vary_job
+from resaudit.claims.job import robustness_job
 from resaudit.data.dataset import FILES, Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Whiten
@@ -190,7 +190,7 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
 
 def test_what_a_variant_does_not_change_is_the_same_drawing() -> None:
     paper = "demystifying_resnet"
-    drawings = vary_job(Plans.composed(), paper, load(["scale=paper"])).drawings
+    drawings = robustness_job(Plans.composed(), paper, load(["scale=paper"])).drawings
     fig04, fig07 = (f"{paper}/{figure}" for figure in ("fig04", "fig07"))
     assert drawings["exactly-zero"][fig07] == drawings[CONFIGURED][fig07]
     assert drawings["exactly-zero"][fig04] not in (drawings[CONFIGURED][fig04], drawings[CONTROL][fig04])

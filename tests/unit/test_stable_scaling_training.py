@@ -95,7 +95,7 @@ def test_a_rate_that_still_falls_at_the_edge_of_the_grid_decides_nothing() -> No
     edge = made("resnet-0.5", lambda _: 100.0, lambda _: 1.0)
     check = CommonRate(network="resnet-0.5", at_most=1.25)
     assert verdict(check, edge) == "inconclusive"
-    assert "edge of the grid" in " ".join(result(check, edge).measured.left_out)
+    assert "edge of the grid" in " ".join(result(check, edge).measured.excluded)
 
 
 def test_a_figure_says_whose_best_rate_may_lie_beyond_the_grid() -> None:
@@ -129,7 +129,7 @@ def test_a_run_that_stops_short_of_the_loss_leaves_the_ratio_open() -> None:
     slow = made("resnet-0.5", lambda _: 3.0, lambda d: {10: 1.0, 100: 0.165, 1000: 0.15}[d])
     found = result(StepsToLoss(network="resnet-0.5", at_most=20), slow)
     assert [point.verdict.value for point in found.points] == ["supported", "inconclusive"]
-    assert "need more than 100 steps" in " ".join(found.measured.left_out)
+    assert "need more than 100 steps" in " ".join(found.measured.excluded)
     assert verdict(StepsToLoss(network="resnet-0.5", depths="last", at_least=4), slow) == "supported"
 
 

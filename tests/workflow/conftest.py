@@ -11,7 +11,7 @@ from tests.conftest import AT_SMOKE, CHECKOUT, Completed, made_once
 
 NOTHING = "Nothing to be done"
 FOLDERS = ("src", "config", "workflow")
-SHOWN = {"draw", "show", "report", "all"}
+SHOWN = {"draw", "show", "audit", "all"}
 
 
 def snakemake(checkout: Path, *arguments: str, config: tuple[str, ...] = ()) -> Completed:
@@ -35,7 +35,7 @@ def copied_checkout(finished: Path, folder: Path) -> Path:
 def finished_checkout(finished: Path, folder: Path) -> None:
     """A copy of the checkout with a finished run, whose page knows that the committed matrix lies elsewhere now."""
     copied_checkout(finished, folder)
-    assert rules_in(snakemake(folder)) <= {"report", "all"}
+    assert rules_in(snakemake(folder)) <= {"audit", "all"}
 
 
 def planned(checkout: Path, config: tuple[str, ...] = ()) -> set[str]:

@@ -90,7 +90,7 @@ def expected_submissions(counts: Counter[str]) -> tuple[int, int, list[int]]:
 def test_the_numbers_of_submissions_are_the_plans() -> None:
     plan = make_plan(load(["scale=paper", "device=cpu"]))
     counts = Counter(job.kind for job in plan.jobs.values() if job.kind != "fetch")
-    counts += Counter({"draw": len(plan.figures), "report": 1})
+    counts += Counter({"draw": len(plan.figures), "audit": 1})
     assert said_of_submissions("all figures") == expected_submissions(counts)
 
 

@@ -35,8 +35,8 @@ def append(checkout: Path, file: str, text: str) -> None:
         pytest.param(f"{PAPER}/theory/checks.py", NAME, {"theorem", *SHOWN}, marks=pytest.mark.slow),
         pytest.param("resaudit/data/whitening.py", NAME, {"whiten", *OF_WHITENED, *SHOWN}, marks=pytest.mark.slow),
         (f"{PAPER}/fig07.py", NAME, SHOWN),
-        pytest.param("resaudit/claims/checks/depths.py", NAME, {"report", "all"}, marks=pytest.mark.slow),
-        ("resaudit/audit/templates/page.css", "p {}\n", {"report", "all"}),
+        pytest.param("resaudit/claims/checks/depths.py", NAME, {"audit", "all"}, marks=pytest.mark.slow),
+        ("resaudit/audit/templates/page.css", "p {}\n", {"audit", "all"}),
     ],
 )
 def test_an_edit_makes_again_what_it_can_change(file: str, text: str, made_again: set[str], checkout: Path) -> None:
@@ -79,7 +79,7 @@ def test_a_result_made_by_hand_since_is_made_again_and_a_table_of_mixed_code_say
         assert run.returncode == 0, run.stderr
     (mixed,) = {about.read_bytes() for about in checkout.glob(f"results/{key}/figure.json")}
     assert len(json.loads(mixed)["codes"]["hessians"]) == 2
-    assert rules_in(snakemake(checkout, "--rerun-triggers", "mtime")) >= {"show", "report"}
+    assert rules_in(snakemake(checkout, "--rerun-triggers", "mtime")) >= {"show", "audit"}
     said = run_command("resaudit", "audit", "scale=smoke", cwd=checkout, environment=package_of(checkout))
     assert re.search(r"^mixed code: \S+: \d+ and 1 results of hessians ", said.stdout, re.MULTILINE), said.stderr
     source.write_bytes(before)

@@ -67,7 +67,7 @@ def test_every_job_says_what_it_needs_and_after_a_failure_asks_for_more(tmp_path
     """At an attempt whose number divides nothing by chance, set by the option that Snakemake gives its own jobs."""
     attempt = 97
     jobs = resources(tmp_path, more=("all", "robustness", "--attempt", str(attempt)))
-    assert {rule for rule, _, _ in jobs} > {"whiten", "train", "hessians", "theorem", "draw", "vary"}
+    assert {rule for rule, _, _ in jobs} > {"whiten", "train", "hessians", "theorem", "draw", "robustness_matrix"}
     for rule, _, asked in jobs:
         if rule not in ("all", "show", "robustness", "fetch_mnist", "fetch_fashion_mnist"):
             assert int(asked["mem_mb"]) % attempt == int(asked["runtime"]) % attempt == 0, (rule, asked)

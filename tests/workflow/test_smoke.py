@@ -25,7 +25,7 @@ def tables(folder: Path) -> dict[str, bytes]:
     return {file.name: file.read_bytes() for file in sorted(folder.glob("figures/demystifying_resnet/*.csv"))}
 
 
-KINDS = {job.kind for job in make_plan(configured("scale=smoke")).jobs.values()} - {"fetch"} | {"draw", "report"}
+KINDS = {job.kind for job in make_plan(configured("scale=smoke")).jobs.values()} - {"fetch"} | {"draw", "audit"}
 """Of the jobs that a run at scale smoke has; figures that need a GPU are left out."""
 
 
@@ -90,7 +90,7 @@ def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> Non
 def test_nothing_is_left_to_do_and_another_scale_shares_what_it_can(smoked: Path) -> None:
     assert jobs(smoke(smoked, "--dry-run")) == 0
     chosen = smoke(smoked, "--dry-run", config=("figures=[demystifying_resnet/fig03]",))
-    assert set(re.findall(r"\n(?:local)?rule (\w+):", chosen.stdout + chosen.stderr)) <= {"report", "all"}
+    assert set(re.findall(r"\n(?:local)?rule (\w+):", chosen.stdout + chosen.stderr)) <= {"audit", "all"}
 
 
 def test_what_is_edited_or_lost_is_made_again(smoked: Path, tmp_path: Path) -> None:

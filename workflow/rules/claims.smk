@@ -20,9 +20,9 @@ def matrices_kept():
     return as_they_are(folder_of(paper) / kept.format(paper) for paper in PLAN.config.claims)
 
 
-rule report:
+rule audit:
     input:
-        inputs_of("report"),
+        inputs_of("audit"),
         [FILES.figure(name, suffix) for name in PLAN.figures for suffix in ("csv", "json", "svg")],
         matrices=matrices,
         others=other_tables(),
@@ -37,23 +37,23 @@ rule report:
             labels={"figure": "audit of the claims"},
         ),
     log:
-        LOGS / "report" / "report.log",
+        LOGS / "audit" / "audit.log",
     benchmark:
-        BENCHMARKS / "report" / "report.tsv"
-    threads: threads_of("report")
+        BENCHMARKS / "audit" / "audit.tsv"
+    threads: threads_of("audit")
     resources:
-        mem_mb=mem_mb_of("report"),
-        runtime=runtime_of("report"),
+        mem_mb=mem_mb_of("audit"),
+        runtime=runtime_of("audit"),
     params:
-        code=code_for("report"),
-        job=key_of("report"),
+        code=code_for("audit"),
+        job=key_of("audit"),
     shell:
         RUN
 
 
-rule vary:
+rule robustness_matrix:
     input:
-        inputs_of("vary"),
+        inputs_of("robustness_matrix"),
     output:
         csv=FILES.figure("{paper}/robustness", "csv"),
         pdf=FILES.figure("{paper}/robustness", "pdf"),
@@ -66,16 +66,16 @@ rule vary:
             labels={"figure": "robustness"},
         ),
     log:
-        LOGS / "vary" / "{paper}.log",
+        LOGS / "robustness_matrix" / "{paper}.log",
     benchmark:
-        BENCHMARKS / "vary" / "{paper}.tsv"
-    threads: threads_of("vary")
+        BENCHMARKS / "robustness_matrix" / "{paper}.tsv"
+    threads: threads_of("robustness_matrix")
     resources:
-        mem_mb=mem_mb_of("vary"),
-        runtime=runtime_of("vary"),
+        mem_mb=mem_mb_of("robustness_matrix"),
+        runtime=runtime_of("robustness_matrix"),
     params:
-        code=code_for("vary"),
-        job=key_of("vary"),
+        code=code_for("robustness_matrix"),
+        job=key_of("robustness_matrix"),
     shell:
         RUN
 

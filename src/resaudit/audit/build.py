@@ -47,32 +47,30 @@ from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import time_in_words
-from resaudit.plan.models import Config, Paper
+from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
-
-LEFT_OUT = "left out: "
 
 
 def drawn_figures(
     plan: Plan, every: Plan, paper: str, refuse_others: bool = True
 ) -> tuple[dict[str, Drawn], dict[str, str]]:
-    """The figures of a paper that match the plan, by name, and for others the reason why they do not or are left out.
+    """The figures of a paper that match the plan, by name, and for others the reason why they do not or are excluded.
 
     A chosen figure must have the plan's settings, unless others are not refused; another counts only if it has them.
 
     Args:
-        plan: with the chosen figures.
+        plan: the plan with the chosen figures.
         every: the same with every figure.
-        paper: its id.
+        paper: the paper's id.
         refuse_others: whether to refuse a chosen figure of other settings.
 
     Raises:
         ResauditError: a chosen figure's table is damaged or, if these are refused, of other settings.
     """
     figures: dict[str, Drawn] = {}
-    left_out = every.config.left_out.items()
-    reasons = {name: f"{LEFT_OUT}{reason}" for name, reason in left_out if name not in plan.figures}
+    excluded = every.config.left_out.items()
+    reasons = {name: f"left out: {reason}" for name, reason in excluded if name not in plan.figures}
     for name in every.figures:
         if name.startswith(f"{paper}/"):
             try:
@@ -91,24 +89,17 @@ def drawn_figures(
 def judgements_of(
     config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str]
 ) -> dict[str, Judgement]:
-    """The judgement on every claim of a paper, by id, from what :func:`drawn_figures` gives.
-
-    Raises:
-        ResauditError: a table lacks something.
-    """
+    """The judgement on every claim of a paper, by id, from what :func:`drawn_figures` gives."""
     judgements = {}
     for name, claim in config.claims_of(paper).items():
         figure = f"{paper}/{claim.evidence}"
-        judged = _judge_by(f"{paper}/{name}", claim, figures.get(figure), config, figure)
-        if figure not in figures and not claim.not_yet:
-            judged = replace(judged, obstacle=reasons.get(figure, f"{figure} has not been drawn"))
-        judgements[name] = judged
+        table = figures[figure].table if figure in figures else None
+        with errors_naming(f"claim {paper}/{name}, table of {figure}", figure):
+            judgement = judge(claim, table, config.scale.name, config.dataset_of(figure))
+        if table is None and not claim.not_yet:
+            judgement = replace(judgement, obstacle=reasons.get(figure, f"{figure} has not been drawn"))
+        judgements[name] = judgement
     return judgements
-
-
-def _judge_by(name: str, claim: Claim, evidence: Drawn | None, config: Config, figure: str) -> Judgement:
-    with errors_naming(f"claim {name}, table of {figure}", figure):
-        return judge(claim, evidence.table if evidence else None, config.scale.name, config.dataset_of(figure))
 
 
 def make_audit(
@@ -121,8 +112,8 @@ def make_audit(
     """The audit of the drawn figures.
 
     Args:
-        plan: with the chosen figures.
-        overrides: as they were given.
+        plan: the plan with the chosen figures.
+        overrides: the overrides as they were given.
         only: the figures to read; default all.
         refuse_others: whether to refuse a chosen figure of other settings; its claims are not run otherwise.
         refuse_nothing: whether to refuse a folder without any drawn figure.
@@ -134,15 +125,15 @@ def make_audit(
     if refuse_nothing:
         refuse_undrawn(every)
     if only is not None:
-        every = Plan(every.config, {name: part for name, part in every.figures.items() if name in only})
-    ran = provenance()
+        every = Plan(every.config, {name: figure for name, figure in every.figures.items() if name in only})
+    made = provenance()
     with refusals("audit.json breaks its schema: $"):
         return Audit(
             version=1,
-            generated=ran["finished"],
+            generated=made["finished"],
             scale=plan.config.scale.name,
             scale_summary=plan.config.scale.summary,
-            provenance=Provenance(**ran),
+            provenance=Provenance(**made),
             overrides=list(overrides),
             spot_checks=spot_checks(Layout(plan.config.paths).results),
             papers=[_paper(plan, every, paper, overrides, refuse_others) for paper in plan.config.claims],
@@ -152,75 +143,58 @@ def make_audit(
 def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> AuditedPaper:
     config = plan.config
     figures, reasons = drawn_figures(plan, every, paper, refuse_others)
-    judgements = judgements_of(config, paper, figures, reasons)
-    about = _about_paper(config, paper)
+    # Title and authors, which every figure of the paper states.
+    about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
+    if about is None:
+        raise ResauditError(
+            "missing-figure",
+            "config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml",
+            paper=paper,
+        )
     matrix = read_robustness(Layout(config.paths), paper)
     if matrix and matrix.reference and config.scale.name == "smoke":
         matrix = None  # a test run's verdicts are no evidence that a variant could change
     file = claims_file(paper)
     written = claims_as_written(file) if file else {}
-    judged = [
+    claims = [
         _claim(config, paper, name, written.get(name), judgement, matrix, overrides)
-        for name, judgement in judgements.items()
+        for name, judgement in judgements_of(config, paper, figures, reasons).items()
     ]
     return AuditedPaper(
+        **{key: getattr(about, key) for key in ("title", "short", "link", "cited", "thresholds")},
         id=paper,
-        title=about.title,
-        short=about.short,
-        link=about.link,
-        cited=about.cited,
-        thresholds=about.thresholds,
         ledger=Ledger(
             file=f"config/paper/{paper}/claims.yaml",
             sha256=claims_sha256(config, paper),
             command=claims_command(paper, overrides),
             file_sha256=sha256_of(file) if file else None,
         ),
-        counts=VerdictCounts.model_validate(standings_of(judged)),
-        claims=judged,
+        counts=VerdictCounts.model_validate(standings_of(claims)),
+        claims=claims,
         figures=[_figure(every, figure, overrides) for figure in figures.values()],
-        not_drawn=_not_drawn(config, paper, figures, reasons, overrides),
+        not_drawn=[
+            not_drawn(config, name, reasons.get(name), overrides)
+            for name in config.figure
+            if name.startswith(f"{paper}/") and name not in figures
+        ],
         printed=printed_values(config, paper, figures),
         robustness=_robustness(matrix, config, figures) if matrix else None,
     )
 
 
-def _about_paper(config: Config, paper: str) -> Paper:
-    """Title and authors, which every figure of the paper states."""
-    about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
-    if about is None:
-        raise ResauditError(f"config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml")
-    return about
-
-
 def data_of(config: Config, figure: str) -> str | None:
     """The title of the data set of ``paper/figure``; None if it has none, or is not configured."""
-    found = config.figure.get(figure)
-    return found.dataset.title if found and found.dataset else None
+    configured = config.figure.get(figure)
+    return configured.dataset.title if configured and configured.dataset else None
 
 
-def _not_drawn(
-    config: Config, paper: str, figures: Mapping[str, Drawn], reasons: Mapping[str, str], overrides: Sequence[str]
-) -> list[NotDrawn]:
-    return [
-        NotDrawn(
-            id=name,
-            title=figure.title,
-            data=data_of(config, name),
-            why=_why_not(config, name, reasons.get(name)),
-            command=command_for([name], overrides),
-        )
-        for name, figure in config.figure.items()
-        if name.startswith(f"{paper}/") and name not in figures
-    ]
-
-
-def _why_not(config: Config, name: str, reason: str | None) -> str:
-    """Why a figure is not drawn; of one that is left out, also how long its command takes."""
-    if reason is None:
-        return "not asked for, or not yet"
-    takes = f": {time_in_words(config, [name])}" if reason.startswith(LEFT_OUT) else ""
-    return f"{reason.removeprefix(LEFT_OUT)}{takes}"
+def not_drawn(config: Config, name: str, reason: str | None, overrides: Sequence[str]) -> NotDrawn:
+    """A figure without a drawing; of one that is excluded, the reason says how long its command takes."""
+    why = reason or "not asked for, or not yet"
+    if why.startswith("left out: "):
+        why = f"{why.removeprefix('left out: ')}: {time_in_words(config, [name])}"
+    title, command = config.figure[name].title, command_for([name], overrides)
+    return NotDrawn(id=name, title=title, data=data_of(config, name), why=why, command=command)
 
 
 def _claim(
@@ -250,17 +224,12 @@ def _claim(
 
 
 def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
-    """What a check of a claim found, as audit.json has it.
-
-    Args:
-        result: of the check.
-        set_here: its settings that are not the repository's.
-    """
+    """What a check of a claim found, as audit.json has it, with its settings that are not the repository's."""
     check, limit, measured = result.check, result.limit, result.measured
-    given = {key: value for key, value in check.model_dump(mode="json").items() if value not in (None, [], {})}
+    parameters = {key: value for key, value in check.model_dump(mode="json").items() if value not in (None, [], {})}
     return CheckFinding(
         name=result.name,
-        check=CheckUsed(name=given.pop("check"), parameters=given, threshold=threshold_in_words(check)),
+        check=CheckUsed(name=parameters.pop("check"), parameters=parameters, threshold=threshold_in_words(check)),
         verdict=result.verdict.value,
         sentence=sentence(result),
         limit=LimitOnEffect(**dict(limit), excludes_threshold=limit.excludes(check)) if limit else None,
@@ -288,14 +257,14 @@ def _comparison(point: Judged) -> Comparison:
 
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
-    layout, part, about = Layout(plan.config.paths), plan.figures[figure.name], figure.about
-    keys = sorted(key for key, job in with_inputs(part.jobs.values()).items() if job.files)
+    planned, about, results = plan.figures[figure.name], figure.about, Layout(plan.config.paths).results
+    keys = sorted(key for key, job in with_inputs(planned.jobs.values()).items() if job.files)
     return DrawnFigure(
         id=figure.name,
-        title=part.figure.title,
-        caption=part.figure.full_caption,
-        remark=part.figure.remark,
-        experiment=part.figure.experiment,
+        title=planned.figure.title,
+        caption=planned.figure.full_caption,
+        remark=planned.figure.remark,
+        experiment=planned.figure.experiment,
         files=FigureFiles(**{suffix: f"{figure.name}.{suffix}" for suffix in ("csv", "json", *FORMATS)}),
         sha256=figure.sha256,
         drawings=about.get("drawings", {}),
@@ -309,13 +278,13 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
         assumptions=[
             Assumed(
                 name=name,
-                value=value_of(assumption, part.figure),
+                value=value_of(assumption, planned.figure),
                 reason=assumption.reason,
                 variants=[NamedVariant(id=key, **dict(variant)) for key, variant in assumption.variants.items()],
             )
-            for name, assumption in part.figure.assumptions.items()
+            for name, assumption in planned.figure.assumptions.items()
         ],
-        provenance=_provenance(figure, [layout.results / key for key in keys]),
+        provenance=provenance_of(figure, [results / key for key in keys]),
         jobs=keys,
         imported=about.get("imported", []),
         codes=about.get("codes", {}),
@@ -323,7 +292,7 @@ def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:
     )
 
 
-def _provenance(figure: Drawn, folders: Sequence[Path]) -> FigureProvenance:
+def provenance_of(figure: Drawn, folders: Sequence[Path]) -> FigureProvenance:
     """The provenance of the drawing, with the devices and seconds of its jobs whose results are still there."""
     jobs = [read_provenance(folder) for folder in folders if (folder / "provenance.json").is_file()]
     keys = ("commit", "finished", "machine", "system", "python", "packages", "constraints_sha256")

@@ -5,11 +5,10 @@ from dataclasses import dataclass
 
 from resaudit.audit.claim_models import JudgedClaim
 from resaudit.claims.records import VariantRun
+from resaudit.plan.models import CONTROL, OTHER_SEED
 
-CONTROL, OTHER_SEED = "control", "other-seed"
-"""Ids in audit.json: the configured reading as far reduced as the variants, and the same with another seed."""
 CONTROLS = {CONTROL: "the reduction alone", OTHER_SEED: "another seed alone"}
-"""What is no other assumption, by id, and what it shows."""
+"""What each control shows, by id; a control is no other assumption."""
 
 
 @dataclass(frozen=True)
@@ -18,7 +17,7 @@ class Change:
 
     Attributes:
         before: the verdict that it is compared with.
-        after: its own; the same where the claim's evidence does not depend on the variant.
+        after: the variant's verdict; the same where the claim's evidence does not depend on the variant.
         as_seed: whether another seed alone makes the same change.
     """
 
@@ -42,10 +41,10 @@ class Counted:
     """How a claim fares under the variants, without the controls.
 
     Attributes:
-        of: the variants that were run for it.
-        changed: those of them that change the verdict.
-        as_seed: those of these whose change another seed makes too.
-        untouched: the variants that its evidence does not depend on; they change nothing.
+        of: number of variants that were run for it.
+        changed: number of variants that change the verdict.
+        as_seed: number of variants whose change another seed makes too.
+        untouched: number of variants that its evidence does not depend on; they change nothing.
     """
 
     of: int
@@ -73,16 +72,16 @@ def changes_of(claim: JudgedClaim) -> dict[str, Change]:
 
     ``configured`` is the claim's verdict in the run of the matrix; without it, that of the audit stands for it.
     """
-    own = {each.id: each.verdict for each in claim.variants}
+    verdicts = {variant.id: variant.verdict for variant in claim.variants}
     configured = claim.configured or claim.verdict
-    control = own.get(CONTROL) or configured
-    seed = (own.get(OTHER_SEED) or control) if OTHER_SEED in own else None
-    found = {}
-    for key, verdict in own.items():
+    control = verdicts.get(CONTROL) or configured
+    seed = (verdicts.get(OTHER_SEED) or control) if OTHER_SEED in verdicts else None
+    changes = {}
+    for key, verdict in verdicts.items():
         before = configured if key == CONTROL else control
         after = verdict or before
-        found[key] = Change(before, after, after == seed and after != before and key not in CONTROLS)
-    return found
+        changes[key] = Change(before, after, after == seed and after != before and key not in CONTROLS)
+    return changes
 
 
 def change_counts(claim: JudgedClaim) -> Counted:
@@ -103,5 +102,5 @@ def variants_of(runs: Sequence[VariantRun], controls: bool = False) -> list[Vari
 
 def changed_by(claims: Iterable[JudgedClaim], variant: str) -> list[tuple[JudgedClaim, Change]]:
     """The claims whose verdict a variant changes."""
-    found = [(claim, changes_of(claim).get(variant)) for claim in claims]
-    return [(claim, change) for claim, change in found if change and change.changes]
+    changes = [(claim, changes_of(claim).get(variant)) for claim in claims]
+    return [(claim, change) for claim, change in changes if change and change.changes]

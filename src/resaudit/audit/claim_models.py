@@ -209,8 +209,8 @@ def standing_of(verdict: str, fitted: str | None) -> str:
 
 def standings_of(claims: Iterable[JudgedClaim]) -> dict[str, int]:
     """How many claims count as what, in the order of :data:`STANDINGS`."""
-    found = Counter(claim.standing for claim in claims)
-    return {each: found[each] for each in STANDINGS}
+    counts = Counter(claim.standing for claim in claims)
+    return {standing: counts[standing] for standing in STANDINGS}
 
 
 def counts_in_words(*counts: dict[str, int]) -> str:
@@ -219,6 +219,6 @@ def counts_in_words(*counts: dict[str, int]) -> str:
     >>> counts_in_words({"supported": 1, "not run": 2}, {"supported": 3, "not run": 0, "fitted": 0})
     '4 supported, 2 not run'
     """
-    known = [each for each in STANDINGS if any(each in count for count in counts)]
-    total = {each: sum(count.get(each, 0) for count in counts) for each in known}
-    return ", ".join(f"{number} {each}" for each, number in total.items() if number or each != FITTED)
+    named = [key for key in STANDINGS if any(key in count for count in counts)]
+    total = {key: sum(count.get(key, 0) for count in counts) for key in named}
+    return ", ".join(f"{number} {key}" for key, number in total.items() if number or key != FITTED)

@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-import io
 import re
 from dataclasses import dataclass
 from hashlib import sha256
@@ -52,30 +51,38 @@ def picture(file: Path, name: str, label: str, expected_sha256: str | None = Non
 
     Args:
         file: the SVG.
-        name: of the figure, ``paper/figure``.
+        name: the figure, as ``paper/figure``.
         label: text for screen readers.
-        expected_sha256: of the file, if known.
+        expected_sha256: the file's SHA-256, if known.
 
     Raises:
         ResauditError: the file is missing, was changed since it was drawn, or is not an SVG.
     """
     content = _read(file)
     if expected_sha256 and sha256(content).hexdigest() != expected_sha256:
-        raise ResauditError(f"{file} is not what was drawn (its SHA-256 differs); remove {file} and run again")
+        raise ResauditError(
+            "changed-drawing",
+            "{file} is not what was drawn (its SHA-256 differs); remove {file} and run again",
+            file=file,
+        )
     try:
         root = ElementTree.fromstring(content)
     except ElementTree.ParseError as error:
-        raise ResauditError(f"{file} is no SVG ({error}); remove {file} and run again") from error
+        raise ResauditError(
+            "unreadable-svg", "{file} is no SVG ({reason}); remove {file} and run again", file=file, reason=error
+        ) from error
     prefix = re.sub(r"[^A-Za-z0-9_-]", "-", name)
     _clean(root, prefix)
-    width = _pixels(root.get("width", "")) or 400
+    length = re.fullmatch(r"([0-9.]+)(pt|px)?", root.get("width", ""))
+    width = round(float(length[1]) * (_POINTS_TO_PIXELS if length[2] == "pt" else 1)) if length else 0
     for key in ("width", "height", "version"):
         root.attrib.pop(key, None)
     root.attrib |= {"id": prefix, "role": "img", "aria-label": label}
-    return Picture(ElementTree.tostring(root, encoding="unicode"), width, prefix, root.get("viewBox", ""))
+    return Picture(ElementTree.tostring(root, encoding="unicode"), width or 400, prefix, root.get("viewBox", ""))
 
 
 def _clean(element: ElementTree.Element, prefix: str) -> None:
+    """Keep an element's harmless children and attributes; its ids and references get the prefix."""
     for child in list(element):
         if not child.tag.startswith(_SVG) or child.tag.removeprefix(_SVG) in _DROPPED:
             element.remove(child)
@@ -87,32 +94,16 @@ def _clean(element: ElementTree.Element, prefix: str) -> None:
         element.text = f"#{prefix} {{{element.text or ''}}}"
     elif element.text is not None and not element.text.strip():
         element.text = None
-    kept = {key: value for key, value in _attributes(element) if _is_harmless(key, value)}
+    attributes = [("href" if key == _XLINK_HREF else key, value) for key, value in element.attrib.items()]
     element.attrib.clear()
-    element.attrib |= {key: _prefixed(key, value, prefix) for key, value in kept.items()}
-
-
-def _attributes(element: ElementTree.Element) -> list[tuple[str, str]]:
-    return [("href" if key == _XLINK_HREF else key, value) for key, value in element.attrib.items()]
-
-
-def _is_harmless(key: str, value: str) -> bool:
-    if key.startswith(("{", "on")):
-        return False
-    return key != "href" or value.startswith(("#", "data:image/"))
-
-
-def _prefixed(key: str, value: str, prefix: str) -> str:
-    if key == "id":
-        return f"{prefix}-{value}"
-    if key == "href" and value.startswith("#"):
-        return f"#{prefix}-{value[1:]}"
-    return re.sub(r"url\((['\"]?)#([^)'\"]+)\1\)", rf"url(#{prefix}-\2)", value)
-
-
-def _pixels(length: str) -> int | None:
-    match = re.fullmatch(r"([0-9.]+)(pt|px)?", length)
-    return round(float(match[1]) * (_POINTS_TO_PIXELS if match[2] == "pt" else 1)) if match else None
+    for key, value in attributes:
+        if key == "id":
+            element.attrib[key] = f"{prefix}-{value}"
+        elif key == "href":
+            if value.startswith(("#", "data:image/")):
+                element.attrib[key] = f"#{prefix}-{value[1:]}" if value.startswith("#") else value
+        elif not key.startswith(("{", "on")):
+            element.attrib[key] = re.sub(r"url\((['\"]?)#([^)'\"]+)\1\)", rf"url(#{prefix}-\2)", value)
 
 
 def download(file: Path, expected_sha256: str) -> Download:
@@ -124,13 +115,15 @@ def download(file: Path, expected_sha256: str) -> Download:
     content = _read(file)
     if sha256(content).hexdigest() != expected_sha256:
         raise ResauditError(
-            f"{file} is not the table of this audit (its SHA-256 differs); "
-            "make the audit again (snakemake --cores all -R report)"
+            "changed-table",
+            "{file} is not the table of this audit (its SHA-256 differs); make the audit again "
+            "(snakemake --cores all -R audit)",
+            file=file,
         )
     name = f"{file.parent.name}-{file.name}"
     if len(content) <= LARGEST_PLAIN_CSV:
         return Download(_uri("text/csv", content), name, len(content))
-    packed = _packed(content)
+    packed = gzip.compress(content, compresslevel=9, mtime=0)
     if len(packed) > LARGEST_PACKED_CSV:
         return Download("", name, len(content))
     return Download(_uri("application/gzip", packed), f"{name}.gz", len(content))
@@ -140,17 +133,13 @@ def _uri(media_type: str, content: bytes) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}"
 
 
-def _packed(content: bytes) -> bytes:
-    buffer = io.BytesIO()
-    with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=buffer, mtime=0) as file:
-        file.write(content)
-    return buffer.getvalue()
-
-
 def _read(file: Path) -> bytes:
     try:
         return file.read_bytes()
     except OSError as error:
         raise ResauditError(
-            f"cannot read {file} ({error.strerror}); draw the figures (snakemake --cores all)"
+            "unreadable-file",
+            "cannot read {file} ({reason}); draw the figures (snakemake --cores all)",
+            file=file,
+            reason=error.strerror,
         ) from error

@@ -3,7 +3,7 @@
 import base64
 import re
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
@@ -58,26 +58,15 @@ class Group:
 
 
 @dataclass(frozen=True)
-class Thumbnail:
-    """A figure in the gallery; without ``picture`` if it was not drawn. ``has_group``: whether it is shown below."""
-
-    id: str
-    label: str
-    about: DrawnFigure | NotDrawn
-    picture: Picture | None
-    has_group: bool
-
-
-@dataclass(frozen=True)
 class Section:
-    """A paper, its claims by figure, its gallery, its variants' summaries, and the verdicts that each changes.
+    """A paper, its claims by figure, all its figures, its variants' summaries, and the verdicts that each changes.
 
     ``alone`` has what the controls change; both are empty of a stale matrix.
     """
 
     paper: AuditedPaper
-    groups: list[Group]
-    gallery: list[Thumbnail]
+    groups: dict[str, Group]
+    gallery: list[DrawnFigure | NotDrawn]
     variants: dict[str, str]
     changed: Changed
     alone: Changed
@@ -117,28 +106,25 @@ def render(audit: Audit, figures: Path) -> str:
     Args:
         audit: the audit.
         figures: the folder that the audit's paths are relative to.
-
-    Raises:
-        ResauditError: a figure's file is missing or of another audit.
     """
     style, script = (
         files("resaudit.audit").joinpath("templates", name).read_text(encoding="utf-8")
         for name in ("page.css", "page.js")
     )
     ledgers = [paper.ledger.command or "" for paper in audit.papers]
-    given = [ANY_FOLDER] if any(ANY_FOLDER in shlex.split(command) for command in ledgers) else []
-    given += audit.overrides
+    overrides = [ANY_FOLDER] if any(ANY_FOLDER in shlex.split(command) for command in ledgers) else []
+    overrides += audit.overrides
     standings = {claim.standing for claim in audit.claims}
     return _environment().get_template("page.html.j2").render(
         audit=audit,
         sections=[_section(paper, figures) for paper in audit.papers],
         filters=_filters(audit),
         archives=_archives(audit.papers),
-        verdicts=[each for each in STANDINGS if each != FITTED or each in standings],
+        verdicts=[standing for standing in STANDINGS if standing != FITTED or standing in standings],
         set_here={claim.id: len(claim.settings_of_run) for claim in audit.claims if claim.settings_of_run},
         commands={
-            "robustness": snakemake_command({"overrides": given}, "robustness"),
-            "spot_check": resaudit_command("spot-check", "--minutes", "10", *given),
+            "robustness": snakemake_command({"overrides": overrides}, "robustness"),
+            "spot_check": resaudit_command("spot-check", "--minutes", "10", *overrides),
         },
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
@@ -149,17 +135,31 @@ def render(audit: Audit, figures: Path) -> str:
 
 
 def _section(paper: AuditedPaper, figures: Path) -> Section:
-    groups = list(_groups(paper, figures))
-    pictures = {group.id: group.drawn.picture if group.drawn else None for group in groups}
-    parts: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
-    gallery = [
-        Thumbnail(figure.id, figure_label(figure.id), figure, pictures.get(figure.id), figure.id in pictures)
-        for figure in sorted(parts, key=lambda figure: figure.id)
-    ]
+    drawn = {figure.id: figure for figure in paper.figures}
+    groups = {}
+    # Claims by figure, in order of first mention; then the drawn figures without claims.
+    for name in dict.fromkeys([*(claim.evidence for claim in paper.claims), *drawn]):
+        label, embedded = figure_label(name), None
+        if figure := drawn.get(name):
+            spoken = f"{label}: {figure.title}; described by the caption"
+            embedded = Embedded(
+                figure,
+                picture(figures / figure.files.svg, name, spoken, figure.drawings.get("svg")),
+                download(figures / figure.files.csv, figure.sha256),
+            )
+        groups[name] = Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
+    every: list[DrawnFigure | NotDrawn] = [*paper.figures, *paper.not_drawn]
     configured = [v for figure in paper.figures for assumed in figure.assumptions for v in assumed.variants]
-    ran = paper.robustness.variants if paper.robustness else []
-    summaries = {variant.id: variant.summary for variant in [*configured, *ran]}
-    return Section(paper, groups, gallery, summaries, _changed(paper, controls=False), _changed(paper, controls=True))
+    runs = paper.robustness.variants if paper.robustness else []
+    summaries = {variant.id: variant.summary for variant in [*configured, *runs]}
+    # A stale matrix changes nothing.
+    compared = runs if paper.robustness and paper.robustness.stale is None else []
+    alone, changed = (
+        [(each, changed_by(paper.claims, each.id)) for each in variants_of(compared, controls=controls)]
+        for controls in (True, False)
+    )
+    gallery = sorted(every, key=lambda figure: figure.id)
+    return Section(paper, groups, gallery, summaries, [(v, claims) for v, claims in changed if claims], alone)
 
 
 def _filters(audit: Audit) -> list[tuple[str, str, dict[str, str]]]:
@@ -176,39 +176,14 @@ def _filters(audit: Audit) -> list[tuple[str, str, dict[str, str]]]:
 
 def _archives(papers: Sequence[AuditedPaper]) -> dict[str, dict[str, Any]]:
     """By the SHA-256 of each imported archive: who ran it, and the figures with results of it."""
-    found: dict[str, dict[str, Any]] = {}
+    archives: dict[str, dict[str, Any]] = {}
     for paper in papers:
         for figure in paper.figures:
-            for each in figure.imported:
-                archive = found.setdefault(each.archive, {"by": each.by, "figures": []})
-                about = {"id": figure.id, "paper": paper.title, "jobs": len(each.jobs), "of": len(figure.jobs)}
+            for imported in figure.imported:
+                archive = archives.setdefault(imported.archive, {"by": imported.by, "figures": []})
+                about = {"id": figure.id, "paper": paper.title, "jobs": len(imported.jobs), "of": len(figure.jobs)}
                 archive["figures"].append(about)
-    return found
-
-
-def _groups(paper: AuditedPaper, figures: Path) -> Iterator[Group]:
-    """Claims grouped by figure, in order of first mention; then the drawn figures without claims."""
-    drawn = {figure.id: figure for figure in paper.figures}
-    names = dict.fromkeys([*(claim.evidence for claim in paper.claims), *drawn])
-    for name in names:
-        label, embedded = figure_label(name), None
-        if figure := drawn.get(name):
-            spoken = f"{label}: {figure.title}; described by the caption"
-            embedded = Embedded(
-                figure,
-                picture(figures / figure.files.svg, name, spoken, figure.drawings.get("svg")),
-                download(figures / figure.files.csv, figure.sha256),
-            )
-        yield Group(name, label, embedded, [claim for claim in paper.claims if claim.evidence == name])
-
-
-def _changed(paper: AuditedPaper, controls: bool) -> Changed:
-    """The variants that change a verdict, or the controls, with the claims; none of a stale matrix."""
-    matrix = paper.robustness
-    if matrix is None or matrix.stale is not None:
-        return []
-    found = [(each, changed_by(paper.claims, each.id)) for each in variants_of(matrix.variants, controls)]
-    return [(variant, claims) for variant, claims in found if claims or controls]
+    return archives
 
 
 def _environment() -> Environment:

@@ -32,11 +32,11 @@ def weights(evidence: Mapping[str, Collection[Key]]) -> dict[Key, float]:
     {'train/1': 0.75, 'train/2': 0.25}
     """
     resting = [keys for keys in evidence.values() if keys]
-    found: dict[Key, float] = {}
+    weight: dict[Key, float] = {}
     for keys in resting:
         for key in keys:
-            found[key] = found.get(key, 0.0) + 1 / (len(resting) * len(keys))
-    return found
+            weight[key] = weight.get(key, 0.0) + 1 / (len(resting) * len(keys))
+    return weight
 
 
 def normalized(some: Mapping[Key, float]) -> dict[Key, float]:

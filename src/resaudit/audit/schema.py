@@ -27,17 +27,20 @@ def audit_schema() -> dict[str, Any]:
 
 
 def read_audit(file: Path) -> Audit:
-    """An audit from its file, checked.
-
-    Raises:
-        ResauditError: the file is missing, not JSON, or breaks the schema.
-    """
+    """An audit from its file, checked."""
     try:
         content = json.loads(file.read_text(encoding="utf-8"), parse_constant=_refuse)
     except OSError as error:
-        raise ResauditError(f"cannot read {file} ({error.strerror}); run snakemake --cores all") from error
+        raise ResauditError(
+            "unreadable-file",
+            "cannot read {file} ({reason}); run snakemake --cores all",
+            file=file,
+            reason=error.strerror,
+        ) from error
     except ValueError as error:
-        raise ResauditError(f"{file} is no JSON ({error}); remove {file} and run again") from error
+        raise ResauditError(
+            "invalid-json", "{file} is no JSON ({reason}); remove {file} and run again", file=file, reason=error
+        ) from error
     return check_audit(content, str(file))
 
 
@@ -45,11 +48,8 @@ def check_audit(audit: Any, name: str = "audit.json") -> Audit:
     """Validate an audit.
 
     Args:
-        audit: parsed JSON.
-        name: for error messages.
-
-    Raises:
-        ResauditError: the audit breaks the schema; the line names the place and the error.
+        audit: the parsed JSON.
+        name: the audit's name in error messages.
     """
     return validated(Audit, audit, f"{name} breaks the schema of an audit: $")
 

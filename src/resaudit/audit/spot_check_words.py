@@ -16,12 +16,7 @@ MOST_NAMED = 8
 
 
 def statement_in_words(check: SpotCheck, results: Path) -> Iterator[str]:
-    """The statement of a spot-check: what was compared, what that means, and what was not covered.
-
-    Args:
-        check: as far as it has come.
-        results: folder of all results.
-    """
+    """The statement of a spot-check: what was compared, what that means, and what was not covered."""
     seed = f"{check.seed[:8]}…" if len(check.seed) > 9 else check.seed
     yield (
         f"Seed {seed} ({check.source}). {len(check.jobs)} of {len(check.population)} jobs under "
@@ -69,21 +64,17 @@ def _chances(check: SpotCheck) -> str:
     )
 
 
-def reasons(found: Mapping[str, str]) -> str:
+def reasons(by_key: Mapping[str, str]) -> str:
     """Why jobs or claims are not covered; the first of many, and how many more."""
-    first = "; ".join(f"{key} ({reason})" for key, reason in list(found.items())[:MOST_NAMED])
-    more = len(found) - MOST_NAMED
+    first = "; ".join(f"{key} ({reason})" for key, reason in list(by_key.items())[:MOST_NAMED])
+    more = len(by_key) - MOST_NAMED
     return f"{first} and {more} more" if more > 0 else first
 
 
 def spot_checks(results: Path) -> list[SpotCheckMade]:
-    """The checks of results that are here now, the longest of each seed.
-
-    Raises:
-        ResauditError: a statement, or a record of an import, cannot be read.
-    """
-    known = [check for check in statements(results) if check.jobs and is_of_today(check, results)]
-    longest = {(check.seed, check.wanted): check for check in sorted(known, key=lambda check: len(check.jobs))}
+    """The checks of results that are here now, the longest of each seed."""
+    checks = [check for check in statements(results) if check.jobs and is_of_today(check, results)]
+    longest = {(check.seed, check.wanted): check for check in sorted(checks, key=lambda check: len(check.jobs))}
     return [
         SpotCheckMade(
             archives=list(check.archives),

@@ -25,12 +25,12 @@ class Recomputed(Closed):
     """One job that was recomputed.
 
     Attributes:
-        outcome: of the comparison.
+        outcome: the outcome of the comparison.
         difference: what differs; empty if nothing does.
         same_class: whether both were made from the same inputs by one class of machine: equal bytes were expected.
         imported: SHA-256 of the imported files that it was compared with, by name.
         code: hash of the code that recomputed it.
-        seconds: it took here, with starting.
+        seconds: duration here, with starting.
     """
 
     outcome: Outcome
@@ -67,19 +67,19 @@ class SpotCheck(Closed):
         started: when, ISO 8601 with its zone.
         finished: when the last comparison was done.
         archives: names by SHA-256 of the archives whose results it draws from.
-        seed: seed of the draw.
-        source: origin of the seed.
-        minutes: it was given; None: as long as it takes.
+        seed: the seed of the draw.
+        source: the seed's origin.
+        minutes: the time limit; None: as long as it takes.
         wanted: the one claim that it is about; None: all.
-        claims: by ``paper/claim``, keys of the imported results that its verdict rests on.
+        claims: keys of the imported results that a verdict rests on, by ``paper/claim``.
         always: keys of the results that are recomputed in any case.
-        weights: of the others that can be recomputed, with the sum 1.
-        clocks: arrival times of the same results, ascending: they are recomputed in this order.
-        out_of_reach: by key, why a result cannot be recomputed here.
-        out_of_reach_weight: their share of what all these verdicts rest on.
-        jobs: what was recomputed.
-        judged: by ``paper/claim``, the verdicts on the claims that rest on anything of that.
-        commit: of this checkout; None outside one.
+        weights: weights of the other results that can be recomputed, with the sum 1.
+        clocks: arrival times of these results, ascending: they are recomputed in this order.
+        out_of_reach: reasons why results cannot be recomputed here, by key.
+        out_of_reach_weight: share of all evidence that cannot be recomputed here.
+        jobs: the recomputed results, by key.
+        judged: the verdicts on the claims that rest on recomputed results, by ``paper/claim``.
+        commit: the commit of this checkout; None outside one.
     """
 
     started: Time
@@ -144,11 +144,7 @@ class _TestResult(BaseModel):
 
 
 def write_statement(check: SpotCheck, results: Path) -> Path:
-    """Write a spot-check; one of the same start and seed is replaced.
-
-    Raises:
-        ResauditError: the file cannot be written.
-    """
+    """Write a spot-check; one of the same start and seed is replaced."""
     time = check.started[:19].replace(":", "").replace("-", "")
     seed = "".join(letter for letter in check.seed if letter.isascii() and letter.isalnum())[:8] or "seed"
     path = results / STATEMENTS / f"{time}-{seed}.json"
@@ -164,6 +160,7 @@ def as_statement(check: SpotCheck) -> dict[str, Any]:
     """
     failed, passed = check.keys("failed"), check.keys(*AGREED)
     warned = check.keys("warned", "not confirmed")
+    code = [{"name": "resaudit", "digest": {"gitCommit": check.commit["id"]}}] if check.commit else []
     open_ = warned or check.out_of_reach or any(twice.obstacle for twice in check.judged.values())
     return {
         "_type": STATEMENT,
@@ -171,9 +168,7 @@ def as_statement(check: SpotCheck) -> dict[str, Any]:
         "predicateType": TEST_RESULT,
         "predicate": {
             "result": "FAILED" if failed or check.turned else "WARNED" if open_ or not passed else "PASSED",
-            "configuration": [{"name": "resaudit", "digest": {"gitCommit": check.commit["id"]}}]
-            if check.commit
-            else [],
+            "configuration": code,
             "passedTests": passed,
             "warnedTests": warned,
             "failedTests": failed,
@@ -184,14 +179,10 @@ def as_statement(check: SpotCheck) -> dict[str, Any]:
 
 
 def statements(results: Path) -> list[SpotCheck]:
-    """The spot-checks of a results folder, by the time of their start.
-
-    Raises:
-        ResauditError: one cannot be read.
-    """
+    """The spot-checks of a results folder, by the time of their start."""
     paths = sorted((results / STATEMENTS).glob("[!.]*.json"))
-    found = [read_record(path, _TestResult, "remove it").predicate.spotCheck for path in paths]
-    return sorted(found, key=lambda check: check.started)
+    checks = [read_record(path, _TestResult, "remove it").predicate.spotCheck for path in paths]
+    return sorted(checks, key=lambda check: check.started)
 
 
 def is_of_today(check: SpotCheck, results: Path) -> bool:

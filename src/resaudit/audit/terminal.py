@@ -13,10 +13,11 @@ from resaudit.audit.models import Audit, Robustness
 from resaudit.base.commands import resaudit_command
 from resaudit.base.errors import ResauditError, least_name, one_named
 from resaudit.base.papers import as_words, outside_papers
+from resaudit.figures.tables import drawn
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra
-from resaudit.plan.plan import Plan
+from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import command_for
 
 WIDTH = 100
@@ -24,48 +25,62 @@ HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our
 
 
 def run_audit(
-    plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], wanted: str | None = None, strict: bool = False
+    plan: Plan, overrides: Sequence[str], say: Callable[[str], Any], name: str | None = None, strict: bool = False
 ) -> None:
     """Print the verdict on every claim, or one claim in full.
 
     Raises:
-        ResauditError: nothing has been drawn, a table is damaged, all that are asked for are of other settings, the
+        ResauditError: nothing has been drawn, a table is damaged, all tables asked for are of other settings, the
             claim is unknown, or, with ``strict``, a claim is not supported.
     """
     evidence = {
-        f"{paper}/{name}": f"{paper}/{claim.evidence}"
+        f"{paper}/{key}": f"{paper}/{claim.evidence}"
         for paper, claims in plan.config.claims.items()
-        for name, claim in claims.items()
+        for key, claim in claims.items()
     }
-    meant = None if wanted is None else one_named("claim", wanted, list(evidence))
-    audit = make_audit(plan, overrides, only=None if meant is None else {evidence[meant]}, refuse_others=False)
-    if meant is not None:
-        chosen = [claim for claim in audit.claims if claim.id == meant]
+    claim_id = None if name is None else one_named("claim", name, list(evidence))
+    audit = make_audit(plan, overrides, only=None if claim_id is None else {evidence[claim_id]}, refuse_others=False)
+    if claim_id is not None:
+        chosen = [claim for claim in audit.claims if claim.id == claim_id]
     else:
         # Figures chosen with figures=[…] choose their claims.
         chosen = [claim for claim in audit.claims if not plan.config.figures or claim.evidence in plan.figures]
     if not chosen:
-        held = ", ".join(dict.fromkeys(evidence.values()))
-        raise ResauditError(f"no claim is checked against {', '.join(plan.figures)}; figures with claims: {held}")
+        raise ResauditError(
+            "missing-claim",
+            "no claim is checked against {figures}; figures with claims: {allowed}",
+            figures=list(plan.figures),
+            allowed=list(dict.fromkeys(evidence.values())),
+        )
     figures = {claim.evidence for claim in chosen}
-    of_other_settings = _of_other_settings(plan, audit, figures)
-    least = _least_names(audit)
-    set_here = [(least[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
+    layout = Layout(plan.config.paths)
+    not_drawn = [figure.id for paper in audit.papers for figure in paper.not_drawn if figure.id in figures]
+    of_other_settings = [figure for figure in not_drawn if layout.figure(figure, "csv").is_file()]
+    if of_other_settings and not any(figure.id in figures for figure in audit.figures):
+        drawn(make_plan(plan.config.with_every_figure()), of_other_settings[0])  # raises what is wrong with it
+    names = _least_names(audit)
+    set_here = [(names[claim.id], text) for claim in audit.claims for text in claim.settings_of_run]
     if set_here:
         say(f"{len(set_here)} set for this run, not in config/paper/<paper>/claims.yaml:")
-        for name, text in set_here:
-            say(textwrap.fill(f"{name}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
+        for short, text in set_here:
+            say(textwrap.fill(f"{short}: {text}", WIDTH, initial_indent="    ", subsequent_indent="        "))
     for figure in audit.figures:
         if figure.id in figures and figure.mixed_code:
             say(f"mixed code: {figure.id}: {figure.mixed_code} were made by different code; {figure.command}")
-    for line in verdict_table(audit, chosen) if meant is None else in_full(plan.config, audit, chosen[0], overrides):
+    for line in verdict_table(audit, chosen) if claim_id is None else in_full(plan.config, audit, chosen[0], overrides):
         say(line)
     if of_other_settings:
         command = f"{command_for(of_other_settings, overrides, as_words())} -R show"
         say(f"figures of other settings: {', '.join(of_other_settings)}; to show them as asked for: {command}")
     others = [claim.id for claim in chosen if claim.standing != "supported"]
     if strict and others:
-        raise ResauditError(f"{len(others)} of {len(chosen)} claims are not supported: {', '.join(others)}")
+        raise ResauditError(
+            "unsupported-claim",
+            "{count} of {total} claims are not supported: {claims}",
+            count=len(others),
+            total=len(chosen),
+            claims=others,
+        )
 
 
 def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[str]:
@@ -73,7 +88,7 @@ def explain_claim(plan: Plan, overrides: Sequence[str], name: str) -> Iterator[s
     paper, claim = name.split("/")
     figure = f"{paper}/{plan.config.claims_of(paper)[claim].evidence}"
     audit = make_audit(plan, overrides, only={figure}, refuse_others=False, refuse_nothing=False)
-    return in_full(plan.config, audit, next(each for each in audit.claims if each.id == name), overrides)
+    return in_full(plan.config, audit, next(judged for judged in audit.claims if judged.id == name), overrides)
 
 
 def _least_names(audit: Audit) -> dict[str, str]:
@@ -82,26 +97,19 @@ def _least_names(audit: Audit) -> dict[str, str]:
     return {name: least_name(name, every) for name in every}
 
 
-def _of_other_settings(plan: Plan, audit: Audit, evidence: set[str]) -> list[str]:
-    """The figures among the evidence that are there and do not count.
-
-    Raises:
-        ResauditError: there are some, and none that counts.
-    """
-    layout = Layout(plan.config.paths)
-    missing = [figure for paper in audit.papers for figure in paper.not_drawn if figure.id in evidence]
-    found = {figure.id: figure.why for figure in missing if layout.figure(figure.id, "csv").is_file()}
-    if found and not any(figure.id in evidence for figure in audit.figures):
-        raise ResauditError(next(iter(found.values())))
-    return list(found)
-
-
 def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
     commit, least = audit.provenance.commit, _least_names(audit)
     made_by = f"{commit.id[:10]}{'' if commit.clean else ' with uncommitted changes'}" if commit else "unknown"
     yield f"scale {audit.scale} ({audit.scale_summary}), commit {made_by}"
-    rows = [HEADINGS, *(row for claim in claims for row in _rows(claim, least[claim.id]))]
+    rows = [HEADINGS]
+    for claim in claims:
+        lead = (least[claim.id], claim.standing)
+        for check in claim.checks:
+            effect, ends = check.worst_in_words
+            worst = effect if check.exact or check.worst is None else f"{effect} ({ends})"
+            rows.append((*lead, check.name, check.met_in_words, worst, check.check.threshold))
+            lead = ("", "")
     widths = [max(len(row[column]) for row in rows) for column in range(len(HEADINGS))]
     for row in rows:
         yield "  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip()
@@ -112,16 +120,6 @@ def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     yield "--claim ID shows one claim in full; figures/audit.html shows all."
 
 
-def _rows(claim: JudgedClaim, name: str) -> Iterator[tuple[str, ...]]:
-    """A row for each check; the claim's name and verdict stand in the first."""
-    lead = (name, claim.standing)
-    for check in claim.checks:
-        effect, ends = check.worst_in_words
-        worst = effect if check.exact or check.worst is None else f"{effect} ({ends})"
-        yield (*lead, check.name, check.met_in_words, worst, check.check.threshold)
-        lead = ("", "")
-
-
 def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequence[str] = ()) -> Iterator[str]:
     """Everything about one claim: verdict, texts, checks with their keys, variants, commands.
 
@@ -129,7 +127,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
         config: the configuration that has the claim.
         audit: the audit that has the claim.
         claim: the claim.
-        overrides: as they were given.
+        overrides: the overrides as they were given.
     """
 
     def wrapped(text: str) -> str:
@@ -157,11 +155,11 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
             yield wrapped(str(entry))
         yield from _points(check.points)
         for line in check.left_out:
-            yield f"    left out: {line}"
+            yield f"    excluded: {line}"
         for key, value in composed.checks[check.name]:
             if value not in (None, []):
                 yield f"    {shlex.quote(f'{where}.checks.{check.name}.{key}={in_hydra(value)}')}"
-    yield "\nleast evidence"
+    yield "\nminimum sample"
     for key, value in composed.needs:
         yield f"    {shlex.quote(f'{where}.needs.{key}={in_hydra(value)}')}"
     if figure := config.figure.get(claim.evidence):
@@ -175,12 +173,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
 
 
 def under_variants(claim: JudgedClaim, matrix: Robustness | None) -> Iterator[str]:
-    """How many variants change the verdict, and each verdict under one; of a stale matrix no change is said.
-
-    Args:
-        claim: the claim.
-        matrix: of its paper; None: none.
-    """
+    """How many variants change the verdict, and each verdict under one; no changes from a stale matrix."""
     where, stale = " (reference run)" if matrix and matrix.reference else "", matrix.stale if matrix else None
     concerned, changes, count = [v for v in claim.variants if v.verdict], changes_of(claim), change_counts(claim)
     if concerned and stale is not None:

@@ -61,8 +61,8 @@ def half_width(moved: Sequence[LeftOut], level: float) -> np.ndarray:
     one group these are its runs minus 1.
 
     Args:
-        moved: for each group, of at least 2 runs, effects with each run left out minus the effect.
-        level: of the interval.
+        moved: each group's effects with each run left out minus the effect; a group has at least 2 runs.
+        level: the interval's confidence level.
     """
     from scipy.special import stdtrit
 
@@ -84,9 +84,9 @@ def interval(effect: float, replicates: Sequence[LeftOut], level: float, logarit
     one run, the interval is unbounded.
 
     Args:
-        effect: over all runs.
-        replicates: for each independent group of runs.
-        level: of the interval.
+        effect: the effect over all runs.
+        replicates: the replicates of each independent group of runs.
+        level: the interval's confidence level.
         logarithmic: whether the effect is positive and its standard error is that of its logarithm.
     """
     everything = (0.0 if logarithmic else -np.inf, np.inf)
@@ -111,8 +111,8 @@ def share_interval(counted: tuple[tuple[int, int], ...], level: float) -> tuple[
     The difference's is Newcombe's (1998, method 10), from Wilson's score intervals of both shares.
 
     Args:
-        counted: how many of how many runs, once or twice.
-        level: of the interval.
+        counted: one count, or two: how many of how many runs.
+        level: the interval's confidence level.
 
     >>> [round(end, 4) for end in share_interval(((5, 10),), 0.95)]
     [0.1871, 0.8129]
@@ -121,18 +121,18 @@ def share_interval(counted: tuple[tuple[int, int], ...], level: float) -> tuple[
     """
     if len(counted) == 1:
         return _of_share(*counted[0], level, "exact")
-    (one, first), (other, second) = ((found / runs, _of_share(found, runs, level, "wilson")) for found, runs in counted)
+    (one, first), (other, second) = ((hits / runs, _of_share(hits, runs, level, "wilson")) for hits, runs in counted)
     return (
         float(one - other - np.hypot(one - first[0], second[1] - other)),
         float(one - other + np.hypot(first[1] - one, other - second[0])),
     )
 
 
-def _of_share(found: int, runs: int, level: float, method: str) -> tuple[float, float]:
+def _of_share(hits: int, runs: int, level: float, method: str) -> tuple[float, float]:
     # Half a second to load, which planning need not wait for.
     from scipy.stats import binomtest
 
-    share = binomtest(found, runs).proportion_ci(level, method)
+    share = binomtest(hits, runs).proportion_ci(level, method)
     return float(share.low), float(share.high)
 
 
@@ -146,7 +146,7 @@ def covered(runs: int, level: float, logarithmic: bool) -> float:
 
     Args:
         runs: number of runs, at least 2.
-        level: nominal.
+        level: the nominal level.
         logarithmic: whether the interval is made on a log scale.
     """
     rng = np.random.default_rng(SEED)

@@ -14,7 +14,7 @@ from resaudit.base.models import Closed, read_record
 from resaudit.claims.heatmap import plot
 from resaudit.claims.records import Commit, Drawings, VariantRun, VerdictUnderVariant
 from resaudit.claims.records import Verdict as VerdictWord
-from resaudit.claims.verdicts import CheckResult, Judgement, judge
+from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
 from resaudit.figures.drawing import save_drawing, write_csv
 from resaudit.figures.references import reference_file
@@ -35,17 +35,17 @@ class Matrix(Closed):
     """The content of ``robustness.json``.
 
     Attributes:
-        paper: its id.
+        paper: the paper's id.
         reference: whether it was committed as a reference.
-        commit: of the code that made it.
-        constraints_sha256: of constraints.txt then.
+        commit: the commit of the code that made it.
+        constraints_sha256: SHA-256 of constraints.txt then.
         finished: when the matrix was made.
-        ledger: SHA-256 of what its verdicts are computed from in the claims, as of :func:`judgement_sha256`.
+        ledger: SHA-256 of what its verdicts are computed from in the claims, see :func:`judgement_sha256`.
         tables: SHA-256 of each configured figure's table.
-        variants: as they were run.
-        verdicts: by claim, then variant.
+        variants: the variants as they were run.
+        verdicts: the verdicts by claim, then variant.
         configured: each claim's verdict as configured in that run.
-        sha256: of the matrix as a table.
+        sha256: SHA-256 of the matrix as a table.
         drawings: SHA-256 of the drawn matrix, by suffix.
     """
 
@@ -76,60 +76,76 @@ class Matrix(Closed):
 
 
 def read_robustness(layout: Layout, paper: str) -> Matrix | None:
-    """The last matrix of a paper, else the committed reference; None if there is neither.
-
-    Raises:
-        ResauditError: the file is damaged.
-    """
-    own = layout.figure(f"{paper}/robustness", "json")
-    path = own if own.is_file() else reference_file(f"{paper}/robustness").with_suffix(".json")
+    """The last matrix of a paper, else the committed reference; None if there is neither."""
+    path = layout.figure(f"{paper}/robustness", "json")
     if not path.is_file():
-        return None
-    return read_record(path, Matrix, "remove it and run snakemake robustness again")
-
-
-def _configured(table: pd.DataFrame) -> dict[str, Any]:
-    rows = table[table["variant"] == CONFIGURED]
-    return {str(name): str(verdict) for name, verdict in zip(rows["claim"], rows["verdict"], strict=True)}
+        path = reference_file(f"{paper}/robustness").with_suffix(".json")
+    return read_record(path, Matrix, "remove it and run snakemake robustness again") if path.is_file() else None
 
 
 def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
     """Copy the matrix of each chosen paper that has one to the references, marked as one."""
     for name in dict.fromkeys(f"{figure.split('/')[0]}/robustness" for figure in plan.figures):
-        drawn, kept = Layout(plan.config.paths).figure(name, "csv"), reference_file(name)
-        record = drawn.with_suffix(".json")
+        csv, reference = Layout(plan.config.paths).figure(name, "csv"), reference_file(name)
+        record = csv.with_suffix(".json")
         if record.is_file():
-            with written_whole(kept) as temporary:
-                shutil.copyfile(drawn, temporary)
-            write_json(kept.with_suffix(".json"), read_json(record) | {"reference": True})
-            say(f"{name}: the matrix in {kept}")
+            with written_whole(reference) as temporary:
+                shutil.copyfile(csv, temporary)
+            write_json(reference.with_suffix(".json"), read_json(record) | {"reference": True})
+            say(f"{name}: the matrix in {reference}")
 
 
 def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]], tables: Tables) -> None:
     """Judge a paper's claims under every variant: ``figures/<paper>/robustness.{csv,json,pdf,svg,png}``.
 
     Args:
-        plans: as configured, and under every variant of the paper.
-        paper: whose claims.
-        deviations: from the paper's protocol, in words, by variant and for the control.
-        tables: of the figures that claims are checked against.
-
-    Raises:
-        ResauditError: a table is missing, damaged or of other settings.
+        plans: the plans as configured and under every variant of the paper.
+        paper: the paper with the claims.
+        deviations: the deviations from the paper's protocol, in words, by variant and for the control.
+        tables: the tables of the figures that claims are checked against.
     """
-    layout, name = Layout(plans.base.config.paths), f"{paper}/robustness"
+    layout, name, variants = Layout(plans.base.config.paths), f"{paper}/robustness", plans.variants(paper)
     csv, record = layout.figure(name, "csv"), layout.figure(name, "json")
     table = matrix(plans, paper, tables)
     # The record must not describe files that are being replaced.
     record.unlink(missing_ok=True)
     write_csv(csv, table)
+    titles = {CONFIGURED: "as configured"} | {key: key.replace("-", " ") for key in (*CONTROLS, *variants)}
     apply_style()
-    drawing = plot(table, _titles(plans, paper))
-    title = f"Claims of {paper} under other readings"
-    words, note = _description(plans, paper, deviations[CONTROL]), "Controls and variants: reduced protocol."
-    drawings = save_drawing(drawing, layout.figures, name, title, words, note if deviations[CONTROL] else "")
-    made = {"sha256": sha256_of(csv), "drawings": drawings}
-    write_json(record, _record(plans, paper, table, deviations, tables).model_dump() | made)
+    drawing = plot(table, titles)
+    reduced = deviations[CONTROL]
+    summaries = "; ".join(f"{titles[key]}: {variant.summary}" for key, variant in variants.items())
+    description = (
+        f"Each claim's verdict as configured (scale {plans.base.config.scale.name}), and under one other reading at a "
+        "time of what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants "
+        f"are: {'; '.join(reduced) or 'not at all'}; the other seed is the control with the next seed. {summaries}."
+    )
+    title, note = f"Claims of {paper} under other readings", "Controls and variants: reduced protocol."
+    drawings = save_drawing(drawing, layout.figures, name, title, description, note if reduced else "")
+    made, verdicts = provenance(), {str(key): verdicts_of(rows) for key, rows in table.groupby("claim", sort=False)}
+    configured = table[table["variant"] == CONFIGURED]
+    content = Matrix(
+        paper=paper,
+        commit=made["commit"],
+        constraints_sha256=made["constraints_sha256"],
+        finished=made["finished"],
+        ledger=judgement_sha256(plans.base.config, paper, verdicts),
+        tables={figure: sha256_of(file) for (variant, figure), file in tables.items() if variant == CONFIGURED},
+        variants=[
+            VariantRun(
+                id=key,
+                summary=variants[key].summary if key in variants else CONTROLS[key],
+                overrides=list(variants[key].overrides) if key in variants else [],
+                scale=plans.under(key).config.scale.name,
+                deviations=list(deviations[key]),
+            )
+            for key in (*CONTROLS, *variants)
+        ],
+        verdicts=verdicts,
+        configured=dict(zip(configured["claim"], configured["verdict"], strict=True)),
+        sha256=sha256_of(csv),
+    )
+    write_json(record, content.model_dump() | {"drawings": drawings})
 
 
 def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
@@ -138,30 +154,47 @@ def matrix(plans: Plans, paper: str, tables: Tables) -> pd.DataFrame:
     Columns: claim, variant (:data:`CONFIGURED`, the controls, then the variants), depends (whether the claim's evidence
     differs from the control's), verdict (of the claim), check, check_verdict, effect, low, high, runs, where,
     unit, why.
-
-    Raises:
-        ResauditError: a table is missing or not what it should be.
     """
+    config = plans.base.config
+    evidence = {name: f"{paper}/{claim.evidence}" for name, claim in config.claims_of(paper).items()}
+    claims = [n for n, c in config.claims_of(paper).items() if not c.not_yet and evidence[n] in plans.base.figures]
+    if not claims:
+        raise ResauditError(
+            "missing-claim",
+            "no claim is checked against {figures}; figures with claims: {allowed}",
+            figures=list(plans.base.figures),
+            allowed=list(dict.fromkeys(evidence.values())),
+        )
     rows: list[dict[str, Any]] = []
-    claims = {n: c for n, c in plans.base.config.claims_of(paper).items() if not c.not_yet}
     judged: dict[tuple[str | None, str], Judgement] = {}
-    for variant in (None, *CONTROLS, *plans.variants(paper)):
-        for name in claims:
-            if _chosen(plans, paper, name):
-                other_evidence = depends(plans, variant, paper, name)
-                # The same claim on the same evidence is not judged again.
-                same = (None if variant == CONTROL else CONTROL, name)
-                judgement = _judge(plans, variant, paper, name, tables) if other_evidence else judged[same]
-                judged[variant, name] = judgement
-                rows += _rows(variant, name, other_evidence, judgement)
-    if not rows:
-        raise ResauditError(f"no claim is checked against {', '.join(plans.base.figures)}; choose other figures=[…]")
-    order = {name: position for position, name in enumerate(claims)}
-    return (
-        pd.DataFrame(rows)
-        .sort_values("claim", key=lambda names: names.map(order), kind="stable")
-        .reset_index(drop=True)
-    )
+    for name in claims:
+        for variant in (None, *CONTROLS, *plans.variants(paper)):
+            other_evidence = depends(plans, variant, paper, name)
+            # The same claim on the same evidence is not judged again.
+            same = (None if variant == CONTROL else CONTROL, name)
+            judgement = _judge(plans, variant, paper, name, tables) if other_evidence else judged[same]
+            judged[variant, name] = judgement
+            for result in judgement.checks:
+                worst = result.worst
+                low, high = worst.ends if worst else (np.nan, np.nan)
+                rows.append(
+                    {
+                        "claim": name,
+                        "variant": variant or CONFIGURED,
+                        "depends": other_evidence,
+                        "verdict": judgement.verdict.value,
+                        "check": result.name,
+                        "check_verdict": result.verdict.value,
+                        "effect": worst.effect if worst else np.nan,
+                        "low": low,
+                        "high": high,
+                        "runs": worst.runs if worst else 0,
+                        "where": worst.where if worst else "",
+                        "unit": result.measured.unit,
+                        "why": why(judgement),
+                    }
+                )
+    return pd.DataFrame(rows)
 
 
 def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tables) -> Judgement:
@@ -171,103 +204,33 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
     csv = tables[variant or CONFIGURED, figure]
     evidence = drawn(plan, figure, csv)
     if evidence is None:
-        raise ResauditError(f"{csv} has not been drawn; run snakemake --cores all robustness")
+        raise ResauditError(
+            "missing-table", "{file} has not been drawn; run snakemake --cores all robustness", file=csv
+        )
     with errors_naming(f"claim {paper}/{name}, {csv}", figure):
         return judge(claim, evidence.table, plan.config.scale.name, plan.config.dataset_of(figure))
-
-
-def _chosen(plans: Plans, paper: str, name: str) -> bool:
-    return f"{paper}/{plans.base.config.claims_of(paper)[name].evidence}" in plans.base.figures
 
 
 def depends(plans: Plans, variant: str | None, paper: str, name: str) -> bool:
     """Whether a claim's evidence differs from the control's; for the control, from the configured one."""
     if variant is None:
         return True
-    other = None if variant == CONTROL else CONTROL
-    here, there = (plans.under(v) for v in (variant, other))
-    figure = f"{paper}/{here.config.claims_of(paper)[name].evidence}"
-    same_evidence = here.figures[figure].evidence == there.figures[figure].evidence
-    return not same_evidence or here.config.claims_of(paper)[name] != there.config.claims_of(paper)[name]
+    plan, other = plans.under(variant), plans.under(None if variant == CONTROL else CONTROL)
+    claim = plan.config.claims_of(paper)[name]
+    figure = f"{paper}/{claim.evidence}"
+    same_evidence = plan.figures[figure].evidence == other.figures[figure].evidence
+    return not same_evidence or claim != other.config.claims_of(paper)[name]
 
 
-def _rows(variant: str | None, name: str, other_evidence: bool, judgement: Judgement) -> list[dict[str, Any]]:
-    common = {
-        "claim": name,
-        "variant": variant or CONFIGURED,
-        "depends": other_evidence,
-        "verdict": judgement.verdict.value,
-    }
-    return [common | _of_check(result) | {"why": why(judgement)} for result in judgement.checks]
-
-
-def _of_check(result: CheckResult) -> dict[str, Any]:
-    worst = result.worst
-    return {
-        "check": result.name,
-        "check_verdict": result.verdict.value,
-        "effect": worst.effect if worst else np.nan,
-        "low": worst.ends[0] if worst else np.nan,
-        "high": worst.ends[1] if worst else np.nan,
-        "runs": worst.runs if worst else 0,
-        "where": worst.where if worst else "",
-        "unit": result.measured.unit,
-    }
-
-
-def _titles(plans: Plans, paper: str) -> dict[str, str]:
-    variants = {variant: variant.replace("-", " ") for variant in plans.variants(paper)}
-    return {CONFIGURED: "as configured"} | {control: control.replace("-", " ") for control in CONTROLS} | variants
-
-
-def _description(plans: Plans, paper: str, reduced: Sequence[str]) -> str:
-    variants = plans.variants(paper).items()
-    summaries = "; ".join(f"{name.replace('-', ' ')}: {variant.summary}" for name, variant in variants)
-    return (
-        f"Each claim's verdict as configured (scale {plans.base.config.scale.name}), and under one other reading at a "
-        "time of what the paper leaves unsaid. The control is the reading configured, reduced as far as the variants "
-        f"are: {'; '.join(reduced) or 'not at all'}; the other seed is the control with the next seed. {summaries}."
-    )
-
-
-def _record(
-    plans: Plans, paper: str, table: pd.DataFrame, deviations: Mapping[str, Sequence[str]], tables: Tables
-) -> Matrix:
-    variants, ran = (*CONTROLS, *plans.variants(paper)), provenance()
-    verdicts = {str(name): _verdicts(rows) for name, rows in table.groupby("claim", sort=False)}
-    return Matrix(
-        paper=paper,
-        commit=ran["commit"],
-        constraints_sha256=ran["constraints_sha256"],
-        finished=ran["finished"],
-        ledger=judgement_sha256(plans.base.config, paper, verdicts),
-        tables={name: sha256_of(csv) for (variant, name), csv in tables.items() if variant == CONFIGURED},
-        variants=[_variant(plans, paper, variant, deviations[variant]) for variant in variants],
-        verdicts=verdicts,
-        configured=_configured(table),
-    )
-
-
-def _variant(plans: Plans, paper: str, variant: str, deviations: Sequence[str]) -> VariantRun:
-    known = plans.variants(paper).get(variant)
-    return VariantRun(
-        id=variant,
-        summary=known.summary if known else CONTROLS[variant],
-        overrides=list(known.overrides) if known else [],
-        scale=plans.under(variant).config.scale.name,
-        deviations=list(deviations),
-    )
-
-
-def _verdicts(rows: pd.DataFrame) -> dict[str, VerdictUnderVariant]:
+def verdicts_of(rows: pd.DataFrame) -> dict[str, VerdictUnderVariant]:
     """Verdicts by variant, each with the effect of its deciding check; null if the evidence does not depend on it."""
     verdicts = {}
-    for variant, part in rows[rows["variant"] != CONFIGURED].groupby("variant", sort=False):
-        deciding = part[part["check_verdict"] == part["verdict"]]
-        row = (deciding if len(deciding) else part).iloc[0]
-        numbers = {key: float(row[key]) if np.isfinite(row[key]) else None for key in ("effect", "low", "high")}
+    for variant, of_variant in rows[rows["variant"] != CONFIGURED].groupby("variant", sort=False):
+        deciding = of_variant[of_variant["check_verdict"] == of_variant["verdict"]]
+        row = (deciding if len(deciding) else of_variant).iloc[0]
+        effect, low, high = (float(row[key]) if np.isfinite(row[key]) else None for key in ("effect", "low", "high"))
         verdicts[str(variant)] = (
-            VerdictUnderVariant(verdict=row["verdict"], why=row["why"], **numbers)
+            VerdictUnderVariant(verdict=row["verdict"], why=row["why"], effect=effect, low=low, high=high)
             if row["depends"]
             else VerdictUnderVariant(verdict=None, why=None, effect=None, low=None, high=None)
         )

@@ -1,5 +1,6 @@
 """From measurements to verdicts: a check holds if the whole interval lies on the claim's side of the threshold."""
 
+import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -36,7 +37,7 @@ class Judged:
 
     Attributes:
         where: the place.
-        effect: at the learning rates shown, if it depends on rates.
+        effect: the effect, at the learning rates shown if it depends on rates.
         low, high: ends of its interval.
         runs: number of runs.
         verdict: supported only if supported at every choice of tied rates, contradicted likewise.
@@ -62,12 +63,12 @@ class CheckResult:
     """The result of one check of a claim.
 
     Attributes:
-        name: of the check within the claim.
-        check: with its parameters.
-        verdict: of this check alone.
-        measured: meaning, unit and what was left out.
-        level: of each interval.
-        points: with intervals.
+        name: the check's name within the claim.
+        check: the check with its parameters.
+        verdict: the verdict of this check alone.
+        measured: meaning, unit and what was excluded.
+        level: the confidence level of each interval.
+        points: the places with their intervals.
         limit: what theory says of the effect at this size.
     """
 
@@ -82,7 +83,14 @@ class CheckResult:
     @property
     def worst(self) -> Judged | None:
         """The point most against the claim, or least in favour."""
-        return max(self.points, key=lambda p: _against(self.check, p), default=None)
+        return max(self.points, key=self._against, default=None)
+
+    def _against(self, point: Judged) -> float:
+        """How far a point's interval reaches to the other side; larger is worse for the claim."""
+        if self.check.within_factor is not None:
+            return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends)
+        (least, most), (low, high) = self.check.region, point.ends
+        return max(high - most if most is not None else -math.inf, least - low if least is not None else -math.inf)
 
     @property
     def exact(self) -> bool:
@@ -118,59 +126,63 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
 
     A check is supported if every point's whole interval lies on the claim's side, contradicted if one lies entirely on
     the other side. A claim is supported if every check is, contradicted if one is, otherwise inconclusive; also
-    inconclusive with less than the least evidence; not run without a table.
+    inconclusive with less than the minimum sample; not run without a table.
 
     Args:
-        claim: with its checks.
-        table: of the claim's figure; None if it is not drawn.
-        scale: of the table.
+        claim: the claim with its checks.
+        table: the table of the claim's figure; None if it is not drawn.
+        scale: the table's scale.
         dataset: name of the table's data set; None if it has none.
 
     Raises:
         ResauditError: the table has no rows, lacks a column or a required value, or has an effect beyond a limit.
     """
     if table is None:
-        untried = [_untried(name, check) for name, check in claim.checks.items()]
         lacking = f"there is no figure of it yet: {claim.not_yet}" if claim.not_yet else ""
+        meanings = {
+            name: (type(check).__doc__ or "").split("\n")[0].rstrip(".") for name, check in claim.checks.items()
+        }
+        untried = [
+            CheckResult(name, claim.checks[name], Verdict.not_run, Measured(meaning, ""), 1 - ERROR_RATE)
+            for name, meaning in meanings.items()
+        ]
         return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried)
     if table.empty:
-        raise ResauditError("the table has no rows")
-    measured = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
-    points = [point for part in measured.values() for point in part.points]
+        raise ResauditError("empty-table", "the table has no rows")
+    effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
+    points = [point for measured in effects.values() for point in measured.points]
     intervals = sum(point.replicates is not None or bool(point.counted) for point in points)
     level = 1 - ERROR_RATE / max(1, intervals)
-    results = [_result(claim, name, part, level) for name, part in measured.items()]
-    missing = _missing(claim, table, scale, dataset)
+    results = [_judged_check(claim, name, measured, level) for name, measured in effects.items()]
+    missing = _missing_evidence(claim, table, scale, dataset)
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
     return Judgement(_combined([result.verdict for result in results]), "", results)
 
 
-def _untried(name: str, check: Check) -> CheckResult:
-    what = (type(check).__doc__ or "").split("\n")[0].rstrip(".")
-    return CheckResult(name, check, Verdict.not_run, Measured(what, ""), 1 - ERROR_RATE)
-
-
-def _result(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
-    check = claim.checks[name]
-    points = [_judged(check, point, level, measured) for point in measured.points]
-    limit = claim.limits.get(name)
-    if limit:
-        _check_limit(name, limit, measured.points)
-    return CheckResult(name, check, _of_points(check, points, measured), measured, level, points, limit)
-
-
-def _check_limit(name: str, limit: Limit, points: Sequence[Point]) -> None:
-    """Check every effect against a limit: a theorem that a measurement breaks is none, or is about something else."""
-    for point in (each for one in points for each in (one, *one.others)):
-        if not math.isnan(point.effect) and not limit.allows(point.effect):
+def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
+    """The result of a check; a theorem that a measurement breaks is none, or is about something else."""
+    check, limit = claim.checks[name], claim.limits.get(name)
+    for point in itertools.chain(measured.points, *(place.others for place in measured.points)):
+        if limit and not math.isnan(point.effect) and not limit.allows(point.effect):
             raise ResauditError(
-                f"check {name}, {point.where}: the effect {number(point.effect)} breaks the claim's limit, "
-                f"{span(limit.at_least, limit.at_most)} ({limit.reason.rstrip('.')}); one of them is wrong"
+                "broken-limit",
+                "check {name}, {where}: the effect {effect} breaks the claim's limit, {limit} ({reason}); "
+                "one of them is wrong",
+                name=name,
+                where=point.where,
+                effect=number(point.effect),
+                limit=span(limit.at_least, limit.at_most),
+                reason=limit.reason.rstrip("."),
             )
+    points = [judge_point(check, point, level, measured) for point in measured.points]
+    lacking = unmeasured(check, points) or measured.missing or not points
+    verdict = _combined([point.verdict for point in points] + [Verdict.inconclusive] * bool(lacking))
+    return CheckResult(name, check, verdict, measured, level, points, limit)
 
 
-def _judged(check: Check, point: Point, level: float, measured: Measured) -> Judged:
+def judge_point(check: Check, point: Point, level: float, measured: Measured) -> Judged:
+    """The verdict at one place, over all learning rates that are tied there."""
     low, high = _interval(point, level, measured)
     every = [(low, high), *(_interval(other, level, measured) for other in point.others)]
     bottom, top = min(ends[0] for ends in every), max(ends[1] for ends in every)
@@ -197,12 +209,6 @@ def _interval(point: Point, level: float, measured: Measured) -> tuple[float, fl
     return min(max(low, least), point.effect), max(min(high, most), point.effect)
 
 
-def _of_points(check: Check, points: list[Judged], measured: Measured) -> Verdict:
-    lacking = unmeasured(check, points) or measured.missing or not points
-    unknown = [Verdict.inconclusive] if lacking else []
-    return _combined([point.verdict for point in points] + unknown)
-
-
 def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:
     """The parts of a check without a measured place; a place's name begins with its part's."""
     return [part for part in check.parts if not any(f"{point.where},".startswith(f"{part},") for point in points)]
@@ -214,25 +220,15 @@ def _combined(verdicts: list[Verdict]) -> Verdict:
     return Verdict.supported if set(verdicts) == {Verdict.supported} else Verdict.inconclusive
 
 
-def _against(check: Check, point: Judged) -> float:
-    """How far a point's interval reaches to the other side; larger is worse for the claim."""
-    least, most = check.region
-    if check.within_factor is not None:
-        return max(abs(math.log(end)) if 0 < end < math.inf else math.inf for end in point.ends)
-    low, high = point.ends
-    beyond = [high - most] if most is not None else []
-    return max(beyond + ([least - low] if least is not None else []))
-
-
-def _missing(claim: Claim, table: pd.DataFrame, scale: str, dataset: str | None) -> list[str]:
+def _missing_evidence(claim: Claim, table: pd.DataFrame, scale: str, dataset: str | None) -> list[str]:
+    """What the table lacks of the claim's minimum sample, each in a few words."""
     missing, needs = [], claim.needs
     if scale not in needs.scales:
         missing.append(f"scale {' or '.join(needs.scales)} is needed, this is {scale}")
     if needs.datasets and dataset not in needs.datasets:
         missing.append(f"the data set {' or '.join(needs.datasets)} is needed, this is {dataset}")
     if "depth" in table:
-        there = set(table["depth"].dropna())
-        lacking = [str(depth) for depth in needs.depths if depth not in there]
+        lacking = [str(depth) for depth in needs.depths if depth not in set(table["depth"].dropna())]
         if lacking:
             missing.append(f"depth {', '.join(lacking)} is needed")
     if "network" in table:
@@ -241,20 +237,18 @@ def _missing(claim: Claim, table: pd.DataFrame, scale: str, dataset: str | None)
         if absent:
             missing.append(f"network {', '.join(absent)} is needed")
         elif not missing and "run" in table:
-            missing += [part for name in named for part in _missing_of(name, table[table["network"] == name], claim)]
+            for name in named:
+                rows = table[table["network"] == name]
+                samples = {name: rows}
+                if "depth" in rows:
+                    samples |= {f"{name}, depth {depth}": rows[rows["depth"] == depth] for depth in needs.depths}
+                counts = {sample: of_sample["run"].nunique() for sample, of_sample in samples.items()}
+                missing += [
+                    f"{needs.runs} runs of {sample} are needed, there are {count}"
+                    for sample, count in counts.items()
+                    if count < needs.runs
+                ]
     for column in ("run", "draw"):
         if column in table and table[column].nunique() < needs.runs:
             missing.append(f"{needs.runs} {column}s are needed, there are {table[column].nunique()}")
-    return missing
-
-
-def _missing_of(name: str, rows: pd.DataFrame, claim: Claim) -> list[str]:
-    """The runs that one network lacks at the required depths."""
-    needs, missing = claim.needs, []
-    parts = {"": rows}
-    if "depth" in rows:
-        parts |= {f", depth {depth}": rows[rows["depth"] == depth] for depth in needs.depths}
-    for where, part in parts.items():
-        if part["run"].nunique() < needs.runs:
-            missing.append(f"{needs.runs} runs of {name}{where} are needed, there are {part['run'].nunique()}")
     return missing

@@ -34,8 +34,8 @@ def sentence(result: CheckResult) -> str:
     """What a check found: how many comparisons meet the threshold, and the least favourable one."""
     name, worst = result.name.replace("-", " ").capitalize(), result.worst
     if worst is None:
-        left_out = result.measured.without_effect
-        return f"{name}: nothing could be measured" + (f" ({'; '.join(left_out[:3])})." if left_out else ".")
+        excluded = result.measured.without_effect
+        return f"{name}: nothing could be measured" + (f" ({'; '.join(excluded[:3])})." if excluded else ".")
     unknown = unmeasured(result.check, result.points)
     without = f" (nothing measured for {', '.join(unknown)})" if unknown else ""
     effect, ends = effect_and_interval(worst.effect, *worst.ends, is_ratio(result), digits=3)
@@ -53,7 +53,7 @@ def is_ratio(result: CheckResult) -> bool:
 
 
 def out_of_reach(result: CheckResult) -> str:
-    """That theory excludes the threshold at this size, with the reason; empty if it does not."""
+    """A sentence that theory excludes the threshold at this size, with the reason; empty if it does not."""
     if result.limit is None or not result.limit.excludes(result.check):
         return ""
     return f" No effect can meet this threshold at this size: {result.limit.reason}"
@@ -67,7 +67,11 @@ def _interval_of(result: CheckResult, ends: str) -> str:
     together = round(ERROR_RATE / (1 - result.level))
     words = [f"95 % CI {ends}"]
     words += [f"Bonferroni over {together}"] if together > 1 else []
-    words += ["over all tied learning rates"] if any(point.tied for point in result.points) else []
+    words += (
+        ["over all learning rates not distinguishable from the best"]
+        if any(point.tied for point in result.points)
+        else []
+    )
     if result.coverage is not None:
         words.append(f"each interval covers {100 * result.coverage:.0f} % if runs are log-normal")
     return ", ".join(words)

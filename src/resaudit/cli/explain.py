@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from inspect import formatannotation
 from typing import Any, get_type_hints
 
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.base.models import meanings, summary
 from resaudit.base.text import in_minutes
 from resaudit.figures.draw import draw_job
@@ -185,8 +185,8 @@ def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:
         needed = [job.key for job in part.jobs.values()]
         steps[f"draw {name}"] = _Step("draw", cost, needed, layout.figure(name, "json").is_file())
     drawn = [key for key in steps if key.startswith("draw")]
-    cost = Report(config, ()).cost(execution)
-    steps["report"] = _Step("report", cost, drawn, (layout.figures / "audit.html").is_file())
+    cost = AuditJob(config, ()).cost(execution)
+    steps["audit"] = _Step("audit", cost, drawn, (layout.figures / "audit.html").is_file())
     return steps
 
 

@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.claim_models import counts_in_words
-from resaudit.audit.report import Report
+from resaudit.audit.job import AuditJob
 from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
 from resaudit.base.text import in_minutes
-from resaudit.claims.vary import vary_job
+from resaudit.claims.job import robustness_job
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import Draw, draw_job
 from resaudit.jobs.duration import duration
@@ -34,7 +34,7 @@ from resaudit.plan.plans import Plans
 from resaudit.plan.trees import Files
 from resaudit.runtime.locks import LOCK, is_held
 
-OTHER_RULES = ("all", "draw", "show", "report", "vary", "robustness")
+OTHER_RULES = ("all", "draw", "show", "audit", "robustness_matrix", "robustness")
 """Rules that are no kind of computing job; of a figure see :func:`figure_targets`."""
 SHOWN_BY = "DefaultStreamHandler"
 """Name of Snakemake's handler that writes to the terminal."""
@@ -173,10 +173,10 @@ class JobsOfRules:
             case "draw":
                 every = (each for plan in self.plans.all() for each in self._drawings(plan.config.variant).values())
                 job = next((drawing for drawing in every if drawing.key == key), None)
-            case "vary":
-                job = vary_job(self.plans, wildcards["paper"], self._of_paper)
-            case "report":
-                job = Report(self.plan.config, self.overrides)
+            case "robustness_matrix":
+                job = robustness_job(self.plans, wildcards["paper"], self._of_paper)
+            case "audit":
+                job = AuditJob(self.plan.config, self.overrides)
             case _:
                 job = self.plans.job(key)
         if job is None:

@@ -17,13 +17,13 @@ from resaudit.jobs.code import code_sha256
 from resaudit.jobs.job import Execution, Job
 
 OWN = {
-    "fetch": "resaudit.data.fetch",
-    "whiten": "resaudit.data.whiten",
-    "draw": "resaudit.figures.draw",
-    "vary": "resaudit.claims.vary",
-    "report": "resaudit.audit.report",
+    "fetch": "resaudit.data.fetch:Fetch",
+    "whiten": "resaudit.data.whiten:Whiten",
+    "draw": "resaudit.figures.draw:Draw",
+    "robustness_matrix": "resaudit.claims.job:RobustnessJob",
+    "audit": "resaudit.audit.job:AuditJob",
 }
-"""Modules of this package's own kinds: found by name, as papers' are, and imported when a job needs one."""
+"""Classes of this package's own kinds: found by name, as papers' are, and imported when a job needs one."""
 
 
 def plan_file(results: Path, key: str) -> Path:
@@ -100,7 +100,8 @@ def kind_named(kind: str) -> type[Any]:
         ResauditError: there is no such kind.
     """
     if kind in OWN:
-        found: type[Any] = getattr(importlib.import_module(OWN[kind]), kind.capitalize())
+        module, name = OWN[kind].split(":")
+        found: type[Any] = getattr(importlib.import_module(module), name)
         return found
     known = _of_papers()
     if kind not in known:

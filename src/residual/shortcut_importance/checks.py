@@ -36,7 +36,7 @@ class TwoStages(Check, name="two_stages"):
             # The state from which stage II starts is the one at which stage I ends.
             second = run[run["stage"] == 2]
             if second.empty:
-                measured.left_out.append(f"run {draw}: it ends before stage I does")
+                measured.excluded.append(f"run {draw}: it ends before stage I does")
             else:
                 first, switch, last = run.iloc[0], second.iloc[0], run.iloc[-1]
                 effects = {

@@ -1,13 +1,12 @@
 """Checks of "Sharp scaling factor": one learning rate for all depths, and steps to a loss against depth."""
 
-from collections.abc import Iterator
 from itertools import product
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid, sweep_of
+from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
 from resaudit.figures.sweeps import at_the_end, sweep
@@ -24,7 +23,7 @@ class CommonRate(Check, name="common_rate"):
     """Ratio of a network's mean final loss at one learning rate for all depths to that at the best rate of each depth.
 
     Attributes:
-        network: to measure.
+        network: the network to measure.
     """
 
     network: str
@@ -41,8 +40,8 @@ class CommonRate(Check, name="common_rate"):
         common = common_rates(rows) if len(rows) else ()
         if not common:
             measured.missing.append(f"{self.network}: no learning rate at which every run stays finite at every depth")
-        for depth, part in _by_depth(at_the_end(rows)) if common else ():
-            found = sweep_of(part, self.network, depth, "loss", least_runs, measured)
+        for depth, of_depth in by_depth(at_the_end(rows), "all") if common else ():
+            found = sweep_of(of_depth, self.network, depth, "loss", least_runs, measured)
             if found:
                 pairs = product((found.at(rate) for rate in common), found.finals())
                 effects = [ratio_of_same_runs(above, below) for above, below in pairs]
@@ -54,10 +53,10 @@ class StepsToLoss(Check, name="steps_to_loss"):
     """Ratio of a network's steps to the target loss at each depth to those at the least depth.
 
     Attributes:
-        network: to measure.
-        rate: one learning rate for all depths, or the best one of each depth.
+        network: the network to measure.
+        rate: the rate: one learning rate for all depths, or the best one of each depth.
         from_depth: the least depth.
-        depths: that are compared with it.
+        depths: the depths that are compared with it.
     """
 
     network: str
@@ -79,7 +78,12 @@ class StepsToLoss(Check, name="steps_to_loss"):
         rows = of_network(not_negative(take(table, *COLUMNS, "target_loss"), "loss"), self.network)
         rows = rows[rows["depth"] >= self.from_depth]
         common = common_rates(rows) if self.rate == "common" and len(rows) else ()
-        steps = {depth: _steps(part, common or _best_rates(part)) for depth, part in _by_depth(rows)}
+        steps = {
+            depth: [
+                steps_to_target(of_depth[of_depth["learning_rate"] == rate]) for rate in common or _best_rates(of_depth)
+            ]
+            for depth, of_depth in by_depth(rows, "all")
+        }
         if len(steps) < 2 or not all(steps.values()):
             measured.missing.append(f"{self.network}: fewer than two depths, or no rate at which every run is finite")
             return measured
@@ -88,14 +92,9 @@ class StepsToLoss(Check, name="steps_to_loss"):
         for depth in others if self.depths == "all" else others[-1:]:
             where, above, below = f"{self.network}, depth {depth} over {first}", steps[depth], steps[first]
             further = _open_ends(where, above, below, last, measured)
-            above, below = ([np.log(each.clip(upper=last)) for each in part] for part in (above, below))
+            above, below = ([np.log(rate.clip(upper=last)) for rate in rates] for rates in (above, below))
             add_ratio(measured, where, above, below, least_runs, True, further, at_equal_rates=bool(common))
         return measured
-
-
-def _by_depth(rows: "pd.DataFrame") -> "Iterator[tuple[int, pd.DataFrame]]":
-    for depth, part in rows.groupby("depth"):
-        yield int(str(depth)), part
 
 
 def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
@@ -103,19 +102,14 @@ def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
     return Sweep("", *sweep(ends, "loss"), np.sort(ends["run"].unique())).choice().order
 
 
-def _steps(rows: "pd.DataFrame", rates: tuple[float, ...]) -> "list[pd.Series]":
-    """Steps by run, at each rate."""
-    return [steps_to_target(rows[rows["learning_rate"] == rate]) for rate in rates]
-
-
 def _open_ends(
     where: str, above: "list[pd.Series]", below: "list[pd.Series]", last: float, measured: Measured
 ) -> list[Effect]:
     """The ends of a ratio that are open, as a run that does not reach the loss needs more than its ``last`` step."""
     ends: list[Effect] = []
-    for which, parts, end in (("the depth", above, np.inf), ("the least depth", below, 0.0)):
-        short = max(int(np.isinf(each).sum()) for each in parts)
+    for which, rates, end in (("the depth", above, np.inf), ("the least depth", below, 0.0)):
+        short = max(int(np.isinf(rate).sum()) for rate in rates)
         if short:
-            measured.left_out.append(f"{where}: at {which}, up to {short} runs need more than {last:g} steps")
+            measured.excluded.append(f"{where}: at {which}, up to {short} runs need more than {last:g} steps")
             ends.append(Effect(end))
     return ends

@@ -1,6 +1,6 @@
 """Checks of how a quantity changes with depth."""
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -27,19 +27,16 @@ from resaudit.plan.check import Check, Depth, Names, Share
 if TYPE_CHECKING:
     import pandas as pd
 
-Logs = Mapping[float, "pd.Series"]
-"""Natural logarithms of a quantity, by depth and run."""
-
 
 class RatioAcrossDepths(Check, name="ratio_across_depths"):
     """Ratio of a quantity at each depth to that at the first or the previous depth.
 
     Attributes:
-        networks: each measured separately.
+        networks: the networks, each measured separately.
         column: the quantity.
         reference: the depth in the denominator.
         epochs: shares of the training at which the quantity is compared, for tables with an epoch.
-        depths: to compare; empty: all.
+        depths: the depths to compare; empty: all.
     """
 
     reads = ("network", "depth", "run")
@@ -77,9 +74,10 @@ def _tied_logs(
     """Logarithms by depth, at the learning rate shown, then at those tied with it."""
     tied: dict[float, list[pd.Series]] = {}
     for _, of_depth in rows.groupby("depth"):
-        shown, *others = (part if epoch is None else part[part["epoch"] == epoch] for part in at_tied_rates(of_depth))
+        rates = at_tied_rates(of_depth)
+        shown, *others = rates if epoch is None else [rate[rate["epoch"] == epoch] for rate in rates]
         for depth, logs in _logs(shown, column, "depth", network, least_runs, measured).items():
-            tied[depth] = [logs, *(logarithms(by_run(part, column, network), column) for part in others)]
+            tied[depth] = [logs, *(logarithms(by_run(other, column, network), column) for other in others)]
     return tied
 
 
@@ -87,12 +85,12 @@ class GrowthExponent(Check, name="growth_exponent"):
     """Exponent b of a quantity ~ depth^b, by least squares over a span of depths.
 
     Attributes:
-        networks: each measured separately; empty: the table is not about networks.
+        networks: the networks, each measured separately; empty: the table is not about networks.
         column: the quantity.
         by: the column used as depth.
         rows: values that select rows, by column.
         per: columns; each combination of their values is measured separately.
-        span: each step to the next depth, all depths, or the last step.
+        span: the depths of one exponent: each step to the next depth, all depths, or the last step.
     """
 
     networks: list[str] = []
@@ -111,19 +109,19 @@ class GrowthExponent(Check, name="growth_exponent"):
             if len(logs) < 2:
                 where = f"{name}, {words(self.by)}".lstrip(", ")
                 measured.missing.append(f"{where}: {len(logs)} of the two that a growth needs")
-            for span in _spans(sorted(logs), self.span):
+            places, steps = tuple(sorted(logs)), list(pairwise(sorted(logs)))
+            spans: dict[str, list[tuple[float, ...]]] = {"each": [*steps], "overall": [places], "last": [*steps[-1:]]}
+            for span in spans[self.span] if steps else []:
                 where = f"{name}, {words(self.by)} {span[0]:g} to {span[-1]:g}".lstrip(", ")
                 paired = "run" not in rows or self.by != "depth"
-                found = self._growth(span, [logs[place] for place in span], paired)
-                if found.runs < least_runs:
-                    measured.missing.append(f"{where}: {found.runs} runs are in all of them, {least_runs} are needed")
-                    continue
-                # A single draw of a construction is exact; a single run has an unknown spread.
-                known = found.runs == 1 and "run" not in rows
-                measured.add_tied(where, [replace(found, left_out=()) if known else found])
+                growth = self._growth(span, [logs[place] for place in span], paired)
+                if measured.has_enough(where, growth.runs, least_runs, "runs are in all of them"):
+                    # A single draw of a construction is exact; a single run has an unknown spread.
+                    exact = growth.runs == 1 and "run" not in rows
+                    measured.add_tied(where, [replace(growth, replicates=()) if exact else growth])
         return measured
 
-    def _growth(self, span: list[float], logs: "list[pd.Series]", paired: bool) -> Effect:
+    def _growth(self, span: Sequence[float], logs: "list[pd.Series]", paired: bool) -> Effect:
         """The exponent over a span: runs of other depths are other networks, a draw or a run's layers are the same."""
         import pandas as pd
 
@@ -144,8 +142,8 @@ class GrowthDifference(Check, name="growth_difference"):
     """Exponent of one network's growth with depth minus another's, over the depths at which both are known.
 
     Attributes:
-        network: whose exponent counts positively.
-        other: whose exponent is subtracted.
+        network: the network whose exponent counts positively.
+        other: the network whose exponent is subtracted.
         column: the quantity.
     """
 
@@ -178,33 +176,23 @@ class GrowthDifference(Check, name="growth_difference"):
         return measured
 
 
-def _spans(places: list[float], span: str) -> list[list[float]]:
-    if len(places) < 2:
-        return []
-    steps = [list(pair) for pair in pairwise(places)]
-    return {"each": steps, "overall": [places], "last": steps[-1:]}[span]
-
-
 def _logs(
     rows: "pd.DataFrame", column: str, by: str, network: str, least_runs: int, measured: Measured
 ) -> "dict[float, pd.Series]":
-    """Logarithms by depth. A depth with an unknown run is left out, since the known ones are the smaller ones."""
+    """Logarithms by depth. A depth with an unknown run is excluded, since the known ones are the smaller ones."""
     logs = {}
-    for place, part in rows.groupby(by):
+    for place, of_depth in rows.groupby(by):
         depth = float(str(place))
         where = f"{network}, {words(by)} {depth:g}".lstrip(", ")
-        values = by_run(part, column, where)
-        if values.isna().any():
-            measured.left_out.append(
-                f"{where}: {int(values.isna().sum())} of {len(values)} runs beyond double precision"
-            )
-        elif len(values) < least_runs:
-            measured.missing.append(f"{where}: {len(values)} runs, {least_runs} are needed")
-        else:
+        values = by_run(of_depth, column, where)
+        unknown = int(values.isna().sum())
+        if unknown:
+            measured.excluded.append(f"{where}: {unknown} of {len(values)} runs beyond double precision")
+        elif measured.has_enough(where, len(values), least_runs):
             logs[depth] = logarithms(values, column)
     return logs
 
 
-def _slope(depths: list[float], *logs: np.ndarray) -> np.ndarray:
+def _slope(depths: Sequence[float], *logs: np.ndarray) -> np.ndarray:
     """Least-squares slope of mean logarithms, an array for each depth, against log depth."""
     return slope(np.log(depths), np.array(np.stack(np.broadcast_arrays(*logs), axis=-1)))

@@ -29,7 +29,7 @@ class EarlyFall(Check, name="early_fall"):
     """Fall of a quantity from its start within a share of the training.
 
     Attributes:
-        network: to measure.
+        network: the network to measure.
         column: the quantity.
         within: the share of the training.
         of_whole: relative to the whole fall, from the start to the least value.
@@ -65,7 +65,7 @@ class FallByLoss(Check, name="fall_by_loss"):
     """Fall of a quantity from its start while the loss falls through a share of its range, interpolated in the loss.
 
     Attributes:
-        network: to measure.
+        network: the network to measure.
         column: the quantity.
         within: the share of the loss's whole fall.
         of_whole: relative to the whole fall of the quantity, from the start to the least value.
@@ -94,8 +94,8 @@ class FallByLoss(Check, name="fall_by_loss"):
         if not known.any():
             return np.nan
         losses, values = losses[known], values[known]
-        there = interpolate(losses[:1] - self.within * (losses[0] - losses[-1]), losses, values)
-        fall, whole = values[0] - there[0], values[0] - values.min()
+        end = interpolate(losses[:1] - self.within * (losses[0] - losses[-1]), losses, values)
+        fall, whole = values[0] - end[0], values[0] - values.min()
         if not self.of_whole:
             return float(fall)
         return float(fall / whole) if whole > 0 else np.nan
@@ -113,7 +113,7 @@ class PeakAtDrop(Check, name="peak_at_drop"):
     """Epochs between the peak of one quantity and the steepest fall of another in the same run.
 
     Attributes:
-        network: to measure.
+        network: the network to measure.
         peak: column of the quantity that peaks.
         drop: column of the quantity that falls.
     """
@@ -126,8 +126,8 @@ class PeakAtDrop(Check, name="peak_at_drop"):
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean over runs of the epochs between the peak and the two recorded epochs with the steepest fall."""
         measured = Measured(
-            f"distance of the peak of the {self.peak.replace('_', ' ')} of {self.network} to the steepest fall of its "
-            f"{self.drop.replace('_', ' ')}",
+            f"distance of the peak of the {words(self.peak)} of {self.network} to the steepest fall of its "
+            f"{words(self.drop)}",
             "epochs",
             arithmetic=True,
             bounds=(0.0, np.inf),
@@ -157,8 +157,8 @@ class CurveRatio(Check, name="curve_ratio"):
     """A network's mean excess loss over another's at shares of the training, both at their best rate.
 
     Attributes:
-        network: in the numerator.
-        other: in the denominator.
+        network: the network in the numerator.
+        other: the network in the denominator.
         epochs: shares of the training to measure at.
     """
 
@@ -175,16 +175,15 @@ class CurveRatio(Check, name="curve_ratio"):
             logarithmic=True,
             arithmetic=True,
         )
-        take(table, "network", "depth", "run", "epoch", "excess_loss")
-        not_negative(table, "excess_loss")
+        not_negative(take(table, *self.reads), "excess_loss")
         for share in self.epochs:
             epoch = epoch_at(table, share)
             for depth, of_depth in table.groupby("depth"):
                 where = f"depth {depth}, epoch {epoch}"
                 above, below = (
                     [
-                        by_run(part[part["epoch"] == epoch], "excess_loss", where)
-                        for part in at_tied_rates(of_network(of_depth, name))
+                        by_run(rate[rate["epoch"] == epoch], "excess_loss", where)
+                        for rate in at_tied_rates(of_network(of_depth, name))
                     ]
                     for name in (self.network, self.other)
                 )
@@ -205,8 +204,6 @@ def _curves(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
 
 def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], least_runs: int) -> None:
     """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it."""
-    known = [each[np.isfinite(each)] for each in values]
-    if len(known[0]) < least_runs:
-        measured.missing.append(f"{where}: {len(known[0])} runs have a value, {least_runs} are needed")
-        return
-    measured.add_tied(where, [effect_of(np.asarray, each) for each in known])
+    finite = [of_rate[np.isfinite(of_rate)] for of_rate in values]
+    if measured.has_enough(where, len(finite[0]), least_runs, "runs have a value"):
+        measured.add_tied(where, [effect_of(np.asarray, of_rate) for of_rate in finite])

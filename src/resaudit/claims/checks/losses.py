@@ -33,8 +33,8 @@ class AtEveryLoss(Check, name="at_every_loss"):
     """A network's quantity against each other network's at equal losses, interpolated linearly in the loss run by run.
 
     Attributes:
-        network: to compare.
-        others: to compare it with.
+        network: the network to compare.
+        others: the networks to compare it with.
         column: the quantity.
         compare: ratio, or difference (for shares).
         losses: number of losses, evenly spaced on a logarithmic axis.
@@ -65,20 +65,20 @@ class AtEveryLoss(Check, name="at_every_loss"):
         for other in self.others if len(grid) else []:
             pairs = list(_pairs(table, self.network, other, self.column, grid))
             for position, loss in enumerate(grid):
-                effects = [self._effect(here[:, position], there[:, position]) for here, there in pairs]
+                effects = [self._effect(one[:, position], two[:, position]) for one, two in pairs]
                 where, runs = f"{other}, loss {loss:.3g}", effects[0].runs
                 if runs < least_runs:
                     # Enough runs pass through the loss: those without a value are under the noise floor.
-                    measured.left_out.append(f"{where}: {runs} runs have a value, {least_runs} are needed")
+                    measured.excluded.append(f"{where}: {runs} runs have a value, {least_runs} are needed")
                 else:
                     measured.add_tied(where, effects)
         return measured
 
-    def _effect(self, here: np.ndarray, there: np.ndarray) -> Effect:
+    def _effect(self, values: np.ndarray, others: np.ndarray) -> Effect:
         """The effect at one loss, from the values of both networks' runs, NaN where unknown."""
         if self.compare == "difference":
-            return effect_of(np.subtract, here, there)
-        logs = logarithm(here, self.column), logarithm(there, self.column)
+            return effect_of(np.subtract, values, others)
+        logs = logarithm(values, self.column), logarithm(others, self.column)
         return effect_of(lambda one, other: np.exp(one - other), *logs)
 
 
@@ -86,8 +86,8 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
     """Ratio of a quantity to another network's at the largest common loss, over that at the smallest.
 
     Attributes:
-        network: in the numerator of the ratio.
-        others: in the denominator, each by itself.
+        network: the network in the numerator of the ratio.
+        others: the networks in the denominator, each by itself.
         column: the quantity.
     """
 
@@ -111,26 +111,22 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
         grid = _common_losses(self.network, self.others, table, least_runs, 2, measured)
         for other in self.others if len(grid) else []:
             pairs = _pairs(table, self.network, other, self.column, grid)
-            effects = [_change(logarithm(here, self.column), logarithm(there, self.column)) for here, there in pairs]
-            runs = effects[0].runs
-            if runs < least_runs:
-                measured.missing.append(f"{other}: {runs} runs have a value at both ends, {least_runs} are needed")
-            else:
+            logs = [(logarithm(one, self.column), logarithm(two, self.column)) for one, two in pairs]
+            effects = [
+                effect_of(lambda one, two: np.exp(one[:, 0] - one[:, 1] - two[:, 0] + two[:, 1]), *pair)
+                for pair in logs
+            ]
+            if measured.has_enough(other, effects[0].runs, least_runs, "runs have a value at both ends"):
                 measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
         return measured
-
-
-def _change(here: np.ndarray, there: np.ndarray) -> Effect:
-    """The ratio of two networks at the first of two losses over that at the second, from logarithms (runs, 2)."""
-    return effect_of(lambda one, other: np.exp(one[:, 0] - one[:, 1] - other[:, 0] + other[:, 1]), here, there)
 
 
 class AtTheEnd(Check, name="at_the_end"):
     """A network's quantity over another's at the last epoch.
 
     Attributes:
-        network: in the numerator.
-        other: in the denominator.
+        network: the network in the numerator.
+        other: the network in the denominator.
         column: the quantity.
     """
 
@@ -147,16 +143,16 @@ class AtTheEnd(Check, name="at_the_end"):
         )
         take(table, "network", "run", "epoch", self.column)
         last = epoch_at(table, 1.0)
-        parts = [
-            [self._last(part, last) for part in at_tied_rates(of_network(table, name))]
+        ends = [
+            [self._last(rate, last) for rate in at_tied_rates(of_network(table, name))]
             for name in (self.network, self.other)
         ]
-        known = [int(np.isfinite(part[0].to_numpy(float)).sum()) for part in parts]
-        if min(known) < least_runs or known != [len(part[0]) for part in parts]:
+        known = [int(np.isfinite(shown.to_numpy(float)).sum()) for shown, *_ in ends]
+        if min(known) < least_runs or known != [len(shown) for shown, *_ in ends]:
             which = " and ".join(map(str, known))
             measured.missing.append(f"last epoch: {which} runs have a value, all and {least_runs} are needed")
             return measured
-        logs, other_logs = ([logarithms(values, self.column) for values in part] for part in parts)
+        logs, other_logs = ([logarithms(values, self.column) for values in rates] for rates in ends)
         add_ratio(measured, "last epoch", logs, other_logs, least_runs, of_logarithms=True)
         return measured
 
@@ -174,15 +170,18 @@ def _common_losses(
     """
     take(table, "network", "run", "epoch", "loss")
     if (table["loss"] <= 0).any():
-        raise ResauditError(f"column loss has {table['loss'].min():.3g}; a logarithmic axis needs losses above zero")
+        raise ResauditError(
+            "invalid-loss",
+            "column loss has {least:.3g}; a logarithmic axis needs losses above zero",
+            least=table["loss"].min(),
+        )
     starts, ends = [], []
     for name in (network, *others):
-        shown, *others_tied = at_tied_rates(of_network(table, name))
-        for part in (shown, *others_tied):
-            curves = [descending(run, "loss")[0] for _, run in part.groupby("run")]
+        shown, *tied = at_tied_rates(of_network(table, name))
+        for rate in (shown, *tied):
+            curves = [descending(run, "loss")[0] for _, run in rate.groupby("run")]
             passed = [losses for losses in curves if len(losses)]
-            if len(passed) < least_runs and part is shown:
-                measured.missing.append(f"{name}: {len(passed)} runs have a loss, {least_runs} are needed")
+            if rate is shown and not measured.has_enough(name, len(passed), least_runs, "runs have a loss"):
                 return np.empty(0)
             if passed:
                 enough = min(least_runs, len(passed))
@@ -205,14 +204,10 @@ def _pairs(
     First at the learning rates shown, then at every other pair of tied ones.
     """
     take(table, column)
-    curves = [
-        [_curves(part, column, grid) for part in at_tied_rates(of_network(table, name))] for name in (network, other)
-    ]
-    yield from product(*curves)
 
+    def curves(rows: "pd.DataFrame") -> np.ndarray:
+        rows = rows.assign(**{column: values_of(rows, column)})
+        of_runs = [interpolate(grid, *descending(run, column)) for _, run in rows.groupby("run")]
+        return np.array(of_runs).reshape(len(of_runs), len(grid))
 
-def _curves(rows: "pd.DataFrame", column: str, grid: np.ndarray) -> np.ndarray:
-    """The column at the losses of the grid, shape (runs, losses); NaN where unknown."""
-    rows = rows.assign(**{column: values_of(rows, column)})
-    curves = [interpolate(grid, *descending(part, column)) for _, part in rows.groupby("run")]
-    return np.array(curves).reshape(len(curves), len(grid))
+    yield from product(*(map(curves, at_tied_rates(of_network(table, name))) for name in (network, other)))

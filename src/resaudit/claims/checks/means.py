@@ -33,11 +33,9 @@ class MeanOfRuns(Check, name="mean_of_runs"):
         measured = Measured(f"mean of {words(self.column)}", "mean", logarithmic=True, arithmetic=True)
         for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
             values = by_run(not_negative(rows, self.column), self.column, where)
-            if len(values) < least_runs:
-                measured.missing.append(f"{where}: {len(values)} runs, {least_runs} are needed")
-                continue
-            means = replicate_means(values.to_numpy(dtype=float))
-            measured.add(where, means[0], means[1:], len(values))
+            if measured.has_enough(where, len(values), least_runs):
+                means = replicate_means(values.to_numpy(dtype=float))
+                measured.add(where, means[0], means[1:], len(values))
         return measured
 
 
@@ -48,8 +46,8 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         column: the quantity, whose means over runs are positive.
         by: the column used as depth.
         against: the other coordinate.
-        first: its least value used.
-        last: its largest value used.
+        first: the coordinate's least value used.
+        last: the coordinate's largest value used.
         rows: values that select rows, by column.
         per: columns; each combination of their values is measured separately.
     """
@@ -77,44 +75,24 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
         for where, rows in _pieces(table, self.rows, self.per, [self.column, self.by, self.against, "run"]):
             used = rows[rows[self.against].between(self.first, self.last)]
             values = used.pivot_table(self.column, "run", [self.against, self.by])
-            places = _levels(values)
-            if len(values) < least_runs:
-                measured.missing.append(f"{where}: {len(values)} runs, {least_runs} are needed")
-            elif min(map(len, places)) < 2:
+            places, depths = (np.sort(used[column].unique()).astype(float) for column in (self.against, self.by))
+            if not measured.has_enough(where, len(values), least_runs):
+                continue
+            if min(len(places), len(depths)) < 2:
                 measured.missing.append(f"{where}: two {words(self.by)}s and two {words(self.against)}s are needed")
-            else:
-                zeros = _zeros(_exponents(values), places[0])
-                measured.add(where, zeros[0], zeros[1:], len(values))
+                continue
+            means = replicate_means(values.to_numpy()).reshape(-1, len(places), len(depths))
+            with np.errstate(invalid="ignore", divide="ignore"):
+                # A mean that is not positive has no exponent.
+                exponents = slope(np.log(depths), np.log(np.where(means > 0, means, np.nan)))
+            zeros = places.mean() - exponents.mean(axis=-1) / slope(places, exponents)
+            measured.add(where, zeros[0], zeros[1:], len(values))
         return measured
 
 
-def _exponents(values: "pd.DataFrame") -> np.ndarray:
-    """Least-squares exponents of means over runs, with replicates, shape (1 + runs, coordinates).
-
-    Args:
-        values: index run, columns (coordinate, depth), every pair. A mean that is not positive has no exponent (NaN).
-    """
-    first, depths = _levels(values)
-    means = replicate_means(values.to_numpy()).reshape(-1, len(first), len(depths))
-    with np.errstate(invalid="ignore", divide="ignore"):
-        logs = np.log(np.where(means > 0, means, np.nan))
-    return slope(np.log(depths), logs)
-
-
-def _levels(values: "pd.DataFrame") -> tuple[np.ndarray, np.ndarray]:
-    """The distinct coordinates and depths of the columns, ascending."""
-    first, depths = (values.columns.get_level_values(k).unique().sort_values() for k in (0, 1))
-    return first.to_numpy(dtype=float), depths.to_numpy(dtype=float)
-
-
-def _zeros(found: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
-    """The zero of the least-squares line of exponents (..., coordinates), shape (...,)."""
-    return np.asarray(coordinates.mean() - found.mean(axis=-1) / slope(coordinates, found))
-
-
 def _pieces(
-    table: "pd.DataFrame", wanted: dict[str, str], per: list[str], columns: list[str]
+    table: "pd.DataFrame", values: dict[str, str], per: list[str], columns: list[str]
 ) -> "list[tuple[str, pd.DataFrame]]":
     """The rows of each combination of values, by name."""
-    take(table, *wanted, *per, *columns, by=(*wanted, *per))
-    return by_values(rows_with(table, wanted), per)
+    take(table, *values, *per, *columns, by=(*values, *per))
+    return by_values(rows_with(table, values), per)

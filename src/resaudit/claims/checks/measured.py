@@ -16,13 +16,13 @@ class Effect:
     """An effect, and the same with each run left out in turn.
 
     Attributes:
-        value: in the unit of the check.
-        left_out: for each independent group of runs; empty if the effect is exact.
+        value: the effect in the unit of the check.
+        replicates: its replicates for each independent group of runs; empty if the effect is exact.
         runs: number of runs; of several means, the smallest number.
     """
 
     value: float
-    left_out: tuple[LeftOut, ...] = ()
+    replicates: tuple[LeftOut, ...] = ()
     runs: int = 0
 
 
@@ -30,7 +30,7 @@ def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray) -> Effec
     """A function of the means over runs, with its replicates.
 
     Args:
-        function: of one array of means a group, which broadcasts over the first axis.
+        function: a function of one array of means a group, which broadcasts over the first axis.
         groups: values of shape (runs,) or (runs, k), NaN where a run has none. Those of a row are of the same run,
             paired; those of different groups are independent.
     """
@@ -52,12 +52,12 @@ class Point:
     """One effect, at one place.
 
     Attributes:
-        where: such as ``depth 96`` or ``loss 0.5, xavier``.
-        effect: in the unit of the check.
+        where: the place, such as ``depth 96`` or ``loss 0.5, xavier``.
+        effect: the effect in the unit of the check.
         replicates: the effect with each run left out, for each independent group of runs; None if exact.
         runs: number of runs, or of random draws of a construction; of several means, the smallest number.
         others: the same effect at the other tied learning rates.
-        counted: for a share of runs its count, for the first share minus the second both; then without replicates.
+        counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
     """
 
     where: str
@@ -74,9 +74,9 @@ class Measured:
 
     Attributes:
         meaning: what the effect is, in words.
-        unit: of the effect.
-        points: at every place with enough evidence.
-        left_out: places that cannot decide, with reasons, such as eigenvalues beyond double precision.
+        unit: the unit of the effect.
+        points: the effects at every place with enough evidence.
+        excluded: places that cannot decide, with reasons, such as eigenvalues beyond double precision.
         missing: places without enough runs, with reasons. A check with one is not supported.
         logarithmic: whether effects are positive (ratios, losses); intervals and drawings then use a logarithmic scale.
         arithmetic: whether effects are of arithmetic means, whose intervals cover less than their level if runs are
@@ -88,7 +88,7 @@ class Measured:
     meaning: str
     unit: str
     points: list[Point] = field(default_factory=list)
-    left_out: list[str] = field(default_factory=list)
+    excluded: list[str] = field(default_factory=list)
     missing: list[str] = field(default_factory=list)
     logarithmic: bool = False
     arithmetic: bool = False
@@ -98,7 +98,13 @@ class Measured:
     @property
     def without_effect(self) -> list[str]:
         """All places without a point, with reasons; first those that decide against support."""
-        return [*self.missing, *self.left_out]
+        return [*self.missing, *self.excluded]
+
+    def has_enough(self, where: str, count: int, needed: int, what: str = "runs") -> bool:
+        """Whether there are enough runs at a place; it is missing if not."""
+        if count < needed:
+            self.missing.append(f"{where}: {count} {what}, {needed} are needed")
+        return count >= needed
 
     def add(self, where: str, effect: float, replicates: np.ndarray | None, runs: int) -> None:
         """Add a point with replicates over one group of runs, or exact; it is missing if it is not a number."""
@@ -106,13 +112,13 @@ class Measured:
 
     def add_share(self, where: str, *counted: Counted) -> None:
         """Add a share of runs, or the first share minus the second."""
-        shares = [found / runs for found, runs in counted]
+        shares = [hits / runs for hits, runs in counted]
         effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
         self.points.append(Point(where, effect, None, min(runs for _, runs in counted), counted=counted))
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
-        points = [Point(where, e.value, e.left_out or None, e.runs) for e in effects]
+        points = [Point(where, e.value, e.replicates or None, e.runs) for e in effects]
         if np.isnan(points[0].effect):
             self.missing.append(f"{where}: no finite value to compare")
         else:

@@ -3,7 +3,7 @@
 Effects that depend on the best rate are measured at every tied rate (:mod:`resaudit.figures.rates`).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -13,7 +13,7 @@ from pydantic import Field
 
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
-from resaudit.claims.checks.rows import not_negative, of_network, take
+from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.figures.rates import LEVEL, BestRate, choose_rate
 from resaudit.figures.sweeps import sweep
 from resaudit.plan.check import Check, Depth, Names
@@ -36,9 +36,9 @@ class Sweep:
 
     Attributes:
         where: network and depth.
-        rates: ascending, shape (k,).
+        rates: learning rates, ascending, shape (k,).
         losses: final losses or excess losses, shape (runs, k); infinite where a run diverged.
-        runs: their numbers, shape (runs,).
+        runs: the runs' numbers, shape (runs,).
     """
 
     where: str
@@ -78,8 +78,8 @@ class FinalExcess(Check, name="final_excess"):
     It lies between zero and the excess at the start, and its interval, on a linear scale, does too.
 
     Attributes:
-        networks: to measure, each by itself.
-        depths: to measure at: all of the table, or the last.
+        networks: the networks to measure, each by itself.
+        depths: the depths to measure at: all of the table, or the last.
     """
 
     reads = (*COLUMNS, "excess_loss", "optimal_loss", "initial_loss")
@@ -99,13 +99,12 @@ class FinalExcess(Check, name="final_excess"):
         for network in self.networks:
             for depth, rows in by_depth(of_network(table, network), self.depths):
                 optimum = float(rows["optimal_loss"].iloc[0])
-                found = sweep_of(rows, network, depth, "excess_loss", least_runs, measured)
+                sweep = sweep_of(rows, network, depth, "excess_loss", least_runs, measured)
                 if optimum == 0.0:
                     measured.missing.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
-                elif found:
-                    shares = [losses.to_numpy() / optimum for losses in found.finals()]
-                    effects = [effect_of(np.asarray, each) for each in shares]
-                    measured.add_tied(found.where, effects + beyond_the_grid([found], measured))
+                elif sweep:
+                    effects = [effect_of(np.asarray, losses.to_numpy() / optimum) for losses in sweep.finals()]
+                    measured.add_tied(sweep.where, effects + beyond_the_grid([sweep], measured))
         return measured
 
 
@@ -113,10 +112,10 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
     """Ratio of other networks' mean final loss at their best rate to a network's.
 
     Attributes:
-        network: in the denominator.
-        others: in the numerator.
-        depths: at which they are compared.
-        excess: compare excess losses.
+        network: the network in the denominator.
+        others: the networks in the numerator.
+        depths: the depths to compare at.
+        excess: whether to compare excess losses.
     """
 
     reads = COLUMNS
@@ -128,18 +127,46 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean final losses or mean excess losses."""
         what = "distance of the mean final loss to the optimum" if self.excess else "mean final loss"
-        measured = Measured(
-            f"{what}, the other network's over that of {self.network}", "ratio", logarithmic=True, arithmetic=True
-        )
+        measured = _ratio_of_means(f"{what}, the other network's over that of {self.network}")
         column = "excess_loss" if self.excess else "final_loss"
         table = _finals(table, column)
         for other in self.others:
             for depth, rows in by_depth(table, self.depths):
-                above, below = (
-                    sweep_of(of_network(rows, name), name, depth, column, least_runs, measured)
-                    for name in (other, self.network)
-                )
+                above, below = _sweeps(rows, (other, self.network), depth, column, least_runs, measured)
                 _add_ratio(measured, f"{other}, depth {depth}", above, below, least_runs)
+        return measured
+
+
+class EndRatio(Check, name="end_ratio"):
+    """Ratio of a network's mean quantity at the end of training to another's, depth by depth.
+
+    Each network is taken at its best learning rate of those tried, that of the least mean of the quantity. Rates beyond
+    the grid are no part of the comparison.
+
+    Attributes:
+        network: the network in the numerator.
+        other: the network in the denominator.
+        column: the quantity, of which less is better.
+        depths: the depths to compare at; empty: all.
+    """
+
+    reads = (*COLUMNS, "step")
+    network: str
+    other: str
+    column: str
+    depths: list[Depth] = []
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """Ratio of mean values at the last step."""
+        measured = _ratio_of_means(
+            f"{words(self.column)} of {self.network} over that of {self.other} when training ends"
+        )
+        last = table[take(table, "step")["step"] == table["step"].max()]
+        ends = not_negative(take(last, *COLUMNS, self.column), self.column)
+        for depth, rows in by_depth(ends[ends["depth"].isin(self.depths)] if self.depths else ends, "all"):
+            above, below = _sweeps(rows, (self.network, self.other), depth, self.column, least_runs, measured)
+            if above and below:
+                add_ratio(measured, f"depth {depth}", above.finals(), below.finals(), least_runs)
         return measured
 
 
@@ -147,7 +174,7 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
     """Ratio of a network's mean final loss at its best rate at each depth to that at the previous depth.
 
     Attributes:
-        network: to measure.
+        network: the network to measure.
     """
 
     reads = COLUMNS
@@ -155,19 +182,14 @@ class FinalLossAcrossDepths(Check, name="final_loss_across_depths"):
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of mean final losses at consecutive depths."""
-        measured = Measured(
-            f"mean final loss of {self.network} over the same at the depth before",
-            "ratio",
-            logarithmic=True,
-            arithmetic=True,
-        )
+        measured = _ratio_of_means(f"mean final loss of {self.network} over the same at the depth before")
         table = of_network(_finals(table, "final_loss"), self.network)
         sweeps = {
             depth: sweep_of(rows, self.network, depth, "final_loss", least_runs, measured)
             for depth, rows in by_depth(table, "all")
         }
         if len(sweeps) < 2:
-            _say_depths(measured, len(sweeps))
+            measured.missing.append(f"{len(sweeps)} of the two depths that a ratio needs")
         for before, depth in pairwise(sweeps):
             _add_ratio(measured, f"depth {depth} over {before}", sweeps[depth], sweeps[before], least_runs)
         return measured
@@ -177,8 +199,8 @@ class BestRateRatio(Check, name="best_rate_ratio"):
     """Ratio of a network's best learning rate to the others', from ``from_depth`` on.
 
     Attributes:
-        network: in the numerator.
-        others: in the denominator, each by itself.
+        network: the network in the numerator.
+        others: the networks in the denominator, each by itself.
         from_depth: the least depth that is measured.
     """
 
@@ -190,8 +212,7 @@ class BestRateRatio(Check, name="best_rate_ratio"):
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of best rates at each depth."""
         measured = _of_rates(f"best learning rate of {self.network} over the other network's")
-        column = _ranked_by(table)
-        table = _finals(table, column)
+        table, column = _ranked(table)
         deep = list(by_depth(table[table["depth"] >= self.from_depth], "all"))
         sweeps = {
             (name, depth): sweep_of(of_network(rows, name), name, depth, column, least_runs, measured)
@@ -208,7 +229,7 @@ class BestRateKept(Check, name="best_rate_kept"):
     """Ratio of a network's best learning rates at the greatest and the least depth.
 
     Attributes:
-        network: to measure.
+        network: the network to measure.
     """
 
     reads = COLUMNS
@@ -217,15 +238,16 @@ class BestRateKept(Check, name="best_rate_kept"):
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of the best rates at the greatest and the least depth."""
         measured = _of_rates(f"best learning rate of {self.network} at the greatest depth over that at the least")
-        column = _ranked_by(table)
-        parts = list(by_depth(of_network(_finals(table, column), self.network), "all"))
-        if len(parts) < 2:
-            _say_depths(measured, len(parts))
+        table, column = _ranked(table)
+        depths = dict(by_depth(of_network(table, self.network), "all"))
+        if len(depths) < 2:
+            measured.missing.append(f"{len(depths)} of the two depths that a ratio needs")
             return measured
-        most, least = (
-            sweep_of(rows, self.network, depth, column, least_runs, measured) for depth, rows in (parts[-1], parts[0])
+        least, *_, most = depths
+        above, below = (
+            sweep_of(depths[depth], self.network, depth, column, least_runs, measured) for depth in (most, least)
         )
-        _add_rate_ratio(measured, f"depth {parts[-1][0]} over {parts[0][0]}", most, least, sweeps=2)
+        _add_rate_ratio(measured, f"depth {most} over {least}", above, below, sweeps=2)
         return measured
 
 
@@ -233,8 +255,8 @@ class SpreadOverRates(Check, name="spread_over_rates"):
     """Ratio of the largest to the least mean final loss over all networks and learning rates at one depth.
 
     Attributes:
-        networks: measured together.
-        depth: of all networks.
+        networks: the networks, measured together.
+        depth: the depth of all networks.
         rates_up_to: the largest rate that counts.
     """
 
@@ -250,30 +272,25 @@ class SpreadOverRates(Check, name="spread_over_rates"):
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Ratio of the largest to the least mean final loss."""
-        measured = Measured(
-            "largest over least mean final loss of all rates and networks",
-            "ratio",
-            logarithmic=True,
-            arithmetic=True,
-        )
+        measured = _ratio_of_means("largest over least mean final loss of all rates and networks")
         finals = _finals(table, "final_loss")
         largest = np.inf if self.rates_up_to is None else self.rates_up_to
-        at_depth = finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)]
-        sweeps = [
-            sweep_of(of_network(at_depth, network), network, self.depth, "final_loss", least_runs, measured)
-            for network in self.networks
-        ]
-        known = [found for found in sweeps if found]
-        if len(known) < len(sweeps):
-            return measured
-        measured.add_tied(f"depth {self.depth}", [effect_of(_spread, *(found.losses for found in known))])
+        rows = finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)]
+        sweeps = _sweeps(rows, self.networks, self.depth, "final_loss", least_runs, measured)
+
+        def spread(*means: np.ndarray) -> np.ndarray:
+            most, least = [each.max(axis=1) for each in means], [each.min(axis=1) for each in means]
+            largest, smallest = (np.broadcast_arrays(*ends) for ends in (most, least))
+            return np.asarray(np.maximum.reduce(largest) / np.minimum.reduce(smallest))
+
+        known = [sweep.losses for sweep in sweeps if sweep]
+        if len(known) == len(sweeps):
+            measured.add_tied(f"depth {self.depth}", [effect_of(spread, *known)])
         return measured
 
 
-def _spread(*means: np.ndarray) -> np.ndarray:
-    """Largest over least mean of all networks and rates."""
-    most, least = [each.max(axis=1) for each in means], [each.min(axis=1) for each in means]
-    return np.asarray(np.maximum.reduce(np.broadcast_arrays(*most)) / np.minimum.reduce(np.broadcast_arrays(*least)))
+def _ratio_of_means(meaning: str) -> Measured:
+    return Measured(meaning, "ratio", logarithmic=True, arithmetic=True)
 
 
 def _of_rates(meaning: str) -> Measured:
@@ -293,34 +310,31 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
     if not (above and below):
         return
     level = 1 - ERROR_RATE / sweeps
-    choices = [found.choice(level) for found in (above, below)]
+    choices = [above.choice(level), below.choice(level)]
     runs = min(len(above.runs), len(below.runs))
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = [
             Effect(float(np.float64(one) / other), (), runs)
             for one, other in product(*(choice.order or (0.0,) for choice in choices))
         ]
-    for choice, found in zip(choices, (above, below), strict=True):
+    for choice, one_sweep in zip(choices, (above, below), strict=True):
         if choice.at_edge:
-            measured.left_out.append(f"{found.where}: a rate at the edge of the grid is tied for the best")
+            measured.excluded.append(f"{one_sweep.where}: a rate at the edge of the grid is tied for the best")
             effects += ANYTHING
     measured.add_tied(where, effects)
 
 
 def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
     """:data:`ANYTHING` if a least loss lies at the edge of the grid and still falls there, else nothing."""
-    ended = [found.where for found in sweeps if found.choice().still_falling]
-    measured.left_out.extend(f"{where}: the loss still falls at the edge of the grid" for where in ended)
-    return ANYTHING if ended else []
+    falling = [one.where for one in sweeps if one.choice().still_falling]
+    measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in falling)
+    return ANYTHING if falling else []
 
 
-def _say_depths(measured: Measured, there: int) -> None:
-    measured.missing.append(f"{there} of the two depths that a ratio needs")
-
-
-def _ranked_by(table: "pd.DataFrame") -> str:
-    """The column that ranks rates: the excess loss, which has more digits, if the table has it."""
-    return "excess_loss" if "excess_loss" in table else "final_loss"
+def _ranked(table: "pd.DataFrame") -> "tuple[pd.DataFrame, str]":
+    """Final losses, and the column that ranks rates: the excess loss, which has more digits, if the table has it."""
+    column = "excess_loss" if "excess_loss" in table else "final_loss"
+    return _finals(table, column), column
 
 
 def _finals(table: "pd.DataFrame", column: str) -> "pd.DataFrame":
@@ -339,6 +353,12 @@ def by_depth(table: "pd.DataFrame", depths: Depths) -> "Iterator[tuple[int, pd.D
         yield int(depth), table[table["depth"] == depth]
 
 
+def _sweeps(
+    rows: "pd.DataFrame", networks: Sequence[str], depth: int, column: str, least_runs: int, measured: Measured
+) -> list[Sweep | None]:
+    return [sweep_of(of_network(rows, name), name, depth, column, least_runs, measured) for name in networks]
+
+
 def sweep_of(
     rows: "pd.DataFrame", network: str, depth: int, column: str, least_runs: int, measured: Measured
 ) -> Sweep | None:
@@ -347,8 +367,6 @@ def sweep_of(
     rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
     skipped = sorted(set(rows["learning_rate"]) - set(rates))
     measured.missing.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
-    runs = len(losses) if len(rates) else 0
-    if runs < least_runs:
-        measured.missing.append(f"{where}: {runs} runs, {least_runs} are needed")
+    if not measured.has_enough(where, len(losses) if len(rates) else 0, least_runs):
         return None
     return Sweep(where, rates, losses, np.sort(rows["run"].unique()))

@@ -27,7 +27,7 @@ def add_ratio(
     Runs of other networks and depths are independent: that two have the same number means nothing.
 
     Args:
-        measured: to add to.
+        measured: the measurement to add to.
         where: the place.
         above: values of the numerator by run, at the learning rate shown, then at those tied with it.
         below: values of the denominator, likewise.
@@ -36,13 +36,16 @@ def add_ratio(
         further: other possible effects.
         at_equal_rates: whether the lists are at the same rates, and only equal ones are compared.
     """
-    fewest = min(len(above[0]), len(below[0]))
-    if fewest < least_runs:
-        measured.missing.append(f"{where}: {fewest} runs, {least_runs} are needed")
-        return
-    pairs = zip(above, below, strict=True) if at_equal_rates else product(above, below)
-    effects = [_ratio_of(one.to_numpy(float), other.to_numpy(float), of_logarithms) for one, other in pairs]
-    measured.add_tied(where, [*effects, *further])
+
+    def ratio(above: np.ndarray, below: np.ndarray) -> Effect:
+        if np.isnan(above).any() or np.isnan(below).any():
+            return Effect(np.nan)  # an unknown run may be the largest
+        return effect_of(lambda one, other: np.exp(one - other) if of_logarithms else one / other, above, below)
+
+    if measured.has_enough(where, min(len(above[0]), len(below[0])), least_runs):
+        pairs = zip(above, below, strict=True) if at_equal_rates else product(above, below)
+        effects = [ratio(one.to_numpy(float), other.to_numpy(float)) for one, other in pairs]
+        measured.add_tied(where, [*effects, *further])
 
 
 def ratio_of_same_runs(above: "pd.Series", below: "pd.Series") -> Effect:
@@ -51,12 +54,3 @@ def ratio_of_same_runs(above: "pd.Series", below: "pd.Series") -> Effect:
 
     both = pd.concat([above, below], axis=1, join="inner").to_numpy(dtype=float)
     return effect_of(lambda means: means[:, 0] / means[:, 1], both)
-
-
-def _ratio_of(above: np.ndarray, below: np.ndarray, of_logarithms: bool = False) -> Effect:
-    """The ratio of the means of two independent groups of runs; NaN if a run is unknown: it may be the largest."""
-    if np.isnan(above).any() or np.isnan(below).any():
-        return Effect(np.nan)
-    if of_logarithms:
-        return effect_of(lambda one, other: np.exp(one - other), above, below)
-    return effect_of(np.divide, above, below)

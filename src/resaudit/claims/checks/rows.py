@@ -24,9 +24,9 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
     """Return the table after checking that it has these columns and no required value is missing.
 
     Args:
-        table: of a figure.
-        columns: of numbers, or of :data:`TEXTS`.
-        by: those that rows are grouped or chosen by; their values may be text, except of :data:`KEYS`.
+        table: a figure's table.
+        columns: columns of numbers, or of :data:`TEXTS`.
+        by: the columns that rows are grouped or chosen by; their values may be text, except of :data:`KEYS`.
 
     Raises:
         ResauditError: a column or a value is missing, or text where a number is needed.
@@ -36,49 +36,53 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
 
     lacking = [column for column in columns if column not in table]
     if lacking:
-        raise ResauditError(f"column {', '.join(lacking)} is missing; there are {', '.join(table.columns)}")
+        raise _missing_column(table, lacking)
     # Only a diverged run may lack values: it has no spectrum.
     may_be_missing = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
-        bad = table[column].isna() & (~may_be_missing | (column in KEYS))
-        _refuse(table, bad, f"column {column} has no number")
+        _refuse(table, column, table[column].isna() & (~may_be_missing | (column in KEYS)), "no number")
         may_be_text = column in TEXTS or (column in by and column not in KEYS)
         if not may_be_text and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
-            _refuse(
-                table, ~numbers if not numbers.all() else numbers, f"column {column} has text where a number is needed"
-            )
+            _refuse(table, column, numbers if numbers.all() else ~numbers, "text where a number is needed")
     return table
 
 
 def resolved(table: "pd.DataFrame") -> "pd.Series":
-    """Whether each row's spectrum lies above its noise floor.
-
-    Raises:
-        ResauditError: the column is missing, or has values other than True and False.
-    """
+    """Whether each row's spectrum lies above its noise floor."""
     if "resolved" not in table:
-        raise ResauditError(f"column resolved is missing; there are {', '.join(table.columns)}")
+        raise _missing_column(table, ["resolved"])
     # Any text would count as true.
-    _refuse(table, ~table["resolved"].isin([True, False]), "column resolved has something else than True and False")
+    _refuse(table, "resolved", ~table["resolved"].isin([True, False]), "a value other than True and False")
     return table["resolved"].astype(bool)
 
 
 def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
-    """Return the table after checking that these columns are not negative.
-
-    Raises:
-        ResauditError: a column or a value is missing, or negative.
-    """
+    """Return the table after checking that these columns are not negative."""
     for column in columns:
-        _refuse(table, take(table, column)[column] < 0, f"column {column} has a negative number")
+        _refuse(table, column, take(table, column)[column] < 0, "a negative number")
     return table
 
 
-def _refuse(table: "pd.DataFrame", bad: "pd.Series", what: str) -> None:
+def _missing_column(table: "pd.DataFrame", lacking: list[str]) -> ResauditError:
+    return ResauditError(
+        "missing-column",
+        "column {columns} is missing; there are {allowed}",
+        columns=lacking,
+        allowed=list(table.columns),
+    )
+
+
+def _refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str) -> None:
     if bad.any():
-        line = int(table.index[bad][0]) + 2
-        raise ResauditError(f"{what} in line {line} ({int(bad.sum())} such lines)")
+        raise ResauditError(
+            "invalid-column",
+            "column {column} has {fault} in line {line} ({count} such lines)",
+            column=column,
+            fault=fault,
+            line=int(table.index[bad][0]) + 2,
+            count=int(bad.sum()),
+        )
 
 
 def values_of(rows: "pd.DataFrame", column: str) -> "pd.Series":
@@ -97,14 +101,13 @@ def bounds_of_difference(column: str) -> tuple[float, float]:
 
 
 def logarithm(values: np.ndarray, what: str) -> np.ndarray:
-    """Natural logarithms; minus infinity for zero.
-
-    Raises:
-        ResauditError: a value is negative.
-    """
+    """Natural logarithms; minus infinity for zero."""
     if (values < 0).any():
         raise ResauditError(
-            f"column {what} has negative numbers, which have no ratio (the least is {np.nanmin(values):.3g})"
+            "negative-column",
+            "column {column} has negative numbers, which have no ratio (the least is {least:.3g})",
+            column=what,
+            least=np.nanmin(values),
         )
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(values))
@@ -118,16 +121,17 @@ def logarithms(values: "pd.Series", what: str) -> "pd.Series":
 
 
 def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
-    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending.
-
-    Raises:
-        ResauditError: a run has more than one row.
-    """
+    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending."""
     key = next((name for name in ("run", "draw") if name in rows), None)
     if key is None:
         return values_of(rows, column).reset_index(drop=True)
     if rows[key].duplicated().any():
-        raise ResauditError(f"{where} has a {key} more than once; a table with epochs needs epochs in the check")
+        raise ResauditError(
+            "duplicate-run",
+            "{where} has a {key} more than once; a table with epochs needs epochs in the check",
+            where=where,
+            key=key,
+        )
     return values_of(rows, column).set_axis(rows[key]).sort_index()
 
 
@@ -139,7 +143,7 @@ def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
     if "shown" not in rows or rows["shown"].all():
         return [rows]
     shown = rows[rows["shown"]]
-    others = [part for _, part in rows[~rows["shown"]].groupby("learning_rate") if (part["epoch"] == 0).any()]
+    others = [rate for _, rate in rows[~rows["shown"]].groupby("learning_rate") if (rate["epoch"] == 0).any()]
     return [shown, *others]
 
 
@@ -155,9 +159,9 @@ def epoch_at(table: "pd.DataFrame", share: float) -> int:
     return int(before[-1] if len(before) else epochs[0])
 
 
-def rows_with(table: "pd.DataFrame", wanted: Mapping[str, str]) -> "pd.DataFrame":
+def rows_with(table: "pd.DataFrame", values: Mapping[str, str]) -> "pd.DataFrame":
     """The rows that have these values in these columns."""
-    for column, value in wanted.items():
+    for column, value in values.items():
         table = table[table[column].astype(str) == value]
     return table
 

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from resaudit.claims.checks.measured import Counted, Measured
-from resaudit.claims.checks.rows import not_negative, of_network, take
+from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.plan.check import Check, Names
 
 if TYPE_CHECKING:
@@ -14,7 +14,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
     """Share of the runs of an ensemble with an outcome, at every value of a coordinate.
 
     Attributes:
-        networks: to measure.
+        networks: the networks to measure.
         column: number of runs with the outcome.
         by: the coordinate.
         differ_from: column of a share to subtract, with its number of runs in ``<column>_runs``.
@@ -30,7 +30,7 @@ class ShareOfRuns(Check, name="share_of_runs"):
         """The share, or its difference to the other."""
         other = self.differ_from
         minus, unit = (f", minus {other}", "difference of shares") if other else ("", "share")
-        measured = Measured(f"share of runs: {self.column.replace('_', ' ')}{minus}", unit)
+        measured = Measured(f"share of runs: {words(self.column)}{minus}", unit)
         for network in self.networks:
             for at, row in _counts(table, network, self.by, self.column, least_runs, measured):
                 counted = [_counted(row[self.column], row["runs"])]
@@ -45,7 +45,7 @@ class ShareChange(Check, name="share_change"):
     """Change of the share of runs with an outcome from the least to the greatest value of a coordinate.
 
     Attributes:
-        networks: to measure.
+        networks: the networks to measure.
         column: number of runs with the outcome.
         by: the coordinate.
     """
@@ -57,7 +57,7 @@ class ShareChange(Check, name="share_change"):
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The share at the greatest value minus that at the least."""
-        what = f"share of runs: {self.column.replace('_', ' ')}"
+        what = f"share of runs: {words(self.column)}"
         measured = Measured(f"{what}, at the greatest {self.by} minus at the least", "difference of shares")
         for network in self.networks:
             rows = _counts(table, network, self.by, self.column, least_runs, measured)
@@ -78,5 +78,5 @@ def _counts(
     return [(float(row[by]), row) for _, row in rows[rows["runs"] >= least_runs].iterrows()]
 
 
-def _counted(found: float, runs: float) -> Counted:
-    return int(found), int(runs)
+def _counted(hits: float, runs: float) -> Counted:
+    return int(hits), int(runs)

@@ -16,7 +16,7 @@ class IdentitiesHold(Check, name="identities_hold"):
     """Largest error of each property over draws and sizes, in units of its double-precision tolerance.
 
     Attributes:
-        properties: to measure, each by itself.
+        properties: the properties to measure, each by itself.
     """
 
     reads = ("property",)
@@ -42,7 +42,7 @@ class Magnitude(Check, name="magnitude"):
     """Least (with ``at_least``) or largest value of each property over draws and sizes.
 
     Attributes:
-        properties: each measured separately.
+        properties: the properties, each measured separately.
         absolute: measure the magnitude of the value.
     """
 
@@ -51,7 +51,7 @@ class Magnitude(Check, name="magnitude"):
     absolute: bool = False
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
-        """The least or largest value of each property; left out if a value is not finite."""
+        """The least or largest value of each property; missing if a value is not finite."""
         # A region with two ends needs both the least and the largest value.
         ends = [end for end, bound in zip(("least", "largest"), self.region, strict=True) if bound is not None]
         measured = Measured(f"{' and '.join(ends)} value over draws and sizes", "value")
@@ -68,7 +68,4 @@ class Magnitude(Check, name="magnitude"):
 
 def _rows(table: "pd.DataFrame", name: str, least_runs: int, measured: Measured) -> "pd.DataFrame":
     rows = table[table["property"] == name]
-    if len(rows) < least_runs:
-        measured.missing.append(f"{name}: {len(rows)} draws, {least_runs} are needed")
-        return rows.iloc[:0]
-    return rows
+    return rows if measured.has_enough(name, len(rows), least_runs, "draws") else rows.iloc[:0]

@@ -11,15 +11,15 @@ from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
-class Report(Job):
+class AuditJob(Job):
     """The audit of all drawn figures. Its files go to the figures folder.
 
     Attributes:
-        config: with all figures and claims.
-        overrides: as they were given.
+        config: the configuration with all figures and claims.
+        overrides: the overrides as they were given.
     """
 
-    kind = "report"
+    kind = "audit"
 
     config: Config
     overrides: tuple[str, ...]
@@ -35,11 +35,7 @@ class Report(Job):
         return (*super().modules, *modules_of_checks(self.config.claims))
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Write ``audit.json`` and ``audit.html`` into the folder of figures.
-
-        Raises:
-            ResauditError: nothing has been drawn, or a table is damaged or of other settings.
-        """
+        """Write ``audit.json`` and ``audit.html`` into the folder of figures."""
         from resaudit.audit.build import make_audit
         from resaudit.audit.page import write_page
         from resaudit.base.files import write_json

@@ -15,19 +15,19 @@ from resaudit.runtime.progress import say
 
 
 @dataclass(frozen=True)
-class Vary(Job):
+class RobustnessJob(Job):
     """The matrix of a paper's claims and variants. Its files go to the figures folder.
 
     Attributes:
-        paper: whose claims.
-        config: without a variant.
+        paper: the paper with the claims.
+        config: the configuration without a variant.
         variants: the configuration under each variant, and under the control, by id.
-        deviations: of each from the paper's protocol, in words.
+        deviations: the deviations of each from the paper's protocol, in words.
         drawings: the figures that claims are checked against, without a variant and under each: by figure, the drawing
             as ``kind/id``.
     """
 
-    kind = "vary"
+    kind = "robustness_matrix"
 
     paper: str
     config: Config
@@ -47,45 +47,47 @@ class Vary(Job):
 
     def reads(self, results: Path) -> list[Path]:
         """The tables, each with its record."""
-        tables = [results / key / "figure.csv" for of in self.drawings.values() for key in of.values()]
-        return [file for csv in dict.fromkeys(tables) for file in (csv, csv.with_suffix(".json"))]
+        tables = dict.fromkeys(self._tables(results).values())
+        return [file for csv in tables for file in (csv, csv.with_suffix(".json"))]
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Write ``<paper>/robustness.{csv,json,pdf,svg,png}`` into the folder of figures.
-
-        Raises:
-            ResauditError: a table is missing, damaged or of other settings.
-        """
+        """Write ``<paper>/robustness.{csv,json,pdf,svg,png}`` into the folder of figures."""
         from resaudit.claims.robustness import write_matrix
 
-        tables = {
-            (variant, name): work.results / key / "figure.csv"
-            for variant, of in self.drawings.items()
-            for name, key in of.items()
-        }
-        write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations, tables)
+        write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations, self._tables(work.results))
         say(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
         return {}
 
+    def _tables(self, results: Path) -> dict[tuple[str, str], Path]:
+        return {
+            (variant, name): results / key / "figure.csv"
+            for variant, drawings in self.drawings.items()
+            for name, key in drawings.items()
+        }
 
-def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
+
+def robustness_job(plans: Plans, paper: str, at_scale_paper: Config) -> RobustnessJob:
     """The matrix of a paper.
 
     Args:
-        plans: as configured, and under every variant.
-        paper: with claims.
-        of_paper: the configuration at scale paper.
+        plans: the plans as configured and under every variant.
+        paper: a paper with claims.
+        at_scale_paper: the configuration at scale paper.
 
     Raises:
         ResauditError: the configuration has a variant itself.
     """
     if plans.base.config.variant is not None:
-        chosen = plans.base.config.variant
-        raise ResauditError(f"variant is {chosen}; leave it out: robustness goes through all of them")
+        raise ResauditError(
+            "conflicting-variant",
+            "variant is {variant}; leave it out: robustness goes through all of them",
+            variant=plans.base.config.variant,
+        )
     variants = {variant: plans.under(variant).config for variant in (*CONTROLS, *plans.variants(paper))}
     every, evidence = {CONFIGURED: plans.base.config} | variants, evidence_figures(plans.base, paper)
+    protocol = at_scale_paper.figure
     names = [name for name in plans.base.figures if name.startswith(f"{paper}/")]
-    return Vary(
+    return RobustnessJob(
         paper,
         plans.base.config,
         variants,
@@ -93,12 +95,12 @@ def vary_job(plans: Plans, paper: str, of_paper: Config) -> Vary:
             variant: tuple(
                 f"{name.split('/')[1]} {change}"
                 for name in names
-                for change in deviations(config.figure[name], of_paper.figure[name])
+                for change in deviations(config.figure[name], protocol[name])
             )
             for variant, config in variants.items()
         },
         {
-            variant: {name: draw_job(config.figure[name], of_paper.figure[name], config).key for name in evidence}
+            variant: {name: draw_job(config.figure[name], protocol[name], config).key for name in evidence}
             for variant, config in every.items()
         },
     )
