@@ -537,5 +537,5 @@ def test_rows_are_grouped_and_chosen_by_any_column_of_text(check: Check) -> None
     places = [(optimizer, depth, run) for optimizer in ("adam", "sgd") for depth in (2, 4) for run in range(3)]
     table = pd.DataFrame(places, columns=["optimizer", "depth", "run"]).assign(loss=1.0)
     assert len(check.measure(table, 2).points) in (2, 4)
-    with refused("invalid-column", column="loss", line=2, count=12):
+    with refused("invalid-column", column="loss", fault="text", line=2, count=12):
         check.measure(table.assign(loss="low"), 2)

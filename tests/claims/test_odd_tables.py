@@ -227,13 +227,18 @@ def test_the_order_of_rows_does_not_matter() -> None:
 @pytest.mark.parametrize(
     ("name", "column", "code", "fields"),
     [
-        ("a word", C, "invalid-column", {"column": C, "line": len(BY_DEPTH) + 1, "count": 1}),
-        ("text", "final_loss", "invalid-column", {"column": "final_loss", "line": 2}),
-        ("depth as text", C, "invalid-column", {"column": "depth", "line": 2}),
-        ("resolved as text", C, "invalid-column", {"column": "resolved", "line": 2}),
+        ("a word", C, "invalid-column", {"column": C, "fault": "text", "line": len(BY_DEPTH) + 1, "count": 1}),
+        ("text", "final_loss", "invalid-column", {"column": "final_loss", "fault": "text", "line": 2}),
+        ("depth as text", C, "invalid-column", {"column": "depth", "fault": "text", "line": 2}),
+        ("resolved as text", C, "invalid-column", {"column": "resolved", "fault": "another value", "line": 2}),
         ("no rows", C, "empty-table", {}),
-        ("negative", "final_loss", "invalid-column", {"column": "final_loss", "line": 2}),
-        ("one negative", "excess_loss", "invalid-column", {"column": "excess_loss", "line": 4, "count": 1}),
+        ("negative", "final_loss", "invalid-column", {"column": "final_loss", "allowed": "≥ 0", "line": 2}),
+        (
+            "one negative",
+            "excess_loss",
+            "invalid-column",
+            {"column": "excess_loss", "allowed": "≥ 0", "line": 4, "count": 1},
+        ),
         ("one negative", C, "negative-column", {"column": C, "least": -1}),
         ("loss of zero", "loss", "invalid-loss", {"least": 0}),
     ],
@@ -251,7 +256,7 @@ def test_what_is_wrong_with_a_table_is_said(name: str, column: str, code: str, f
 def test_a_key_that_is_missing_is_refused_though_the_run_has_no_spectrum() -> None:
     table = BY_DEPTH.assign(depth=BY_DEPTH["depth"].astype(float), resolved=True)
     table.loc[3, ["depth", "resolved"]] = [np.nan, False]
-    with refused("invalid-column", column="depth", line=5):
+    with refused("invalid-column", column="depth", fault="no value", line=5):
         verdict(CASES[0][0], table)
 
 

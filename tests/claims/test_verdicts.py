@@ -138,7 +138,7 @@ def test_a_missing_column_is_told_with_those_there_are(column: str) -> None:
 def test_a_value_that_should_be_there_is_told_with_its_line() -> None:
     rows = table()
     rows.loc[4, "condition_number"] = np.nan
-    with refused("invalid-column", column="condition_number", line=6, count=1):
+    with refused("invalid-column", column="condition_number", fault="no value", line=6, count=1):
         judge(claim(CONSTANT), rows, "laptop")
     rows.loc[4, "resolved"] = False
     # A run that diverged has no spectrum.

@@ -40,11 +40,11 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
     # Only a diverged run may lack values: it has no spectrum.
     may_be_missing = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
-        _refuse(table, column, table[column].isna() & (~may_be_missing | (column in KEYS)), "no number")
+        _refuse(table, column, table[column].isna() & (~may_be_missing | (column in KEYS)), "no value", "a value")
         may_be_text = column in TEXTS or (column in by and column not in KEYS)
         if not may_be_text and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
-            _refuse(table, column, numbers if numbers.all() else ~numbers, "text where a number is needed")
+            _refuse(table, column, numbers if numbers.all() else ~numbers, "text", "numbers")
     return table
 
 
@@ -53,14 +53,14 @@ def resolved(table: "pd.DataFrame") -> "pd.Series":
     if "resolved" not in table:
         raise _missing_column(table, ["resolved"])
     # Any text would count as true.
-    _refuse(table, "resolved", ~table["resolved"].isin([True, False]), "a value other than True and False")
+    _refuse(table, "resolved", ~table["resolved"].isin([True, False]), "another value", "True, False")
     return table["resolved"].astype(bool)
 
 
 def not_negative(table: "pd.DataFrame", *columns: str) -> "pd.DataFrame":
     """Return the table after checking that these columns are not negative."""
     for column in columns:
-        _refuse(table, column, take(table, column)[column] < 0, "a negative number")
+        _refuse(table, column, take(table, column)[column] < 0, "a negative number", "≥ 0")
     return table
 
 
@@ -73,15 +73,16 @@ def _missing_column(table: "pd.DataFrame", lacking: list[str]) -> ResauditError:
     )
 
 
-def _refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str) -> None:
+def _refuse(table: "pd.DataFrame", column: str, bad: "pd.Series", fault: str, allowed: str) -> None:
     if bad.any():
         raise ResauditError(
             "invalid-column",
-            "column {column} has {fault} in line {line} ({count} such lines)",
+            "column {column} has {fault} in line {line} ({count} such lines); allowed: {allowed}",
             column=column,
             fault=fault,
             line=int(table.index[bad][0]) + 2,
             count=int(bad.sum()),
+            allowed=allowed,
         )
 
 
