@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.files import sweep, written_whole
+from resaudit.base.files import remove_partial, written_whole
 
 
 def test_what_the_disk_does_not_confirm_gets_no_name(tmp_path: Path) -> None:
@@ -68,5 +68,5 @@ def test_what_a_killed_writer_left_is_swept_and_nothing_else(tmp_path: Path) -> 
         killed.communicate()
     there = {path for path in tmp_path.rglob("*") if path.is_file()}
     assert len(there) == len(kept) + 2
-    sweep(tmp_path, spared=[".spot-check"])
+    remove_partial(tmp_path, spared=[".spot-check"])
     assert {path for path in tmp_path.rglob("*") if path.is_file()} == set(kept)

@@ -11,7 +11,7 @@ gc.set_threshold(50_000)
 from snakemake.io import IOFile
 from snakemake.settings.enums import RerunTrigger
 
-from resaudit.base.files import sweep
+from resaudit.base.files import remove_partial
 from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
@@ -78,7 +78,7 @@ wildcard_constraints:
 onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
-        sweep(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
+        remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
         set_dates_in_the_future(Path(file) for waiting in workflow.dag.needrun_jobs() for file in waiting.input)
     make_readable(logger, JOBS, workflow)
     # Here the cores bound the jobs. Bounding them in time as well, Snakemake 9 would wake up once a timespan for every job

@@ -33,7 +33,7 @@ def written_whole(path: Path) -> Iterator[Path]:
         raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
 
 
-def sweep(*folders: Path, spared: Collection[str] = ()) -> None:
+def remove_partial(*folders: Path, spared: Collection[str] = ()) -> None:
     """Remove the temporary files of killed writers; no other may write there but in the folders ``spared``, by name."""
     for folder in folders:
         for path in folder.rglob(".*.part"):

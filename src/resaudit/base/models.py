@@ -46,7 +46,8 @@ class Closed(BaseModel):
 
 @cache
 def _keys_of(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    return [*names, *model.model_fields] if model.model_config.get("populate_by_name") else names
 
 
 class Model(Closed):

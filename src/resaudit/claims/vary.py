@@ -11,7 +11,7 @@ from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import CONFIGURED, CONTROLS, Config
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.words import deviations
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Vary(Job):
             for name, key in of.items()
         }
         write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations, tables)
-        say(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
+        log(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
         return {}
 
 

@@ -15,7 +15,7 @@ import click
 
 from resaudit.base.errors import Interrupted, ResauditError, one_named
 from resaudit.base.papers import take_papers_path
-from resaudit.runtime.progress import leave_unsaid, say
+from resaudit.runtime.progress import flush_stderr, log
 from resaudit.runtime.streams import open_streams
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ def main() -> int:
     try:
         return _run()
     finally:
-        leave_unsaid()
+        flush_stderr()
 
 
 def _run() -> int:
@@ -48,13 +48,13 @@ def _run() -> int:
         cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
-        say(f"resaudit: error: {error.line}", else_to=sys.stdout)
+        log(f"resaudit: error: {error.line}", fallback=sys.stdout)
         return 1
     except Interrupted as stop:
-        say(f"resaudit: interrupted: {stop}")
+        log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
     except click.exceptions.Abort:
-        say("resaudit: interrupted")
+        log("resaudit: interrupted")
         return 130
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
@@ -63,7 +63,7 @@ def _run() -> int:
         setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "resaudit"
-        say(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
+        log(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
         return 2
     return 0
 

@@ -20,7 +20,7 @@ import numpy as np
 from resaudit.base.errors import Interrupted, ResauditError
 from resaudit.base.files import written_whole
 from resaudit.jobs.job import Job, Work
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 State = TypeVar("State")
 CHECKPOINT = "checkpoint"
@@ -152,4 +152,4 @@ def delayed_signals() -> Iterator[Callable[[], int | None]]:
 
 
 def _say(line: str) -> None:
-    say(f"resaudit: {line}")
+    log(f"resaudit: {line}")

@@ -165,7 +165,7 @@ class Job(ABC):
         Args:
             device: ``cpu`` or ``cuda``.
             lanes: numbers in the widest vector of each compiled kernel that there is, as ``vector lanes`` of
-                :func:`resaudit.runtime.machine.machine_class`.
+                :func:`resaudit.runtime.machine.cpu_platform`.
 
         Returns:
             Names; ``*`` stands for a reason or a version.

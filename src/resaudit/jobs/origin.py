@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json
 from resaudit.base.models import Closed, Line, Sha256, read_record
-from resaudit.jobs.job_provenance import MachineClass
+from resaudit.jobs.job_provenance import CpuPlatform
 
 IMPORTED = "imported.json"
 RECOMPUTED, STATEMENTS = ".spot-check", "spot-checks"
@@ -22,16 +24,18 @@ class Origin(Closed):
         by: who ran it, as the archive says; None if it does not say.
         code: hash of the code that made it, as its provenance says (:func:`resaudit.jobs.code.code_sha256`).
         accepted_code: this checkout's hash of the same kind of job, for which the result was accepted.
-        machine_class: of the machine that made it, as its provenance says.
+        cpu_platform: of the machine that made it, as its provenance says.
         kernel: that computed it, as its provenance says; None for jobs without a choice.
         sha256: digests of its result files, by name, as found at the import.
     """
+
+    model_config = ConfigDict(populate_by_name=True)
 
     archive: Sha256
     by: Line | None
     code: Sha256
     accepted_code: Sha256
-    machine_class: MachineClass
+    cpu_platform: Annotated[CpuPlatform, Field(alias="machine_class")]
     kernel: Line | None
     sha256: dict[Line, Sha256]
 

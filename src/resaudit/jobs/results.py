@@ -36,11 +36,11 @@ def read_result(job: "Job", results: Path, name: str, arrays: type[Arrays], with
     return load_arrays(_as_written(folder, name), arrays, without)
 
 
-def machine_classes(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
-    """The distinct machine classes that jobs ran on; raises as :func:`read_provenance`."""
+def cpu_platforms(jobs: list["Job"], results: Path) -> list[dict[str, Any]]:
+    """The distinct CPU platforms that jobs ran on; raises as :func:`read_provenance`."""
     found: list[dict[str, Any]] = []
     for job in jobs:
-        ran_on = read_provenance(job.folder(results)).machine_class
+        ran_on = read_provenance(job.folder(results)).cpu_platform
         if ran_on not in found:
             found.append(ran_on)
     return found

@@ -12,11 +12,12 @@ from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
+from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.runtime.devices import claim_device, processors
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 def run_job(key: str, results: Path, code: str | None = None) -> None:
@@ -51,7 +52,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     }
     write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
     forget(work.checkpoints)
-    say(f"wrote {folder}")
+    log(f"wrote {folder}")
 
 
 def _digest(path: Path) -> str:
@@ -61,11 +62,11 @@ def _digest(path: Path) -> str:
 
 
 def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    from resaudit.runtime.machine import machine_class
+    from resaudit.runtime.machine import cpu_platform
 
     return {
         "threads": _threads(),
-        "machine class": machine_class(work.record["device"]),
+        CPU_PLATFORM: cpu_platform(work.record["device"]),
         "sha256": {name: sha256_of(folder / name) for name in made},
         **provenance(),
     }

@@ -42,7 +42,7 @@ class Tolerance:
     chaotic: bool = False
 
     def of_rounding(self) -> "Tolerance":
-        """The same without what chaos may do: how far each entry may be apart on one class of machine."""
+        """The same without what chaos may do: how far each entry may be apart on one CPU platform."""
         relative = 0.0 if self.chaotic else self.relative if self.first is None else min(self.relative, self.first[1])
         absolute = 0.0 if self.chaotic else self.absolute
         others = self.others and self.others.of_rounding()

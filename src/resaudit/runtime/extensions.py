@@ -41,7 +41,7 @@ _LANES: dict[str, Callable[[], int | None]] = {}
 
 
 def register_lanes(name: str, lanes: Callable[[], int | None]) -> None:
-    """Make an extension known to the machine class.
+    """Make an extension part of the CPU platform.
 
     Args:
         name: what it computes.

@@ -1,4 +1,4 @@
-"""The machine class of a result: within one class the same settings give the same bytes."""
+"""The CPU platform of a result: on one platform the same settings give the same bytes."""
 
 import os
 import platform
@@ -15,11 +15,11 @@ SWITCHES = (
     "ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES", "ONEDNN_MAX_CPU_ISA",
     "OPENBLAS_CORETYPE", VECTOR_BITS,
 )  # fmt: skip
-"""Environment variables that make a machine compute like another class."""
+"""Environment variables that make a machine compute like another platform."""
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
-def machine_class(device: str) -> dict[str, Any]:
+def cpu_platform(device: str) -> dict[str, Any]:
     """The properties of this machine that the last digits of a result depend on; torch's only if the job loaded it.
 
     Args:

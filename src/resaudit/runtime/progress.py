@@ -26,9 +26,9 @@ def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
         now = time.monotonic()
         if now - last > SECONDS_BETWEEN_LINES:
             last = now
-            say(f"{what}: {done} of {len(items)} after {now - start:.0f} s")
+            log(f"{what}: {done} of {len(items)} after {now - start:.0f} s")
         yield item
-    say(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s")
+    log(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s")
 
 
 class Progress:
@@ -58,32 +58,32 @@ class Progress:
             self._last = now
             speed = (self._done - self._skipped) / (now - self._start)
             left = (self._total - self._done) / speed / 60
-            say(f"{self._so_far}, {speed:.0f} {self._unit}/s, {left:.0f} min left")
+            log(f"{self._so_far}, {speed:.0f} {self._unit}/s, {left:.0f} min left")
 
     def end(self) -> None:
         """Say that the work is done."""
-        say(f"{self._so_far} after {time.monotonic() - self._start:.1f} s")
+        log(f"{self._so_far} after {time.monotonic() - self._start:.1f} s")
 
     @property
     def _so_far(self) -> str:
         return f"{self._what}: {self._done} of {self._total} {self._unit}"
 
 
-def say(line: str, else_to: TextIO | None = None) -> None:
+def log(line: str, fallback: TextIO | None = None) -> None:
     """Print a line to standard error; a full disk under it is ignored.
 
     Args:
         line: without a line break.
-        else_to: where to print the line if standard error fails.
+        fallback: where to print the line if standard error fails.
     """
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
-        if else_to:
-            print(line, file=else_to, flush=True)
+        if fallback:
+            print(line, file=fallback, flush=True)
 
 
-def leave_unsaid() -> None:
+def flush_stderr() -> None:
     """Discard what standard error could not take: flushing it at exit would change the exit status."""
     try:
         sys.stderr.flush()

@@ -12,7 +12,7 @@ from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
 from resaudit.base.errors import ResauditError
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 from residual.images.augmentation import Images
 from residual.images.costs import TEST_BATCH
 from residual.images.graphs import Graph, Step
@@ -174,7 +174,7 @@ class Trainee:
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             how = f"eager, since the CUDA graph failed: {reason}"
-            say(f"resaudit: warning: steps are {how}; this takes longer")
+            log(f"resaudit: warning: steps are {how}; this takes longer")
             return how
         finally:
             restore()

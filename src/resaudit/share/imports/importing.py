@@ -157,11 +157,11 @@ def _stage(packed: Packed, job: Job, folder: Path, ran: JobProvenance, digest: s
         by=packed.agents[job.key],
         code=ran.code,
         accepted_code=code_of(job),
-        machine_class=ran.machine_class,
+        cpu_platform=ran.cpu_platform,
         kernel=ran.kernel,
         sha256=ran.sha256,
     )
-    write_json(folder / IMPORTED, origin.model_dump(mode="json"))
+    write_json(folder / IMPORTED, origin.model_dump(mode="json", by_alias=True))
 
 
 def _check_lines(given: Any, where: str) -> None:

@@ -26,9 +26,9 @@ def check_machine(job: Job, ran: JobProvenance, where: str) -> None:
     device = "cpu" if ran.device == "cpu" else "cuda"
     if device == "cuda" and not job.cost(Execution(device)).wants_gpu:
         raise ResauditError(f"{where} has the device {shown(ran.device)}; allowed: cpu, since this job uses no GPU")
-    if ran.machine_class.get("device") != ran.device:
-        raise ResauditError(f"{where} has the device {shown(ran.device)}, but its machine class another; get it again")
-    lanes = ran.machine_class.get("vector lanes")
+    if ran.cpu_platform.get("device") != ran.device:
+        raise ResauditError(f"{where} has the device {shown(ran.device)}, but its CPU platform another; get it again")
+    lanes = ran.cpu_platform.get("vector lanes")
     known = {name: n for name, n in lanes.items() if isinstance(n, int)} if isinstance(lanes, dict) else {}
     allowed = job.kernels(device, known)
     if not any(fnmatchcase(ran.kernel or "", name) for name in allowed or ("",)):

@@ -10,7 +10,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.papers import as_words
 from resaudit.jobs.job import Job
 from resaudit.plan.composition import config_folder
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures: Sequence[str]) -> None:
@@ -41,7 +41,7 @@ def touch(jobs: Sequence[Job], results: Path, overrides: Sequence[str], figures:
         raise ResauditError(f"snakemake --touch failed ({said[-1]}); import the run again")
     # Then whatever would replace an imported result is stopped before it deletes anything.
     if not _set_mode(0o444, written):
-        say("resaudit: warning: the file system of the results takes no modes: imported ones are not write-protected")
+        log("resaudit: warning: the file system of the results takes no modes: imported ones are not write-protected")
 
 
 def _set_mode(mode: int, files: Sequence[Path]) -> bool:

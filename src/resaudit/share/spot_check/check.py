@@ -18,6 +18,7 @@ from resaudit.base.models import shown
 from resaudit.base.text import counted
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Job
+from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.origin import RECOMPUTED
 from resaudit.jobs.plan_files import code_of
 from resaudit.jobs.provenance import commit
@@ -167,15 +168,15 @@ def _going_on(
 
 
 def _compared(ran: Ran, results: Path) -> tuple[Compared, bool]:
-    """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
+    """The comparison of one job, and whether both were made from the same inputs on one CPU platform."""
     if ran.error is not None:
         return Compared("not confirmed", f"it failed here: {ran.error}"), False
     job, origin = ran.one.job, ran.one.origin
     ours, theirs = job.folder(ran.results), job.folder(results)
     here, there = (_provenance(folder) for folder in (ours, theirs))
-    # Input digests differ where, say, whitened data had to be computed here on another class of machine.
+    # Input digests differ where, say, whitened data had to be computed here on another CPU platform.
     same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
-    is_same = same_inputs and here.get("machine class") == origin.machine_class
+    is_same = same_inputs and here.get(CPU_PLATFORM) == origin.cpu_platform
     if is_same and family(here.get("kernel")) != family(origin.kernel):
         return Compared("not confirmed", f"computed by {here.get('kernel')}, not by {shown(origin.kernel)}"), True
     try:

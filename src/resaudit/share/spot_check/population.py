@@ -110,14 +110,14 @@ def population(
 
 def _imported(job: Job, origin: Origin, here: Execution, weight: float) -> Imported:
     can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
-    device = "cuda" if can_use_gpu and origin.machine_class.get("device") != "cpu" else "cpu"
+    device = "cuda" if can_use_gpu and origin.cpu_platform.get("device") != "cpu" else "cpu"
     kernel = {"torch": "torch", "fused kernel": "fused"}.get(family(origin.kernel), here.kernel)
     execution = replace(here, device=device, kernel=kernel)
     return Imported(job, origin, execution, job.cost(execution).on(device), weight)
 
 
 def family(kernel: str | None) -> str:
-    """A kernel without the reason for it and the width of its vectors, which the class of machine has.
+    """A kernel without the reason for it and the width of its vectors, which the CPU platform has.
 
     >>> family("torch, as configured"), family("fused kernel, vectors of 8 floats")
     ('torch', 'fused kernel')
@@ -129,7 +129,7 @@ def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: 
     if one.origin.accepted_code != code_of(one.job):
         return "it was imported for other code than today's"
     if one.execution.device != "cpu" and here.device == "cpu":
-        return f"it was made on {one.origin.machine_class.get('device')}, and torch can use no GPU here"
+        return f"it was made on {one.origin.cpu_platform.get('device')}, and torch can use no GPU here"
     lanes = {name: number for name, number in vector_lanes().items() if number}
     here_are = [family(kernel) for kernel in one.job.kernels(one.execution.device, lanes)]
     if here_are and family(one.origin.kernel) not in here_are:
