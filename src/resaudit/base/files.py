@@ -24,27 +24,27 @@ def written_whole(path: Path) -> Iterator[Path]:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
-            _to_the_disk(temporary)
+            # To the disk: the bytes survive a power cut, and some file systems report only here that they are full.
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        reason = error.strerror or error
-        raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
+        raise ResauditError(
+            "unwritable-file",
+            "cannot write {path}: {reason}; free space or allow it, or choose another folder with paths.*",
+            path=path,
+            reason=error.strerror or error,
+        ) from error
 
 
 def remove_partial(*folders: Path, spared: Collection[str] = ()) -> None:
-    """Remove the temporary files of killed writers; no other may write there but in the folders ``spared``, by name."""
+    """Remove the temporary files of killed writers, except in the folders named ``spared``, where others may write."""
     for folder in folders:
         for path in folder.rglob(".*.part"):
             if path.relative_to(folder).parts[0] not in spared:
                 path.unlink(missing_ok=True)
-
-
-def _to_the_disk(path: Path) -> None:
-    """Flush to disk: the bytes survive a power cut, and some file systems report only here that they are full."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def write_json(path: Path, content: Any) -> None:

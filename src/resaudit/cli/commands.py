@@ -15,8 +15,7 @@ import click
 
 from resaudit.base.errors import Interrupted, ResauditError, one_named
 from resaudit.base.papers import take_papers_path
-from resaudit.runtime.progress import flush_stderr, log
-from resaudit.runtime.streams import open_streams
+from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
     from resaudit.plan.models import Config
@@ -83,7 +82,7 @@ def _with_overrides(command: Command) -> Command:
 
 
 def _threads(command: Command) -> Command:
-    """Bound the threads of every numerical library, before any of them is imported."""
+    """Set the number of threads of every numerical library, before any of them is imported."""
 
     def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
         for library in ("OMP", "MKL", "OPENBLAS"):
@@ -265,7 +264,12 @@ def compare(overrides: Overrides) -> None:
     refuse_undrawn(plan)
     failed = compare_with_references(plan, click.echo)
     if failed:
-        raise ResauditError(f"{len(failed)} figures do not agree with their references: {', '.join(failed)}")
+        raise ResauditError(
+            "differing-tables",
+            "{count} figures do not agree with their references: {figures}",
+            count=len(failed),
+            figures=failed,
+        )
 
 
 @cli.command()
@@ -312,7 +316,11 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
         raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")
     archive, *overrides = words
     if not Path(archive).is_file():
-        raise ResauditError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
+        raise ResauditError(
+            "missing-archive",
+            "{archive} is not a file; give an archive of resaudit crate, then overrides",
+            archive=archive,
+        )
     from resaudit.share.imports.importing import import_run
 
     import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
@@ -328,7 +336,7 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
 def spot_check(minutes: float | None, wanted: str | None, seed: str | None, overrides: Overrides) -> None:
     """Recompute some of an imported run, drawn by what verdicts rest on, and compare."""
     if minutes is not None and not math.isfinite(minutes):
-        raise click.BadParameter(f"{minutes} is no number of minutes; give one, such as 10", param_hint="--minutes")
+        raise click.BadParameter(f"it must be a finite number, such as 10, not {minutes}", param_hint="--minutes")
     config = _config(overrides)
     from resaudit.plan.plan import make_plan
     from resaudit.share.spot_check.check import MINUTES
@@ -341,5 +349,6 @@ def spot_check(minutes: float | None, wanted: str | None, seed: str | None, over
         minutes = MINUTES
     if not check(plan, click.echo, minutes, wanted, seed):
         raise ResauditError(
-            "results were not reproduced, have other bytes than expected, or none could be compared; see above"
+            "failed-spot-check",
+            "results were not reproduced, have other bytes than expected, or none could be compared; see above",
         )

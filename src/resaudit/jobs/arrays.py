@@ -30,5 +30,11 @@ def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -
             arrays = {name: np.empty(0) if name in without else np.asarray(file[name]) for name in names}
     # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
     except Exception as error:
-        raise ResauditError(f"{path} cannot be read ({error or type(error).__name__}); {again(path.parent)}") from error
+        raise ResauditError(
+            "unreadable-file",
+            "{path} cannot be read ({reason}); {remedy}",
+            path=path,
+            reason=str(error) or type(error).__name__,
+            remedy=again(path.parent),
+        ) from error
     return kind(**arrays)

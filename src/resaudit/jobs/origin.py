@@ -54,7 +54,13 @@ def origin_of(results: Path, key: str) -> Origin | None:
         # Whoever forces Snakemake to run the job again has a result of his own, beside the record of the old one.
         return origin if read_json(path.with_name("provenance.json"))["sha256"] == origin.sha256 else None
     except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
+        raise ResauditError(
+            "unreadable-file",
+            "{path} cannot be read ({reason}); {remedy}",
+            path=path,
+            reason=error,
+            remedy="import the run again",
+        ) from error
 
 
 def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
@@ -63,9 +69,9 @@ def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
     Raises:
         ResauditError: a record cannot be read.
     """
-    found: dict[tuple[str, str | None], list[str]] = {}
+    archives: dict[tuple[str, str | None], list[str]] = {}
     for key in sorted(keys):
         origin = origin_of(results, key)
         if origin is not None:
-            found.setdefault((origin.archive, origin.by), []).append(key)
-    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in found.items()]
+            archives.setdefault((origin.archive, origin.by), []).append(key)
+    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in archives.items()]

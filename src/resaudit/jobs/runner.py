@@ -5,7 +5,6 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
@@ -24,9 +23,9 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     """Run the job ``kind/id`` of a results folder's plan.
 
     Args:
-        key: of the job.
-        results: the folder.
-        code: hash of its code; None: computed here, which takes a second.
+        key: the job's key.
+        results: folder of all results.
+        code: hash of the job's code; None: computed here, which takes a second.
 
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
@@ -35,7 +34,8 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
-    work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)}, code)
+    name = "cpu" if device == "cpu" else sys.modules["torch"].cuda.get_device_name()
+    work = Work(results, execution, device, results / "checkpoints" / key, {"device": name}, code)
     made = job.run(work)
     if not job.files:
         return
@@ -43,14 +43,21 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     for name, content in made.items():
         (write_json if name.endswith(".json") else save_arrays)(folder / name, content)
     write_json(folder / "settings.json", job.identity)
+    from resaudit.runtime.machine import cpu_platform  # NumPy's configuration, which only results need
+
+    torch = sys.modules.get("torch")
     work.record |= {
         "seconds": round(time.monotonic() - start, 2),
         "started": started,
         "code": work.code,
         # Of raw data, a job may read the training set alone.
         "inputs": {name: _digest(path) for name, path in job.data_read(results).items() if path.is_file()},
+        "threads": torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", processors())),
+        CPU_PLATFORM: cpu_platform(work.record["device"]),
+        "sha256": {name: sha256_of(folder / name) for name in made},
+        **provenance(),
     }
-    write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
+    write_json(folder / "provenance.json", work.record)
     forget(work.checkpoints)
     log(f"wrote {folder}")
 
@@ -59,23 +66,6 @@ def _digest(path: Path) -> str:
     """The SHA-256 of a file that a job has read: of a result the recorded one, which its reader has checked."""
     recorded = read_provenance(path.parent).sha256 if (path.parent / "provenance.json").is_file() else {}
     return recorded.get(path.name) or sha256_of(path)
-
-
-def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    from resaudit.runtime.machine import cpu_platform
-
-    return {
-        "threads": _threads(),
-        CPU_PLATFORM: cpu_platform(work.record["device"]),
-        "sha256": {name: sha256_of(folder / name) for name in made},
-        **provenance(),
-    }
-
-
-def _threads() -> int:
-    """The threads of the numerical libraries, of torch only if the job loaded it."""
-    torch = sys.modules.get("torch")
-    return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", processors()))
 
 
 def device_of(job: Job, execution: Execution) -> str:
@@ -90,13 +80,5 @@ def device_of(job: Job, execution: Execution) -> str:
     import torch
 
     if not torch.cuda.is_available():
-        raise ResauditError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
+        raise ResauditError("missing-gpu", "device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
     return "cuda"
-
-
-def _name_of(device: str) -> str:
-    if device == "cpu":
-        return "cpu"
-    import torch
-
-    return torch.cuda.get_device_name()

@@ -76,7 +76,7 @@ class Plans:
         for plan in self.all():
             if key in plan.jobs:
                 return plan.jobs[key]
-        raise ResauditError(f"no job {key!r} in this configuration or its variants")
+        raise ResauditError("unknown-job", "no job {key!r} in this configuration or its variants", key=key)
 
     def all(self) -> Iterator[Plan]:
         """As configured, then under the controls and every variant."""

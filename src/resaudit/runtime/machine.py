@@ -25,8 +25,9 @@ def cpu_platform(device: str) -> dict[str, Any]:
     Args:
         device: "cpu" or a GPU's name.
     """
-    blas = {"numpy": _numpy_blas()}
-    found = {
+    numpy = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    blas = {"numpy": f"{numpy['name']} {numpy['version']}"}
+    properties = {
         "device": device,
         "processor": processor(),
         "BLAS": blas,
@@ -34,12 +35,12 @@ def cpu_platform(device: str) -> dict[str, Any]:
     }
     if torch := sys.modules.get("torch"):
         blas["torch"] = _torch_blas(torch.__config__.show())
-        found |= {
+        properties |= {
             "instruction set": torch.backends.cpu.get_cpu_capability(),
             "vector lanes": vector_lanes(),
             "torch": torch.__version__,
         }
-    return found
+    return properties
 
 
 def processor(cpu_info: Path = _CPU_INFO) -> str:
@@ -66,9 +67,4 @@ def _torch_blas(build: str) -> str:
     """
     name = re.search(r"BLAS_INFO=(\w+)", build)
     version = re.search(r"Math Kernel Library Version (\d[\d.]*)", build)
-    return " ".join(found[1] for found in (name, version) if found) or "not known"
-
-
-def _numpy_blas() -> str:
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    return f"{blas['name']} {blas['version']}"
+    return " ".join(match[1] for match in (name, version) if match) or "not known"

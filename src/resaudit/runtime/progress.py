@@ -1,5 +1,7 @@
-"""Progress of long loops: a bar on a terminal, a line every few seconds in a log. A full disk stops nothing."""
+"""Progress of long loops: a bar on a terminal, a line every few seconds in a log; standard streams that never fail."""
 
+import io
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
@@ -36,8 +38,8 @@ class Progress:
 
     Args:
         total: items of the work.
-        unit: their name.
-        what: the work.
+        unit: name of the items.
+        what: name of the work.
     """
 
     def __init__(self, total: int, unit: str, what: str) -> None:
@@ -51,7 +53,7 @@ class Progress:
         self._skipped += items
 
     def add(self, items: int) -> None:
-        """Count items; say how far the work is if the last line is old enough."""
+        """Count items; log how far the work is if the last line is old enough."""
         self._done += items
         now = time.monotonic()
         if now - self._last > SECONDS_BETWEEN_LINES:
@@ -61,7 +63,7 @@ class Progress:
             log(f"{self._so_far}, {speed:.0f} {self._unit}/s, {left:.0f} min left")
 
     def end(self) -> None:
-        """Say that the work is done."""
+        """Log that the work is done."""
         log(f"{self._so_far} after {time.monotonic() - self._start:.1f} s")
 
     @property
@@ -89,3 +91,22 @@ def flush_stderr() -> None:
         sys.stderr.flush()
     except OSError:
         sys.stderr = None
+
+
+def open_streams() -> None:
+    """Open closed standard streams to nowhere, and print replacements for characters that an encoding lacks.
+
+    Services and cron close them: Python then has None for a stream, and the next file opened takes its number.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, which is this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or os.fdopen(0, "r")
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
