@@ -288,5 +288,5 @@ def test_progress_goes_through_everything(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    assert list(with_progress(range(5), "steps")) == list(range(5))
-    assert terminal or "steps: 5 of 5" in capsys.readouterr().err
+    assert list(with_progress(range(5), "job steps")) == list(range(5))
+    assert terminal or "job: 5 of 5 steps" in capsys.readouterr().err

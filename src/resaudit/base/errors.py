@@ -143,9 +143,6 @@ def one_named(kind: str, name: str, known: Sequence[str]) -> str:
         kind: of the name, such as ``claim``, for messages.
         name: as given.
         known: names ``paper/name``.
-
-    Raises:
-        ResauditError: there is none, or several.
     """
     ends = {full: full.rpartition("/")[2] for full in known}
     names = [full for full, end in ends.items() if name in (full, end)]

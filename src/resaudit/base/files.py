@@ -14,11 +14,7 @@ from resaudit.base.errors import ResauditError
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path``, renamed to it on success and removed on failure.
-
-    Raises:
-        ResauditError: the folder cannot be written to, or the disk is full.
-    """
+    """A temporary path beside ``path``, renamed to it on success and removed on failure."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -54,11 +50,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -73,10 +65,5 @@ def again(folder: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds.
-
-    Raises:
-        OSError: it is missing or not readable.
-        ValueError: it is not JSON.
-    """
+    """What a JSON file holds."""
     return json.loads(path.read_text(encoding="utf-8"))

@@ -189,11 +189,7 @@ def one_line(text: str) -> str:
 
 
 def different(values: list[T]) -> list[T]:
-    """Check that a list has no duplicates.
-
-    Raises:
-        ValueError: it has; the message continues the place's name.
-    """
+    """Check that a list has no duplicates."""
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
         raise ValueError(f"names {in_words(twice)} twice; allowed: each value once")

@@ -49,9 +49,6 @@ def take_papers_path(words: Sequence[str]) -> list[str]:
 
     Returns:
         The other words.
-
-    Raises:
-        ResauditError: a home in it is unknown, or as of :func:`add_papers`.
     """
     for word in words:
         if word.startswith(f"{KEY}="):
@@ -148,11 +145,7 @@ def _place(folder: Path, name: str) -> Place | None:
 
 
 def checkout() -> Path:
-    """The checkout: the working directory if it is one, else the one that this module is in.
-
-    Raises:
-        ResauditError: neither is one.
-    """
+    """The checkout: the working directory if it is one, else the one that this module is in."""
     for folder in (Path.cwd(), Path(__file__).resolve().parents[3]):
         # Other projects have a config/config.yaml too, but not this package beside it.
         if (folder / "config" / "config.yaml").is_file() and (folder / "src" / "resaudit").is_dir():
@@ -226,9 +219,6 @@ def classes_of(paper: str, module: str, base: type, named: str) -> list[type[Any
         module: within its package; it may be missing.
         base: class of the classes.
         named: attribute that a class must have itself; base classes lack it.
-
-    Raises:
-        ResauditError: the module cannot be imported.
     """
     content = vars(found).values() if (found := import_own(paper, module)) else ()
     return [each for each in content if isinstance(each, type) and issubclass(each, base) and named in vars(each)]
@@ -239,9 +229,6 @@ def import_own(paper: str, module: str) -> ModuleType | None:
 
     Returns:
         None if the paper has no such module.
-
-    Raises:
-        ResauditError: it cannot be imported.
     """
     name = f"{package_of(paper)}.{module}"
     try:
@@ -279,11 +266,7 @@ def as_words() -> list[str]:
 
 
 def check_installed_from(checkout: Path) -> None:
-    """Check that the imported package is the one beside the Snakefile, whose files the rules watch.
-
-    Raises:
-        ResauditError: it is another one.
-    """
+    """Check that the imported package is the one beside the Snakefile, whose files the rules watch."""
     package = Path(resaudit.__file__).resolve().parent
     if package != (checkout / "src" / "resaudit").resolve():
         raise ResauditError(

@@ -37,13 +37,6 @@ def main() -> int:
     open_streams()
     os.environ["MPLBACKEND"] = "agg"  # drawings are files, also where a notebook's kernel started this
     try:
-        return _run()
-    finally:
-        flush_stderr()
-
-
-def _run() -> int:
-    try:
         cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
@@ -64,6 +57,8 @@ def _run() -> int:
         command = context.command_path if context else "resaudit"
         log(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
         return 2
+    finally:
+        flush_stderr()
     return 0
 
 
@@ -79,27 +74,6 @@ def cli() -> None:
 
 def _with_overrides(command: Command) -> Command:
     return click.argument("overrides", nargs=-1)(command)
-
-
-def _threads(command: Command) -> Command:
-    """Set the number of threads of every numerical library, before any of them is imported."""
-
-    def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
-        for library in ("OMP", "MKL", "OPENBLAS"):
-            os.environ[f"{library}_NUM_THREADS"] = str(threads)
-        # Waiting threads sleep: torch's would take the cores from the fused kernel's.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-    option = click.option(
-        "--threads",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        expose_value=False,
-        callback=bound_threads,
-        help="CPU threads.",
-    )
-    return option(command)
 
 
 def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
@@ -134,9 +108,14 @@ def _plan(overrides: Overrides) -> "Plan":
     help="Folder of results, with the plan in it.",
 )
 @click.option("--code", metavar="HASH", help="Hash of the job's code, for provenance and checkpoints.")
-@_threads
-def run(job: str, results: Path, code: str | None) -> None:
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
+def run(job: str, results: Path, code: str | None, threads: int) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
+    # Read by every numerical library when it is imported.
+    for library in ("OMP", "MKL", "OPENBLAS"):
+        os.environ[f"{library}_NUM_THREADS"] = str(threads)
+    # Waiting threads sleep: torch's would take the cores from the fused kernel's.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from resaudit.jobs.runner import run_job
 
     run_job(job, results, code)

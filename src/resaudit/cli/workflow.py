@@ -180,11 +180,7 @@ class JobsOfRules:
         ]
 
     def of(self, rule: str, **wildcards: str) -> Job:
-        """The job of a rule, by the wildcards of its files.
-
-        Raises:
-            ResauditError: there is none in the configuration or any variant.
-        """
+        """The job of a rule, by the wildcards of its files."""
         place = (rule, *(wildcards[name] for name in ("paper", "figure", "id") if name in wildcards))
         if self._from_files and place not in self._index:
             self._index[place] = read_job(self.files.results, "/".join(place))[0]
@@ -232,11 +228,7 @@ class JobsOfRules:
 
 
 def check_modules(plan: Plan) -> None:
-    """Check before any job that every chosen figure has a module, and a name that no rule has.
-
-    Raises:
-        ResauditError: one has not.
-    """
+    """Check before any job that every chosen figure has a module, and a name that no rule has."""
     taken = {*computing_kinds(), *OTHER_RULES}
     for name in plan.figures:
         paper, _, figure = name.partition("/")
@@ -280,11 +272,7 @@ def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
 
 
 def warn(plan: Plan, execution: Execution) -> None:
-    """Print what the kinds of jobs warn of, such as a missing kernel, each warning once.
-
-    Raises:
-        ResauditError: a job cannot run as wanted.
-    """
+    """Print what the kinds of jobs warn of, such as a missing kernel, each warning once."""
     for warning in dict.fromkeys(each for job in plan.jobs.values() for each in job.warnings(execution)):
         print(f"resaudit: warning: {warning}", file=sys.stderr)
 
@@ -359,11 +347,7 @@ def errors_in_one_line() -> Iterator[None]:
 
 
 def set_dates_in_the_future(files: Iterable[Path]) -> None:
-    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them.
-
-    Raises:
-        ResauditError: one belongs to somebody else.
-    """
+    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them."""
     now = time.time()
     late = sorted({file for file in files if file.is_file() and file.stat().st_mtime > now})
     for file in late:

@@ -19,11 +19,7 @@ def save_arrays(path: Path, arrays: Any) -> None:
 
 
 def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
-    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read.
-
-    Raises:
-        ResauditError: the file is missing or damaged.
-    """
+    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read."""
     try:
         with np.load(path, allow_pickle=False) as file:
             names = [f.name for f in fields(kind)]  # type: ignore[arg-type]

@@ -37,11 +37,7 @@ def code_sha256(*modules: str) -> str:
 
 
 def closure(*modules: str) -> set[str]:
-    """Modules, their import closure within these packages, and the enclosing packages.
-
-    Raises:
-        ResauditError: there is no such module.
-    """
+    """Modules, their import closure within these packages, and the enclosing packages."""
     graph, names = _graph(), set[str]()
     for module in modules:
         package, star, _ = module.partition(".*")

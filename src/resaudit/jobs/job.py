@@ -172,11 +172,7 @@ class Job(ABC):
         return ()
 
     def warnings(self, execution: Execution) -> tuple[str, ...]:
-        """What a user should know before it runs, such as that a compiled kernel is missing.
-
-        Raises:
-            ResauditError: it cannot run as the execution wants.
-        """
+        """What a user should know before it runs, such as that a compiled kernel is missing."""
         return ()
 
     def tolerances(self) -> Mapping[str, Tolerance] | None:
@@ -196,9 +192,6 @@ class Job(ABC):
 
         Returns:
             By file name: a dataclass of arrays for ``.npz``, JSON values for ``.json``.
-
-        Raises:
-            ResauditError: an input is missing, damaged, or of other settings.
         """
 
     @property
@@ -222,11 +215,7 @@ class Job(ABC):
 
     @cached_property
     def id(self) -> str:
-        """The stem and a hash of :attr:`identity`.
-
-        Raises:
-            ResauditError: the stem has a character that no rule of the workflow would find.
-        """
+        """The stem and a hash of :attr:`identity`."""
         if not _STEM.fullmatch(self.stem):
             raise ResauditError(
                 "invalid-stem",
@@ -267,11 +256,7 @@ class Job(ABC):
         return {f"{keys[path]}/{path.name}": path for path in read}
 
     def read(self, results: Path) -> Any:
-        """Its result, for figures: by default its first file.
-
-        Raises:
-            ResauditError: the result is missing, damaged, or of other settings.
-        """
+        """Its result, for figures: by default its first file."""
         name, record = next(iter(self.files.items()))
         return read_result(self, results, name, record)
 

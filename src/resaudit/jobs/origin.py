@@ -41,11 +41,7 @@ class Origin(Closed):
 
 
 def origin_of(results: Path, key: str) -> Origin | None:
-    """Where the result of the job ``kind/id`` comes from; None if it was computed here, or is not there.
-
-    Raises:
-        ResauditError: the record, or the provenance beside it, cannot be read.
-    """
+    """Where the result of the job ``kind/id`` comes from; None if it was computed here, or is not there."""
     path = results / key / IMPORTED
     if not path.is_file():
         return None
@@ -64,11 +60,7 @@ def origin_of(results: Path, key: str) -> Origin | None:
 
 
 def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
-    """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys.
-
-    Raises:
-        ResauditError: a record cannot be read.
-    """
+    """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys."""
     archives: dict[tuple[str, str | None], list[str]] = {}
     for key in sorted(keys):
         origin = origin_of(results, key)

@@ -54,10 +54,7 @@ def write_job(
     written.add(job.key)
     if path.is_file() and not again:
         return path
-    content = planned(job) | {
-        "cost": asdict(job.cost(execution)),
-        "execution": asdict(execution),
-    }
+    content = planned(job) | {"cost": asdict(job.cost(execution)), "execution": asdict(execution)}
     with suppress(OSError, ValueError):
         if read_json(path) == content:
             return path
@@ -105,11 +102,7 @@ def read_job(results: Path, key: str) -> tuple[Job, Execution]:
 
 
 def kind_named(kind: str) -> type[Any]:
-    """The class of a kind of job: of this package, or of a paper's module ``jobs``.
-
-    Raises:
-        ResauditError: there is no such kind.
-    """
+    """The class of a kind of job: of this package, or of a paper's module ``jobs``."""
     if kind in OWN:
         own: type[Any] = getattr(importlib.import_module(OWN[kind]), kind.capitalize())
         return own
@@ -152,11 +145,7 @@ def computing_kinds() -> list[str]:
 
 
 def _of_papers() -> dict[str, type[Any]]:
-    """The kinds that the papers' modules ``jobs`` define or import.
-
-    Raises:
-        ResauditError: two classes have one name.
-    """
+    """The kinds that the papers' modules ``jobs`` define or import."""
     kinds: dict[str, type[Any]] = {}
     for paper in papers():
         for kind in classes_of(paper, "jobs", Job, "kind"):

@@ -75,9 +75,5 @@ def codes(jobs: Iterable["Job"], results: Path) -> dict[str, dict[str, int]]:
 
 
 def read_provenance(folder: Path) -> JobProvenance:
-    """The provenance beside a job's results.
-
-    Raises:
-        ResauditError: it is missing or damaged.
-    """
+    """The provenance beside a job's results."""
     return read_record(folder / "provenance.json", JobProvenance, again(folder))

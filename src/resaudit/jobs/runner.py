@@ -69,11 +69,7 @@ def _digest(path: Path) -> str:
 
 
 def device_of(job: Job, execution: Execution) -> str:
-    """The device that a job computes on; a GPU is claimed for this process.
-
-    Raises:
-        ResauditError: the job needs a GPU and torch can use none.
-    """
+    """The device that a job computes on; a GPU is claimed for this process."""
     if execution.device == "cpu" or not job.cost(execution).wants_gpu:
         return "cpu"
     claim_device()

@@ -39,11 +39,7 @@ class Check(Model):
     within_factor: Annotated[float, Field(gt=1)] | None = None
 
     def __init_subclass__(cls, name: str, **options: Any) -> None:
-        """Register the check's name.
-
-        Raises:
-            TypeError: another check has this name.
-        """
+        """Register the check's name."""
         super().__init_subclass__(**options)
         if name in checks_by_name():
             raise TypeError(f"two checks are named {name}: {checks_by_name()[name]} and {cls}")
@@ -55,9 +51,6 @@ class Check(Model):
         Args:
             table: of the claim's figure, one row an observation.
             least_runs: places with fewer runs are left out.
-
-        Raises:
-            ResauditError: the table lacks a column or a required value.
         """
         raise NotImplementedError
 

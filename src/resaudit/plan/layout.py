@@ -20,11 +20,7 @@ class Layout:
         return self.figures / f"{name}.{suffix}"
 
     def check_writable(self) -> None:
-        """Check before any job that all folders exist or can be created.
-
-        Raises:
-            ResauditError: a folder is not writable.
-        """
+        """Check before any job that all folders exist or can be created."""
         for key in ("data", "results", "figures"):
             folder: Path = getattr(self, key)
             try:

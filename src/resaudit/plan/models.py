@@ -319,9 +319,6 @@ class Config(Run):
         """Every ``paper/figure`` that a short or full name, or that of its paper, means.
 
         A paper's name does not mean figures that are left out, unless all of them are.
-
-        Raises:
-            ResauditError: as of :func:`resaudit.base.errors.figures_named`.
         """
         meant = figures_named(wanted, list(self.figure))
         return [name for name in meant if name not in self.left_out] or meant

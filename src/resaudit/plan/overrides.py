@@ -118,16 +118,11 @@ def in_hydra(value: Any) -> str:
     if isinstance(value, list | tuple):
         return f"[{','.join(map(in_hydra, value))}]"
     if isinstance(value, str):
-        return value if _reads_as_text(value) else QuotedString(value, Quote.double).with_quotes()
+        plain = re.fullmatch(r"\w[\w./-]*", value, re.ASCII) and value.lower() not in ("true", "false", "null")
+        return value if plain and not is_number(value) else QuotedString(value, Quote.double).with_quotes()
     if isinstance(value, bool) or value is None:
         return {True: "true", False: "false", None: "null"}[value]
     return str(value)
-
-
-def _reads_as_text(value: str) -> bool:
-    """Whether Hydra reads it as it stands as text."""
-    plain = re.fullmatch(r"\w[\w./-]*", value, re.ASCII) is not None
-    return plain and value.lower() not in ("true", "false", "null") and not is_number(value)
 
 
 def key_of(figure: str, figures: Sequence[str]) -> str:
@@ -144,44 +139,37 @@ def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> lis
     """Overrides with full keys: for ``fig07.runs`` ``figure.<paper>.fig07.protocol.runs``, for ``fig07.seed`` likewise.
 
     Args:
-        overrides: all.
+        overrides: all overrides.
         figures: every ``paper/figure``.
-
-    Raises:
-        ResauditError: figures of several papers have that short name.
     """
-    return [_with_full_key(override, figures) for override in overrides]
-
-
-def _with_full_key(override: Override, figures: Sequence[str]) -> Override:
-    keys = {
-        full: override.key.removeprefix(prefix)
-        for full in (f"figure.{name.replace('/', '.')}" for name in figures)
-        for prefix in (f"{full}.", f"{full.rpartition('.')[2]}.")
-        if override.key.startswith(prefix)
-    }
-    if len(keys) > 1:
-        raise ResauditError(
-            "ambiguous-figure",
-            "override {override!r}: several papers have this figure; write one of {figures}",
-            override=override.text,
-            figures=list(keys),
-        )
-    for full, key in keys.items():
-        section = "" if key.split(".")[0] in Figure.model_fields else "protocol."
-        return replace(override, key=f"{full}.{section}{key}")
-    return override
+    sections, full_keys = [f"figure.{name.replace('/', '.')}" for name in figures], []
+    for override in overrides:
+        keys = {
+            section: override.key.removeprefix(prefix)
+            for section in sections
+            for prefix in (f"{section}.", f"{section.rpartition('.')[2]}.")
+            if override.key.startswith(prefix)
+        }
+        if len(keys) > 1:
+            raise ResauditError(
+                "ambiguous-figure",
+                "override {override!r}: several papers have this figure; write one of {figures}",
+                override=override.text,
+                figures=list(keys),
+            )
+        for section, key in keys.items():
+            protocol = "" if key.split(".")[0] in Figure.model_fields else "protocol."
+            override = replace(override, key=f"{section}.{protocol}{key}")
+        full_keys.append(override)
+    return full_keys
 
 
 def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
     """The overrides that apply to a figure, in order, with keys relative to it.
 
     Args:
-        overrides: all.
+        overrides: all overrides.
         name: ``paper/figure``.
-
-    Raises:
-        ResauditError: one sets of the figure what can only be chosen as a whole.
     """
     prefix = f"figure.{name.replace('/', '.')}."
     relative = [
@@ -201,9 +189,6 @@ def set_in(tree: Tree, override: Override, where: str = "") -> Tree:
         tree: the section, which is not changed.
         override: the override, with a key relative to the section.
         where: name of the section, for messages.
-
-    Raises:
-        ResauditError: a section of the key does not exist.
     """
     sections, node = override.key.split("."), tree
     for part in sections[:-1]:

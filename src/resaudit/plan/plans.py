@@ -68,11 +68,7 @@ class Plans:
         return plan
 
     def job(self, key: str) -> Job:
-        """The job of a ``kind/id``, of the configuration or of any variant.
-
-        Raises:
-            ResauditError: there is none.
-        """
+        """The job of a ``kind/id``, of the configuration or of any variant."""
         for plan in self.all():
             if key in plan.jobs:
                 return plan.jobs[key]

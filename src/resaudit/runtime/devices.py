@@ -40,9 +40,6 @@ def claim_device(
 
     Returns:
         The device as ``CUDA_VISIBLE_DEVICES`` names it; None without devices.
-
-    Raises:
-        ResauditError: the locks' folder cannot be made.
     """
     devices = visible_devices(environment, nodes)
     if not devices:

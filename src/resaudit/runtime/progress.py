@@ -17,20 +17,23 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 
 
 def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
-    """Iterate over ``items`` and report progress on standard error."""
+    """Iterate over ``items`` and report progress on standard error.
+
+    Args:
+        items: any items.
+        what: the work and, as last word, what the items are, such as ``train/x-1 epochs``.
+    """
     if sys.stderr.isatty():
         from tqdm import tqdm  # not needed in a log
 
         yield from tqdm(items, desc=what, leave=False)
         return
-    start = last = time.monotonic()
-    for done, item in enumerate(items):
-        now = time.monotonic()
-        if now - last > SECONDS_BETWEEN_LINES:
-            last = now
-            log(f"{what}: {done} of {len(items)} after {now - start:.0f} s")
+    name, _, unit = what.rpartition(" ")
+    progress = Progress(len(items), unit, name)
+    for item in items:
         yield item
-    log(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s")
+        progress.add(1)
+    progress.end()
 
 
 class Progress:
