@@ -27,8 +27,7 @@ class ResauditError(Exception):
         fields: the values in the sentence; a list is printed with commas.
 
     Attributes:
-        code: as given.
-        fields: as given.
+        code, fields: the arguments.
         file: the file of configuration at fault, put before the sentence; None: unknown, or in the sentence.
 
     >>> error = ResauditError("unknown-device", "no device {name!r}; allowed: {allowed}", name="x", allowed=["cpu"])
@@ -101,7 +100,7 @@ def figures_named(name: str, known: Sequence[str]) -> list[str]:
     """The figures that a full name, a short name or the name of their paper stands for.
 
     Args:
-        name: as given.
+        name: a name as the user wrote it.
         known: every ``paper/figure``.
 
     Raises:
@@ -140,8 +139,8 @@ def one_named(kind: str, name: str, known: Sequence[str]) -> str:
     """The name that is meant: in full, without the paper, or by the beginning of one name only.
 
     Args:
-        kind: of the name, such as ``claim``, for messages.
-        name: as given.
+        kind: what is named, such as ``claim``, for messages.
+        name: a name as the user wrote it.
         known: names ``paper/name``.
     """
     ends = {full: full.rpartition("/")[2] for full in known}

@@ -109,7 +109,7 @@ def validated(kind: type[M], values: Any, place: str) -> M:
     Args:
         kind: the model.
         values: plain, as YAML or JSON gives them.
-        place: of the values, as a dotted path.
+        place: name of the values, as a dotted path.
 
     Raises:
         ResauditError: the first error (place, value given, values allowed) and the number of others.

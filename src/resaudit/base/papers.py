@@ -45,7 +45,7 @@ def take_papers_path(words: Sequence[str]) -> list[str]:
     """Add the papers of ``papers_path=FOLDER`` to this process.
 
     Args:
-        words: of a command line.
+        words: the words of a command line.
 
     Returns:
         The other words.
@@ -104,8 +104,8 @@ def check_name(name: str, place: Place | None = None) -> None:
     """Check that a paper can have this name.
 
     Args:
-        name: of the paper and of its package.
-        place: of the paper, if it exists.
+        name: the paper's name and its package's.
+        place: the paper's place, if it exists.
 
     Raises:
         ResauditError: it is no name of a package, or another module or paper has it.
@@ -246,7 +246,7 @@ def failing_code(error: Exception, paper: str, effect: str) -> ResauditError:
 
     Args:
         error: any.
-        paper: whose code it is.
+        paper: the paper whose code failed.
         effect: what the file cannot do, such as ``cannot be imported``.
     """
     file: str | None

@@ -31,7 +31,7 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files.
 
     Args:
-        plan: with this figure.
+        plan: plan with this figure.
         of_paper: the figure at scale ``paper``.
         name: ``paper/figure``.
     """

@@ -128,7 +128,7 @@ class JobsOfRules:
             figure is composed.
 
     Attributes:
-        overrides: as given.
+        overrides: the argument.
 
     Raises:
         ResauditError: as of :func:`resaudit.plan.composition.load`, or the plan lacks one of ``only``.
@@ -256,7 +256,7 @@ def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
     """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
 
     Args:
-        config: with the figures.
+        config: configuration with the figures.
         command: the command line, with the targets that are asked for.
 
     Raises:

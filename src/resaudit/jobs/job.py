@@ -106,8 +106,8 @@ class Work:
 
     Attributes:
         results: folder of all results.
-        execution: how it runs.
-        device: where it computes, as torch names it.
+        execution: settings of its execution.
+        device: device that computes, as torch names it.
         checkpoints: folder for its checkpoint.
         record: the job's own entries in its provenance.
         code: hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began.

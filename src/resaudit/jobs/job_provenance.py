@@ -25,12 +25,12 @@ class JobProvenance(BaseModel):
     Attributes:
         device: "cpu" or a GPU's name.
         kernel: what computed on it, if the job had a choice.
-        seconds: it took.
-        started: when.
-        finished: when.
+        seconds: duration.
+        started: time of the start.
+        finished: time of the end.
         python: version.
         packages: versions by name; None where one is not installed.
-        cpu_platform: of the machine.
+        cpu_platform: the machine's CPU platform.
         code: hash of the code of its kind.
         sha256: digests of its result files, by name.
         inputs: digests of what it read, by ``kind/id/name``.

@@ -21,11 +21,11 @@ class Origin(Closed):
 
     Attributes:
         archive: SHA-256 of the archive that it was in.
-        by: who ran it, as the archive says; None if it does not say.
+        by: name of who ran it, as the archive says; None if it does not say.
         code: hash of the code that made it, as its provenance says (:func:`resaudit.jobs.code.code_sha256`).
         accepted_code: this checkout's hash of the same kind of job, for which the result was accepted.
-        cpu_platform: of the machine that made it, as its provenance says.
-        kernel: that computed it, as its provenance says; None for jobs without a choice.
+        cpu_platform: CPU platform that made it, as its provenance says.
+        kernel: kernel that computed it, as its provenance says; None for jobs without a choice.
         sha256: digests of its result files, by name, as found at the import.
     """
 

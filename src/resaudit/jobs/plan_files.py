@@ -38,7 +38,7 @@ def write_job(
 
     Args:
         job: the job.
-        execution: how it runs.
+        execution: settings of its execution.
         results: folder of all results.
         again: replace files that say another execution.
         written: keys of jobs that need not be looked at again; the job's and its inputs' are added.

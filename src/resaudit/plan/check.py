@@ -25,7 +25,7 @@ class Check(Model):
     A subclass is a check: ``class AtTheEnd(Check, name="at_the_end")`` is ``{check: at_the_end, …}`` in YAML.
 
     Attributes:
-        name: of the check in YAML.
+        name: name of the check in YAML.
         reads: the figure's keys and tolerances that it needs besides the columns that its parameters name.
         at_least: the effect is not below this.
         at_most: the effect is not above this.
@@ -49,7 +49,7 @@ class Check(Model):
         """Measure the effect at every place.
 
         Args:
-            table: of the claim's figure, one row an observation.
+            table: table of the claim's figure, one row an observation.
             least_runs: places with fewer runs are left out.
         """
         raise NotImplementedError

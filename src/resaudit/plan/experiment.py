@@ -85,8 +85,8 @@ class Experiment(Model):
         """The jobs whose results the figure's table is made from.
 
         Args:
-            data: of the figure.
-            seed: of all random draws.
+            data: the figure's data.
+            seed: seed of all random draws.
         """
         raise NotImplementedError
 
@@ -101,7 +101,7 @@ class Experiment(Model):
         in their setting ``runs`` or their ensemble's.
 
         Args:
-            jobs: of the figure.
+            jobs: the figure's jobs.
             keys: columns that identify a row of its table.
         """
         shared = [name for name in keys if all(name in dict(where) for where in jobs)]

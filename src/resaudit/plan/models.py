@@ -33,8 +33,8 @@ class Whitening(Model):
 
     Attributes:
         components: kept, and so the width of the networks; the number of classes.
-        centered: whether the mean is subtracted first.
-        signs: of the components.
+        centered: true: the mean is subtracted first.
+        signs: rule for the signs of the components.
     """
 
     components: Annotated[int, Field(ge=1, le=LARGEST_CLASSES)]
@@ -46,8 +46,8 @@ class Scale(Model):
     """How much of the protocol is run.
 
     Attributes:
-        name: of the scale.
-        summary: in words.
+        name: name of the scale.
+        summary: description in words.
         gpu_figures: whether figures that take days without a GPU are drawn without being named: if the run uses one,
             not, or only these.
     """
@@ -60,8 +60,8 @@ class Scale(Model):
         """Why a figure is left out unless it is named; None if it is not.
 
         Args:
-            needs_gpu: whether the figure takes days without one in full.
-            gpu: whether jobs run on one.
+            needs_gpu: the figure in full takes days without one.
+            gpu: returns true if jobs run on one.
         """
         if not needs_gpu:
             only = f"scale {self.name} is for figures that take days without a GPU"
@@ -80,7 +80,7 @@ class Variant(Model):
     Figures of a paper may share a variant's id; together they are one other reading of the paper.
 
     Attributes:
-        summary: in words.
+        summary: description in words.
         overrides: ``KEY=VALUE``, of the figure that lists the variant.
     """
 
@@ -111,7 +111,7 @@ class ColumnTolerance(Model):
         relative: difference, of the reference.
         absolute: difference, in the column's unit.
         eigenvalues: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
-        share: of the rows that must agree.
+        share: share of the rows that must agree.
     """
 
     relative: Annotated[float, Field(ge=0)] = 0.0
@@ -124,11 +124,11 @@ class Paper(Model):
     """The paper that a figure belongs to.
 
     Attributes:
-        title: of the paper.
+        title: title of the paper.
         short: its authors.
         arxiv: identifier with the version that claims and protocols refer to; or
-        url: where it is, such as ``https://doi.org/...``.
-        thresholds: when our interpretations and thresholds were set, and what had been seen by then.
+        url: its address, such as ``https://doi.org/...``.
+        thresholds: date of our interpretations and thresholds, and what had been seen by then.
     """
 
     title: str
@@ -160,17 +160,17 @@ class Figure(Model):
     Attributes:
         name: ``paper/figure``.
         dataset, whitening: its data; null: none.
-        seed: of all its random draws.
+        seed: seed of all its random draws.
         paper, title, caption: what it shows.
         legend: what lines, markers and colours mean.
         remark: what must stand under the drawing, such as that its settings are reconstructed.
         experiment: name of the experiment.
         protocol: the settings of the experiment.
-        scales: by scale, the reduced settings.
-        variant_scales: by scale, the settings reduced further under a variant.
-        assumptions: by name.
+        scales: reduced settings, by scale.
+        variant_scales: settings reduced further under a variant, by scale.
+        assumptions: values that the paper does not state, by name.
         keys: columns of its table that identify a row.
-        tolerances: by column of its table.
+        tolerances: allowed differences, by column of its table.
     """
 
     name: str
@@ -264,7 +264,7 @@ class Paths(Model):
 
     Attributes:
         data: raw data, by data set.
-        results: of jobs, with their plan, logs and checkpoints.
+        results: results of jobs, with their plan, logs and checkpoints.
         figures: tables, drawings, and the audit with its page.
     """
 
@@ -277,11 +277,11 @@ class Run(Model):
     """The settings shared by all figures of a run.
 
     Attributes:
-        device: where jobs that want a GPU run.
+        device: device of jobs that want a GPU.
         kernel: what computes networks with activations.
-        checkpoint_seconds: of work between two checkpoints of a training.
-        scale: how much of the protocol is run.
-        figures: to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
+        checkpoint_seconds: seconds of work between two checkpoints of a training.
+        scale: share of the protocol that is run.
+        figures: figures to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or one of :data:`CONTROLS`.
         paths: folders.
     """

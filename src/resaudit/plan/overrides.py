@@ -32,8 +32,8 @@ class Override:
 
     Attributes:
         key: dotted.
-        value: as parsed.
-        text: as given; empty for a setting of a figure's scale.
+        value: its value, parsed.
+        text: its text; empty for a setting of a figure's scale.
         own: it applies to one figure rather than to all.
     """
 

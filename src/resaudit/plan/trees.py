@@ -85,7 +85,7 @@ class Files:
     """The files of a configuration, each read once. Their trees are shared: change none.
 
     Args:
-        folder: of the configuration's files; papers outside add theirs.
+        folder: folder of the configuration's files; papers outside add theirs.
     """
 
     def __init__(self, folder: Path) -> None:

@@ -34,8 +34,8 @@ def claim_device(
     0.
 
     Args:
-        environment: where ``CUDA_VISIBLE_DEVICES`` is read and set.
-        folder: of the locks; None: one per user in the temporary folder.
+        environment: variables, of which ``CUDA_VISIBLE_DEVICES`` is read and set.
+        folder: folder of the locks; None: one per user in the temporary folder.
         nodes: folder of the device nodes, counted if ``CUDA_VISIBLE_DEVICES`` is not set.
 
     Returns:

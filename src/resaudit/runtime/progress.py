@@ -79,7 +79,7 @@ def log(line: str, fallback: TextIO | None = None) -> None:
 
     Args:
         line: without a line break.
-        fallback: where to print the line if standard error fails.
+        fallback: stream for the line if standard error fails.
     """
     try:
         print(line, file=sys.stderr, flush=True)
