@@ -25,8 +25,8 @@ def snakemake_command(config: Values, *words: str) -> str:
     odd = {key: value for key, value in config.items() if isinstance(value, str) and not _is_plain(value)}
     overrides = [*(f"{key}={value}" for key, value in odd.items()), *config.get("overrides", [])]
     values = {key: value for key, value in config.items() if key not in odd} | {"overrides": overrides}
-    given = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
-    return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *given] if given else [])])
+    pairs = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
+    return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *pairs] if pairs else [])])
 
 
 def papers_path(folder: str) -> str:

@@ -82,8 +82,10 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
         for key, value in config.items()
         if key != "overrides"
     ]
-    given = config.get("overrides", [])
-    return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
+    overrides = config.get("overrides", [])
+    return take_papers_path(
+        named + (_split(overrides) if isinstance(overrides, str) else [str(item) for item in overrides])
+    )
 
 
 def _split(text: str) -> list[str]:

@@ -56,10 +56,10 @@ class Check(Model):
 
     @model_validator(mode="after")
     def _one_region(self) -> Self:
-        given = [key for key in ("at_least", "at_most", "within_factor") if getattr(self, key) is not None]
-        if not given or ("within_factor" in given and len(given) > 1):
+        thresholds = [key for key in ("at_least", "at_most", "within_factor") if getattr(self, key) is not None]
+        if not thresholds or ("within_factor" in thresholds and len(thresholds) > 1):
             raise ValueError(
-                f"has {' and '.join(given) or 'no threshold'}; give at_least, at_most or both, or within_factor"
+                f"has {' and '.join(thresholds) or 'no threshold'}; give at_least, at_most or both, or within_factor"
             )
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"has at_least {self.at_least} above at_most {self.at_most}; give the smaller as at_least")

@@ -251,8 +251,10 @@ def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
     networks = tree["protocol"].get("per_network")
     if section != "protocol" or key == "per_network" or not isinstance(networks, list):
         return tree
-    kept = [{k: v for k, v in each.items() if k != key} if isinstance(each, dict) else each for each in networks]
-    return tree | {"protocol": tree["protocol"] | {"per_network": kept}}
+    others = [
+        {k: v for k, v in network.items() if k != key} if isinstance(network, dict) else network for network in networks
+    ]
+    return tree | {"protocol": tree["protocol"] | {"per_network": others}}
 
 
 def _check_variants(config: Config, whole: bool) -> None:

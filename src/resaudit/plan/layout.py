@@ -24,11 +24,11 @@ class Layout:
         for key in ("data", "results", "figures"):
             folder: Path = getattr(self, key)
             try:
-                there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+                nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
             except OSError as error:
                 raise _unwritable(folder, error.strerror or str(error), key) from error
-            if not there.is_dir() or not os.access(there, os.W_OK):
-                raise _unwritable(folder, f"{there} is not {'writable' if there.is_dir() else 'a folder'}", key)
+            if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+                raise _unwritable(folder, f"{nearest} is not {'writable' if nearest.is_dir() else 'a folder'}", key)
 
 
 def _unwritable(folder: Path, reason: str, key: str) -> ResauditError:

@@ -325,8 +325,8 @@ class Config(Run):
 
     def dataset_of(self, figure: str) -> str | None:
         """The name of the data set of ``paper/figure``; None if it has none, or is not configured."""
-        found = self.figure.get(figure)
-        return found.dataset.name if found and found.dataset else None
+        settings = self.figure.get(figure)
+        return settings.dataset.name if settings and settings.dataset else None
 
     def papers(self) -> set[str]:
         """The papers of the figures that were composed."""
@@ -366,5 +366,5 @@ class Config(Run):
 
     def datasets(self) -> list[Dataset]:
         """The data sets of the figures to draw."""
-        found = [figure.dataset for figure in self.chosen_figures().values() if figure.dataset]
-        return list({dataset.name: dataset for dataset in found}.values())
+        datasets = [figure.dataset for figure in self.chosen_figures().values() if figure.dataset]
+        return list({dataset.name: dataset for dataset in datasets}.values())

@@ -82,10 +82,10 @@ def plan_figure(figure: Figure, data: str) -> FigurePlan:
         ResauditError: the experiment needs other data, or its ``jobs`` fails.
     """
     try:
-        given: Data = fetch_of(figure.dataset, data) if figure.dataset else None
-        if isinstance(given, Fetch) and figure.whitening:
-            given = Whiten(given, **dict(figure.whitening))
-        jobs = figure.protocol.jobs(given, figure.seed)
+        job_data: Data = fetch_of(figure.dataset, data) if figure.dataset else None
+        if isinstance(job_data, Fetch) and figure.whitening:
+            job_data = Whiten(job_data, **dict(figure.whitening))
+        jobs = figure.protocol.jobs(job_data, figure.seed)
     except NoData as error:
         raise ResauditError(
             "missing-data",

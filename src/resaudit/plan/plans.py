@@ -85,5 +85,5 @@ class Plans:
 
 def evidence_figures(plan: Plan, paper: str) -> list[str]:
     """The figures of a paper that some claim is held against, of those that are to be drawn."""
-    wanted = {f"{paper}/{claim.evidence}" for claim in plan.config.claims_of(paper).values()}
-    return [name for name in plan.figures if name in wanted]
+    evidence = {f"{paper}/{claim.evidence}" for claim in plan.config.claims_of(paper).values()}
+    return [name for name in plan.figures if name in evidence]

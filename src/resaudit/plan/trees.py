@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -26,59 +26,11 @@ yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[
 Tree = dict[str, Any]
 """Composed configuration: plain values, with interpolations not resolved."""
 
-DEEPEST, LARGEST = 50, 100_000
-"""Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
-NO_MAPPING = "is not a mapping; write KEY: VALUE, or {} for none"
-_OF_MAPPINGS = (None, "!", "tag:yaml.org,2002:map")
-"""Tags; a set is written like a mapping."""
-
 
 def files_like(folder: Path, pattern: str) -> list[Path]:
     """Files of configuration, here and of papers outside; hidden ones, as an editor's or macOS's, are none."""
     files = ((root, file) for root in (folder, *config_folders()) for file in sorted(root.glob(pattern)))
     return [file for root, file in files if not any(part.startswith(".") for part in file.relative_to(root).parts)]
-
-
-def content_of(file: Path) -> bytes:
-    """A file of configuration, which can be composed without end neither of depth nor of memory.
-
-    Raises:
-        ResauditError: it cannot be read, is no mapping, too deep or too large, or has an alias of what it is part of.
-    """
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ResauditError(
-            "unreadable-configuration", "{path} cannot be read ({reason})", path=file, reason=error.strerror
-        ) from error
-    if fault := _fault_of(content):
-        raise ResauditError("invalid-mapping", "{path} {fault}", path=file, fault=fault)
-    return content
-
-
-def _fault_of(content: bytes) -> str | None:
-    """What is wrong with YAML before it is composed; the composition itself reports what is no YAML."""
-    sizes: dict[str, int] = {}
-    opened: list[tuple[str | None, int]] = []
-    size = 0
-    with suppress(yaml.YAMLError, UnicodeDecodeError):
-        for event in yaml.parse(content, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.NodeEvent):
-                if not opened and not (isinstance(event, yaml.MappingStartEvent) and event.tag in _OF_MAPPINGS):
-                    return NO_MAPPING
-                if isinstance(event, yaml.AliasEvent) and event.anchor in [anchor for anchor, _ in opened]:
-                    return f"has *{event.anchor} inside &{event.anchor}, which has no end"
-                size += sizes.get(str(event.anchor), 1) if isinstance(event, yaml.AliasEvent) else 1
-            if isinstance(event, yaml.CollectionStartEvent):
-                opened.append((event.anchor, size))
-            elif isinstance(event, yaml.CollectionEndEvent):
-                anchor, before = opened.pop()
-                if anchor:
-                    sizes[anchor] = size - before + 1
-            if len(opened) > DEEPEST or size > LARGEST:
-                return f"has more than {DEEPEST} levels or {LARGEST} values, with what its aliases stand for"
-        return None if size else NO_MAPPING
-    return None
 
 
 class Files:
@@ -91,7 +43,7 @@ class Files:
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.read = cache(self._read)
-        """What a file holds, interpolations not resolved; raises as :func:`content_of`, or what YAML's parser does."""
+        """What a file holds, interpolations not resolved; raises what YAML's parser does."""
         self.root = cache(self._root)
         """All but the figures, composed by Hydra with choices such as ``scale=paper``."""
         self.figure = cache(self._figure)
@@ -111,7 +63,16 @@ class Files:
         return self.read(known[name])
 
     def _read(self, file: Path) -> Tree:
-        tree: Tree = yaml.load(content_of(file), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
+        try:
+            tree = yaml.load(file.read_bytes(), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
+        except OSError as error:
+            raise ResauditError(
+                "unreadable-configuration", "{path} cannot be read ({reason})", path=file, reason=error.strerror
+            ) from error
+        if not isinstance(tree, dict):
+            raise ResauditError(
+                "invalid-mapping", "{path} is not a mapping; write KEY: VALUE, or {{}} for none", path=file
+            )
         return tree
 
     def _root(self, *choices: str) -> Tree:
