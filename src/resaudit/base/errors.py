@@ -99,10 +99,6 @@ def near_names(name: str, known: Sequence[str]) -> list[str]:
 def figures_named(name: str, known: Sequence[str]) -> list[str]:
     """The figures that a full name, a short name or the name of their paper stands for.
 
-    Args:
-        name: a name as the user wrote it.
-        known: every ``paper/figure``.
-
     Raises:
         ResauditError: there is none, or several papers have one of that short name.
 

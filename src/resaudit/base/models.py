@@ -106,11 +106,6 @@ Time = Annotated[
 def validated(kind: type[M], values: Any, place: str) -> M:
     """Validate plain values against a model.
 
-    Args:
-        kind: the model.
-        values: plain, as YAML or JSON gives them.
-        place: name of the values, as a dotted path.
-
     Raises:
         ResauditError: the first error (place, value given, values allowed) and the number of others.
     """
@@ -120,11 +115,6 @@ def validated(kind: type[M], values: Any, place: str) -> M:
 
 def read_record(path: Path, kind: type[M], remedy: str) -> M:
     """Read a JSON file of one model.
-
-    Args:
-        path: the file.
-        kind: the model.
-        remedy: what to do about a missing or damaged file, for the error.
 
     Raises:
         ResauditError: the file is missing, not JSON or not of the model.

@@ -44,9 +44,6 @@ _added: dict[str, Place] = {}
 def take_papers_path(words: Sequence[str]) -> list[str]:
     """Add the papers of ``papers_path=FOLDER`` to this process.
 
-    Args:
-        words: the words of a command line.
-
     Returns:
         The other words.
     """
@@ -102,10 +99,6 @@ def add_papers(folder: Path) -> None:
 
 def check_name(name: str, place: Place | None = None) -> None:
     """Check that a paper can have this name.
-
-    Args:
-        name: the paper's name and its package's.
-        place: the paper's place, if it exists.
 
     Raises:
         ResauditError: it is no name of a package, or another module or paper has it.
@@ -242,13 +235,7 @@ def import_own(paper: str, module: str) -> ModuleType | None:
 
 
 def failing_code(error: Exception, paper: str, effect: str) -> ResauditError:
-    """An error of a paper's own code in one line, with file and line.
-
-    Args:
-        error: any.
-        paper: the paper whose code failed.
-        effect: what the file cannot do, such as ``cannot be imported``.
-    """
+    """An error of a paper's own code in one line, with file and line."""
     file: str | None
     if isinstance(error, SyntaxError):
         file, fault = error.filename, f"{error.msg} in line {error.lineno}"

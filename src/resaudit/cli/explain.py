@@ -28,13 +28,7 @@ WIDTH = 100
 
 
 def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
-    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files.
-
-    Args:
-        plan: plan with this figure.
-        of_paper: the figure at scale ``paper``.
-        name: ``paper/figure``.
-    """
+    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files."""
     part, (paper, short) = plan.figures[name], name.split("/")
     figure, in_overrides = part.figure, key_of(name, list(plan.config.figure))
     yield f"{name}: {figure.title}"

@@ -106,9 +106,6 @@ def _split(text: str) -> list[str]:
 def started_for(command: Sequence[str]) -> list[str]:
     """The jobs for which Snakemake started this process, on a node of a cluster or for a group; empty in a user's own.
 
-    Args:
-        command: the command line, with ``--target-jobs RULE:id=ID …``.
-
     Returns:
         Their keys; empty too if one has no id, and so no file of its own in the plan.
     """
@@ -257,10 +254,6 @@ def check_modules(plan: Plan) -> None:
 def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
     """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
 
-    Args:
-        config: configuration with the figures.
-        command: the command line, with the targets that are asked for.
-
     Raises:
         ResauditError: one is a short name that several papers have.
     """
@@ -316,11 +309,6 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
     """Shorten what Snakemake shows from here on, and log how long the run will take.
 
     Its log file and plugins (``--logger``) get the whole records.
-
-    Args:
-        logger: Snakemake's logger.
-        jobs: the jobs of the rules.
-        workflow: Snakemake's workflow.
     """
     for handler in logger.handlers:
         if handler.name == SHOWN_BY and handler.formatter:
@@ -330,11 +318,7 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
 
 
 def verdicts_in_words(audit: Path) -> str:
-    """The counts of verdicts, and where the page is.
-
-    Args:
-        audit: ``audit.json``, beside the page.
-    """
+    """The counts of verdicts, and where the page is."""
     words = counts_in_words(*(paper["counts"] for paper in read_json(audit)["papers"]))
     return f"claims: {words}; open {audit.with_suffix('.html')}"
 

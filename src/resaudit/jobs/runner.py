@@ -22,11 +22,6 @@ from resaudit.runtime.progress import log
 def run_job(key: str, results: Path, code: str | None = None) -> None:
     """Run the job ``kind/id`` of a results folder's plan.
 
-    Args:
-        key: the job's key.
-        results: folder of all results.
-        code: hash of the job's code; None: computed here, which takes a second.
-
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
     """

@@ -99,10 +99,6 @@ class Experiment(Model):
 
         By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs, which are
         in their setting ``runs`` or their ensemble's.
-
-        Args:
-            jobs: the figure's jobs.
-            keys: columns that identify a row of its table.
         """
         shared = [name for name in keys if all(name in dict(where) for where in jobs)]
         places: dict[Coordinates, frozenset[int]] = {}

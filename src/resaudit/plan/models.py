@@ -57,12 +57,7 @@ class Scale(Model):
     gpu_figures: Literal["if_gpu", "if_named", "only"] = "if_gpu"
 
     def left_out(self, needs_gpu: bool, gpu: Callable[[], bool]) -> str | None:
-        """Why a figure is left out unless it is named; None if it is not.
-
-        Args:
-            needs_gpu: the figure in full takes days without one.
-            gpu: returns true if jobs run on one.
-        """
+        """Why a figure is left out unless it is named; None if it is not."""
         if not needs_gpu:
             only = f"scale {self.name} is for figures that take days without a GPU"
             return only if self.gpu_figures == "only" else None

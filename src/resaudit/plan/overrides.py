@@ -136,12 +136,7 @@ def key_of(figure: str, figures: Sequence[str]) -> str:
 
 
 def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> list[Override]:
-    """Overrides with full keys: for ``fig07.runs`` ``figure.<paper>.fig07.protocol.runs``, for ``fig07.seed`` likewise.
-
-    Args:
-        overrides: all overrides.
-        figures: every ``paper/figure``.
-    """
+    """Overrides with full keys, as ``figure.<paper>.fig07.protocol.runs`` for ``fig07.runs``."""
     sections, full_keys = [f"figure.{name.replace('/', '.')}" for name in figures], []
     for override in overrides:
         keys = {
@@ -165,12 +160,7 @@ def with_full_keys(overrides: Sequence[Override], figures: Sequence[str]) -> lis
 
 
 def of_figure(overrides: Sequence[Override], name: str) -> list[Override]:
-    """The overrides that apply to a figure, in order, with keys relative to it.
-
-    Args:
-        overrides: all overrides.
-        name: ``paper/figure``.
-    """
+    """The overrides that apply to a figure, in order, with keys relative to it."""
     prefix = f"figure.{name.replace('/', '.')}."
     relative = [
         replace(override, key=override.key.removeprefix(prefix), own=override.key.startswith(prefix))

@@ -74,10 +74,6 @@ def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
 def plan_figure(figure: Figure, data: str) -> FigurePlan:
     """The jobs of one figure.
 
-    Args:
-        figure: its configuration.
-        data: folder of the raw files of all data sets.
-
     Raises:
         ResauditError: the experiment needs other data, or its ``jobs`` fails.
     """

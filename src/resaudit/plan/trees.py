@@ -34,11 +34,7 @@ def files_like(folder: Path, pattern: str) -> list[Path]:
 
 
 class Files:
-    """The files of a configuration, each read once. Their trees are shared: change none.
-
-    Args:
-        folder: folder of the configuration's files; papers outside add theirs.
-    """
+    """The files of a configuration, each read once. Their trees are shared: change none."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()

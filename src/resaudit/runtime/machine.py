@@ -20,11 +20,7 @@ _CPU_INFO = Path("/proc/cpuinfo")
 
 
 def cpu_platform(device: str) -> dict[str, Any]:
-    """The properties of this machine that the last digits of a result depend on; torch's only if the job loaded it.
-
-    Args:
-        device: "cpu" or a GPU's name.
-    """
+    """The properties of this machine that the last digits of a result depend on; torch's only if the job loaded it."""
     numpy = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     blas = {"numpy": f"{numpy['name']} {numpy['version']}"}
     properties = {

@@ -75,12 +75,7 @@ class Progress:
 
 
 def log(line: str, fallback: TextIO | None = None) -> None:
-    """Print a line to standard error; a full disk under it is ignored.
-
-    Args:
-        line: without a line break.
-        fallback: stream for the line if standard error fails.
-    """
+    """Print a line to standard error; a full disk under it is ignored."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
