@@ -1,6 +1,7 @@
 """The exceptions whose text users read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
 from pathlib import Path
 from string import Formatter
@@ -60,6 +61,24 @@ def in_one_line(text: str) -> str:
     """
     text = " ".join(text.splitlines())
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+@contextmanager
+def reading(path: Path, remedy: str) -> Iterator[None]:
+    """Raise whatever goes wrong with a file as an error with what to do about it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
+    # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
+    except Exception as error:
+        raise ResauditError(
+            "unreadable-file",
+            "{path} cannot be read ({reason}); {remedy}",
+            path=path,
+            reason=str(error) or type(error).__name__,
+            remedy=remedy,
+        ) from error
 
 
 def suggestion(name: str, known: Sequence[str], shown: Callable[[str], str] = str) -> str:

@@ -14,7 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from resaudit.base.errors import ResauditError, in_one_line, suggestion
+from resaudit.base.errors import ResauditError, in_one_line, reading, suggestion
 from resaudit.base.text import in_words
 
 LONGEST_TEXT = 10_000
@@ -119,14 +119,8 @@ def read_record(path: Path, kind: type[M], remedy: str) -> M:
     Raises:
         ResauditError: the file is missing, not JSON or not of the model.
     """
-    try:
+    with reading(path, remedy):
         return validated(kind, json.loads(path.read_text(encoding="utf-8")), "it")
-    except FileNotFoundError:
-        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
-    except (OSError, ValueError, ResauditError) as error:
-        raise ResauditError(
-            "unreadable-file", "{path} cannot be read ({reason}); {remedy}", path=path, reason=error, remedy=remedy
-        ) from error
 
 
 @contextmanager

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import reading
 from resaudit.base.files import read_json
 from resaudit.base.models import Closed, Line, Sha256, read_record
 from resaudit.jobs.job_provenance import CpuPlatform
@@ -46,17 +46,10 @@ def origin_of(results: Path, key: str) -> Origin | None:
     if not path.is_file():
         return None
     origin = read_record(path, Origin, "import the run again")
-    try:
+    provenance = path.with_name("provenance.json")
+    with reading(provenance, "import the run again"):
         # Whoever forces Snakemake to run the job again has a result of his own, beside the record of the old one.
-        return origin if read_json(path.with_name("provenance.json"))["sha256"] == origin.sha256 else None
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(
-            "unreadable-file",
-            "{path} cannot be read ({reason}); {remedy}",
-            path=path,
-            reason=error,
-            remedy="import the run again",
-        ) from error
+        return origin if read_json(provenance)["sha256"] == origin.sha256 else None
 
 
 def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import ResauditError, reading
 from resaudit.base.files import again, read_json, sha256_of
 from resaudit.base.models import read_record
 from resaudit.jobs.arrays import load_arrays
@@ -31,20 +31,15 @@ def read_result(job: "Job", results: Path, name: str, arrays: type[Arrays], with
         ResauditError: the file is missing, damaged, or of other settings.
     """
     folder = job.folder(results)
-    path, remedy = folder / "settings.json", again(folder)
-    try:
-        if read_json(path) != job.identity:
-            raise ResauditError(
-                "other-settings", "{path} has other settings than asked for; {remedy}", path=path, remedy=remedy
-            )
-        path = folder / name
-        digest = sha256_of(path)
-    except FileNotFoundError:
-        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
-    except (OSError, ValueError) as error:
+    settings, path, remedy = folder / "settings.json", folder / name, again(folder)
+    with reading(settings, remedy):
+        identity = read_json(settings)
+    if identity != job.identity:
         raise ResauditError(
-            "unreadable-file", "{path} cannot be read ({reason}); {remedy}", path=path, reason=error, remedy=remedy
-        ) from error
+            "other-settings", "{path} has other settings than asked for; {remedy}", path=settings, remedy=remedy
+        )
+    with reading(path, remedy):
+        digest = sha256_of(path)
     if digest != read_provenance(folder).sha256.get(name):
         raise ResauditError(
             "changed-file",
