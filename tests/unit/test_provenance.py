@@ -1,4 +1,4 @@
-"""Oracle: another checkout, another process, made descriptions. Sees a machine taken for one of another class."""
+"""Oracle: another checkout, another process, made descriptions. Sees a machine taken for one of another platform."""
 
 import hashlib
 import json
