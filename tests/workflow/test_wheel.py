@@ -1,4 +1,4 @@
-"""The project as a wheel. Oracle: its list of files, with and without a compiler. Sees a kernel or a file that is lost."""
+"""The project as a wheel. Oracle: its list of files, with and without a compiler. Sees one that is lost."""
 
 import os
 import shutil
