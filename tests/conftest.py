@@ -253,9 +253,7 @@ def smoked(mnist_config: Config, tmp_path_factory: pytest.TempPathFactory) -> Pa
 
     def draw(folder: Path) -> None:
         offline = () if why_not_offline() else OFFLINE
-        # As the profile of a checkout has it, which is not read here.
-        command = smoke_command("--max-checksum-file-size", "1GB")
-        run = run_command(*offline, *command, cwd=folder, timeout=900)
+        run = run_command(*offline, *smoke_command(), cwd=folder, timeout=900)
         assert run.returncode == 0, run.stderr[-3000:]
 
     return made_once(tmp_path_factory, "smoke", draw)

@@ -185,7 +185,7 @@ def test_an_imported_result_keeps_the_name_of_who_ran_it(plan: Plan, tmp_path: P
     job, own = list(of_kind(plan, Hessians).values())[:2]
     folder = job.folder(Path(plan.config.paths.results))
     origin = Origin(
-        archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, machine_class={"device": "cpu"},
+        archive="1" * 64, by="Ada Lovelace", code="0" * 64, accepted_code="0" * 64, cpu_platform={"device": "cpu"},
         kernel=None, sha256=read_json(folder / "provenance.json")["sha256"],
     )  # fmt: skip
     write_json(folder / "imported.json", origin.model_dump(mode="json"))

@@ -77,5 +77,5 @@ def test_shapes_that_do_not_fit_are_refused(along, shape, network: Network, widt
 
 def test_learning_rates_of_other_runs_are_refused() -> None:
     objective = LinearObjective.of(NETWORK, some_moments(3), torch.device("cpu"))
-    with pytest.raises(ValueError, match=r"learning_rates have the shape \(1,\); needed: \(2,\), one a run"):
+    with pytest.raises(ValueError, match=r"learning_rates .*\(1,\); .*\(2,\)"):
         descend(objective, torch.zeros(4, 2, 3, 3, dtype=torch.float64), torch.ones(1), epochs=1)

@@ -18,6 +18,7 @@ from tests.conftest import CHECKOUT, Completed, made_once, run_command, snakemak
 
 PAPER = "demystifying_resnet"
 FIGURES = "figures=[demystifying_resnet/fig05,theorem1]"
+NOTHING = "Nothing to be done"
 ALONG_TRAINING = f"figure.{PAPER}.fig05.protocol"
 FEW_OVERRIDES = [
     f"paths.data={CHECKOUT / 'data'}", f"{ALONG_TRAINING}.networks=[2-shortcut]", f"{ALONG_TRAINING}.epochs=6000",
@@ -70,6 +71,7 @@ def error_of(run: Completed) -> str:
 
 def done_as_told(line: str, folder: Path) -> list[str]:
     """Do what an error asks for, to the letter; gives the options of Snakemake that it asks for."""
+    line = re.sub(r" \[[a-z-]+\]$", "", line)
     if options := re.search(r"\((?:with the run's --config: )?snakemake --cores all (.+)\)$", line):
         return shlex.split(options[1])
     told = re.search(r"remove (.+) and run again$", line)

@@ -18,7 +18,7 @@ from resaudit.jobs.plan_files import computing_kinds
 from resaudit.plan.composition import load
 from resaudit.plan.plan import Plan, make_plan
 from tests.conftest import configured, in_process
-from tests.faults.conftest import FEW_OVERRIDES, FIGURES, PAPER, done_as_told, drawn, error_of, few
+from tests.faults.conftest import FEW_OVERRIDES, FIGURES, NOTHING, PAPER, done_as_told, drawn, error_of, few
 
 
 @pytest.fixture(scope="module")
@@ -142,10 +142,10 @@ def spoilt_and_run_again(file: Path, way: str, redrawn: bool, copy: Path, undist
     assert run.returncode == 0, run.stderr[-3000:]
     assert drawn(copy) == drawn(undisturbed)
     again = few(copy, "--dry-run")
-    assert "Nothing to be done" in again.stdout + again.stderr, "it comes to an end"
+    assert NOTHING in again.stdout + again.stderr  # it comes to an end
     if told:
         return "said"
-    return "redone" if "Nothing to be done" not in run.stdout + run.stderr else "not needed"
+    return "redone" if NOTHING not in run.stdout + run.stderr else "not needed"
 
 
 @pytest.mark.parametrize("way", ["removed", "one byte, date kept"])
@@ -158,10 +158,10 @@ def test_a_result_spoilt_behind_drawn_figures_comes_back_as_told(way: str, copy:
     run = few(copy, *done_as_told(error_of(refused), copy))
     assert run.returncode == 0, run.stderr[-3000:]
     assert in_process(*packed, cwd=copy).returncode == 0
-    assert few(copy).returncode == 0, "what reads it is made again: its provenance has another date"
+    assert few(copy).returncode == 0  # what reads it is made again: its provenance has another date
     assert drawn(copy) == drawn(undisturbed)
     again = few(copy, "--dry-run")
-    assert "Nothing to be done" in again.stdout + again.stderr, "it comes to an end"
+    assert NOTHING in again.stdout + again.stderr  # it comes to an end
 
 
 # By default a result in a way that Snakemake cannot see; all with -m slow.

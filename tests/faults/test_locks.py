@@ -5,6 +5,7 @@ Sees a second run that is let in, a lock that outlives a killed run, a run that 
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -48,7 +49,7 @@ with errors_in_one_line():
 print("held", flush=True)
 sys.stdin.read()
 """
-WARNING = "resaudit: warning: the file system of results has no flock: start one run at a time there"
+WARNING = re.compile(r"^resaudit: warning: .* results .*flock", re.MULTILINE)
 Environment = Callable[..., dict[str, str]]
 
 
@@ -91,10 +92,9 @@ def started(folder: Path, environment: dict[str, str] | None = None) -> subproce
 def test_a_second_run_is_refused_in_one_line_and_a_killed_one_keeps_nobody_out(tmp_path: Path) -> None:
     first = started(tmp_path)
     refused = started(tmp_path)
-    assert refused.communicate()[1] == (
-        f"resaudit: error: another run (process {first.pid}) is at work in results; "
-        "wait for it, or give this one another paths.results and paths.figures\n"
-    )
+    (line,) = refused.communicate()[1].splitlines()
+    assert line.endswith("[busy-folder]")
+    assert str(first.pid) in line
     assert refused.returncode == 1
     first.kill()
     first.communicate()
@@ -128,7 +128,7 @@ def test_where_there_are_no_locks_a_run_goes_on_with_one_warning(
     environment = without_locks(tmp_path / "results", error)
     run = started(tmp_path, environment)
     (line,) = run.communicate("")[1].splitlines()
-    assert line.startswith(WARNING)
+    assert WARNING.search(line)
     assert run.returncode == 0
     asked = (
         "from pathlib import Path; from resaudit.runtime.locks import is_held; print(is_held(Path('results/.lock')))"
@@ -142,7 +142,7 @@ def test_a_device_is_used_unclaimed_where_there_are_no_locks(without_locks: Envi
     environment = without_locks(Path("/")) | {"CUDA_VISIBLE_DEVICES": "3"}
     run = run_command(sys.executable, "-c", claim, cwd=tmp_path, environment=environment)
     assert (run.returncode, run.stdout.split()) == (0, ["3"])
-    assert "has no flock, so jobs may meet on one GPU; set TMPDIR to another" in run.stderr
+    assert re.fullmatch(r"resaudit: warning: .*flock.*TMPDIR.*\n", run.stderr)
 
 
 def test_the_workflow_goes_on_without_locks(mnist_config: Config, without_locks: Environment, tmp_path: Path) -> None:
@@ -152,5 +152,5 @@ def test_the_workflow_goes_on_without_locks(mnist_config: Config, without_locks:
     command = snakemake_command(target, "--config", "scale=smoke", given)
     run = run_command(*command, cwd=tmp_path, environment=without_locks(tmp_path))
     assert run.returncode == 0, run.stderr[-3000:]
-    assert WARNING in run.stdout + run.stderr
+    assert WARNING.search(run.stdout + run.stderr)
     assert (tmp_path / target).is_file()

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.base.errors import ResauditError
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, run_command, snakemake_command
+from tests.refusals import refused
 
 REFERENCE = ("device=cpu", "paths.figures=figures/reference")
 
@@ -108,5 +108,5 @@ def test_what_an_encoding_lacks_is_no_error(encoding: str) -> None:
 def test_a_stem_that_no_rule_would_find_is_refused(stem: str, monkeypatch: pytest.MonkeyPatch) -> None:
     job = next(iter(make_plan(load(["figures=[theorem2]", "device=cpu"])).jobs.values()))
     monkeypatch.setattr(type(job), "stem", stem)
-    with pytest.raises(ResauditError, match="allowed: a to z"):
+    with refused("invalid-stem", kind=job.kind, stem=stem):
         _ = replace(job).id

@@ -33,11 +33,11 @@ def mark_imported(jobs: Iterable[Job], results: Path, **changed: Any) -> list[st
             "by": "A. Person",
             "code": code_of(job),
             "accepted_code": code_of(job),
-            "machine_class": ran["machine class"],
+            "cpu_platform": ran["machine class"],
             "kernel": ran.get("kernel"),
             "sha256": {name: sha256_of(folder / name) for name in job.files},
         }
-        write_json(folder / IMPORTED, Origin(**(fields | changed)).model_dump())
+        write_json(folder / IMPORTED, Origin(**(fields | changed)).model_dump(by_alias=True))
         keys.append(job.key)
     record = Import(
         archive=ARCHIVE,
@@ -49,5 +49,5 @@ def mark_imported(jobs: Iterable[Job], results: Path, **changed: Any) -> list[st
         missing=[],
         differences=[],
     )
-    write_json(results / "imports" / f"{ARCHIVE}.json", record.model_dump())
+    write_json(results / "imports" / f"{ARCHIVE}.json", record.model_dump(by_alias=True))
     return keys

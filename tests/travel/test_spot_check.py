@@ -189,7 +189,7 @@ def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[P
     plan, (near, far, _), results = run
     forge(near, results, scaled(near, results, 1 + 1e-9))
     forge(far, results, scaled(far, results, 1 + 1e-4))
-    mark_imported((near, far), results, machine_class=OTHER)
+    mark_imported((near, far), results, cpu_platform=OTHER)
     assert not spot_check(plan, lambda _line: None, minutes=None)
     (check,) = statements(results)
     assert {key: job.outcome for key, job in check.jobs.items()} == {near.key: "within tolerance", far.key: "failed"}
@@ -222,7 +222,7 @@ def test_a_verdict_that_a_forger_turns_within_all_tolerances_fails_and_another_i
     honest = judge_twice(plan, results, [claim], {})[claim]
     for job in jobs:
         forge(job, results, scaled(job, results, 1 + within))
-    mark_imported(jobs, results, machine_class=OTHER)
+    mark_imported(jobs, results, cpu_platform=OTHER)
     said: list[str] = []
     passed = spot_check(plan, said.append, minutes=None, claim=NEAR_OPTIMAL)
     (found,) = statements(results)
@@ -256,7 +256,7 @@ def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tupl
     plan, (honest, *_), results = run
     job, said = with_activations(plan), list[str]()
     with_no_gpu = make_plan(plan.config.model_copy(update={"device": "cpu"}))
-    mark_imported([job], results, machine_class=CUDA)
+    mark_imported([job], results, cpu_platform=CUDA)
     # What compared nothing confirms nothing.
     assert not spot_check(with_no_gpu, said.append, minutes=10)
     (check,) = statements(results)
@@ -272,7 +272,7 @@ def test_results_of_a_gpu_are_named_as_not_covered_where_there_is_none(run: tupl
 def test_a_job_that_uses_no_gpu_is_recomputed_whatever_its_record_says(run: tuple[Plan, list[Train], Path]) -> None:
     plan, (forged, *_), results = run
     forge(forged, results, scaled(forged, results, 0.99))
-    mark_imported([forged], results, machine_class=CUDA)
+    mark_imported([forged], results, cpu_platform=CUDA)
     assert not spot_check(plan, lambda _line: None, minutes=None)
     assert statements(results)[0].keys("failed") == [forged.key]
 
@@ -309,7 +309,7 @@ def test_a_job_of_a_kernel_that_was_not_built_here_is_out_of_reach(
 
 def test_digests_of_raw_data_are_the_senders_words_and_loosen_nothing(run: tuple[Plan, list[Train], Path]) -> None:
     plan, (job, *_), results = run
-    # In a process of its own, as a spot-check does it: here torch is loaded, which changes the class of machine.
+    # In a process of its own, as a spot-check does it: here torch is loaded, which changes the CPU platform.
     write_job(job.data, Execution(), results)
     run_command("resaudit", "run", job.data.key, "--results", str(results), cwd=results.parent)
     provenance = job.data.folder(results) / "provenance.json"

@@ -1,6 +1,7 @@
 """Oracle: the same descent left alone. Sees a state that lacks something, and one that is used where it must not be."""
 
 import dataclasses
+import errno
 import os
 import resource
 import signal
@@ -24,6 +25,7 @@ from residual.demystifying_resnet.training.ensemble import Descent, Objective, d
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective
 from residual.demystifying_resnet.training.trajectory import Trajectory
+from tests.refusals import refused
 
 CPU = torch.device("cpu")
 MADE_BY = {"settings": {"seed": 1}, "code version": "a"}
@@ -129,9 +131,9 @@ def test_a_damaged_checkpoint_is_refused_and_said(
 @pytest.mark.parametrize(
     ("made_by", "said"),
     [
-        ({"settings": {"seed": 2}}, "it is of another settings"),
-        ({"code version": "b"}, "it is of another code version"),
-        ({"torch version": "2"}, "it is of another torch version"),
+        ({"settings": {"seed": 2}}, "another settings;"),
+        ({"code version": "b"}, "another code version;"),
+        ({"torch version": "2"}, "another torch version;"),
     ],
 )
 def test_a_checkpoint_of_something_else_is_refused_and_said(
@@ -141,14 +143,14 @@ def test_a_checkpoint_of_something_else_is_refused_and_said(
     assert checkpoint(tmp_path).read() is not None
     assert "resumes from" in capsys.readouterr().err
     assert checkpoint(tmp_path, **made_by).read() is None
-    assert f"{said}; starting afresh" in capsys.readouterr().err
+    assert said in capsys.readouterr().err
 
 
 def test_a_truncated_one_says_so(moments: Moments, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     whole = kept_state(tmp_path, moments)
     (tmp_path / "checkpoint").write_bytes(whole[: len(whole) // 2])
     assert checkpoint(tmp_path).read() is None
-    assert "its bytes are not those that were written; starting afresh" in capsys.readouterr().err
+    assert str(tmp_path / "checkpoint") in capsys.readouterr().err
 
 
 def test_it_is_one_file_no_larger_than_its_state_and_gone_at_the_end(moments: Moments, tmp_path: Path) -> None:
@@ -190,7 +192,7 @@ def test_one_that_cannot_be_written_leaves_the_one_before(moments: Moments, tmp_
     assert state is not None
     resource.setrlimit(resource.RLIMIT_FSIZE, (len(whole) // 2, before[1]))
     try:
-        with pytest.raises(ResauditError, match=r"cannot write .*: File too large"):
+        with refused("unwritable-file", path=tmp_path / "checkpoint", reason=os.strerror(errno.EFBIG)):
             kept.write(state)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, before)
@@ -227,7 +229,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
             os.kill(os.getpid(), number)
         kept.keep(state, signalled())
 
-    with delayed_signals() as signalled, pytest.raises(Interrupted, match="the next run resumes from there") as stopped:
+    with delayed_signals() as signalled, pytest.raises(Interrupted, match=r"/checkpoint;") as stopped:
         run(objective, weights, None, after)
     assert stopped.value.signal == number
     assert signal.getsignal(number) is before
@@ -244,4 +246,4 @@ def test_where_no_checkpoint_can_be_written_the_work_goes_on(
     network, kept = Network(2, 4, 10), checkpoint(tmp_path / "file")
     objective, weights = LinearObjective.of(network, moments, CPU), weights_of(network)
     assert_same(run(objective, weights, None, kept.keep), run(objective, weights))
-    assert "no checkpoint: cannot write" in capsys.readouterr().err
+    assert "[unwritable-file]" in capsys.readouterr().err

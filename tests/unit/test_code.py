@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from resaudit.jobs import code
-from tests.conftest import assert_refused
+from tests.refusals import refused
 
 NUMERICS = '''"""Numbers."""
 from made_up.deep import lower
@@ -176,4 +176,5 @@ def test_ends_of_lines_are_no_code(file: str, package: Path) -> None:
 @pytest.mark.usefixtures("package")
 def test_a_module_that_is_gone_is_named() -> None:
     """As that of a figure, when `resaudit run` draws it by hand."""
-    assert_refused(code.code_sha256, "made_up.jobs.one", "made_up.jobs.gone", message="no module made_up.jobs.gone;")
+    with refused("missing-module", names=["made_up.jobs.gone"]):
+        code.code_sha256("made_up.jobs.one", "made_up.jobs.gone")

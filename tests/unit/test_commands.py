@@ -24,7 +24,8 @@ from resaudit.plan.composition import load
 from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import claims_command, command_for
-from tests.conftest import CHECKOUT, Command, assert_refused, in_process
+from tests.conftest import CHECKOUT, Command, in_process
+from tests.refusals import assert_exits, refused
 from tests.report import example
 from tests.report.example import render
 from tests.unit.test_outside import forget_papers, no_papers_left
@@ -146,14 +147,13 @@ def test_the_audits_command_has_its_figure_in_full() -> None:
 def test_a_rule_is_a_figure_in_full_or_in_short_where_one_paper_has_it(snakemake: Command) -> None:
     dry = snakemake("-n", "demystifying_resnet/fig06", "fig07", "--config", "scale=smoke")
     assert dry.returncode == 0, dry.stderr
-    refused = snakemake("-n", "fig06", "--config", "scale=smoke", "figures=[demystifying_resnet/fig06]")
-    assert refused.returncode == 1
-    said = refused.stderr.strip().splitlines()[-1]
-    assert "demystifying_resnet/fig06, stable_scaling/fig06" in said
+    ambiguous = snakemake("-n", "fig06", "--config", "scale=smoke", "figures=[demystifying_resnet/fig06]")
+    assert_exits(ambiguous, "ambiguous-figure", "demystifying_resnet/fig06, stable_scaling/fig06")
 
 
 def test_a_home_that_is_not_there_is_one_line() -> None:
-    assert_refused(take_papers_path, ["papers_path=~nobody_here"], message="write ./~nobody_here")  # type: ignore[arg-type]
+    with refused("unknown-home", folder="~nobody_here"):
+        take_papers_path(["papers_path=~nobody_here"])
 
 
 def test_a_folder_that_begins_with_a_tilde_is_not_the_home() -> None:

@@ -9,7 +9,7 @@ import pytest
 import yaml
 from hydra.core.override_parser.overrides_parser import OverridesParser
 
-from resaudit.base.errors import ResauditError, figures_named
+from resaudit.base.errors import figures_named
 from resaudit.base.models import validated
 from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import claims_as_written, config_folder, datasets, files_of_figures, load
@@ -19,7 +19,7 @@ from resaudit.plan.plans import Plans
 from resaudit.plan.trees import Files
 from resaudit.plan.words import deviations, value_of
 from residual.demystifying_resnet.experiments.networks import Networks
-from tests.conftest import assert_refused
+from tests.refusals import refused
 
 FIG04 = "figure.demystifying_resnet.fig04"
 FIG08 = "figure.demystifying_resnet.fig08"
@@ -108,7 +108,7 @@ def test_a_figures_short_name_and_protocol_stand_for_the_full_keys() -> None:
     full = f"{fig07}.protocol.runs=4", f"{fig07}.seed=7"
     assert composed("fig07", "fig07.runs=4", "fig07.seed=7") == composed("fig07", *full)
     assert composed("fig07", f"{fig07}.runs=4") == composed("fig07", full[0])
-    with pytest.raises(ResauditError, match=r"'fig04\.runs=4': several papers have this figure; write "):
+    with refused("ambiguous-figure", override="fig04.runs=4"):
         composed("fig04", "fig04.runs=4")
     asked = load(
         [
@@ -155,182 +155,265 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "said"),
+    ("override", "code", "mentioned"),
     [
-        ("sede=1", "unknown configuration key 'sede'; did you mean seed?"),
-        ("xyz=1", "unknown configuration key 'xyz'; allowed: checkpoint_seconds, claims, dataset"),
-        ("learning_rates=[1]", "did you mean protocol.learning_rates (all figures), or FIGURE.learning_rates (one)?"),
-        ("fig7.runs=1", "unknown configuration key 'fig7.runs'; did you mean fig07?"),
-        ("fig07.runz=1", "figure.demystifying_resnet.fig07.protocol has an unknown key 'runz'; did you mean runs?"),
-        ("fig07.depths=128", "depths is 128; allowed: a list, as [128]"),
-        ("fig07.depths=4,8", "write several values as a list, fig07.depths=[value,value]"),
-        ("protocol=3", "name a setting, as in protocol.runs=3"),
+        ("sede=1", "unknown-key", ["'sede'", "seed"]),
+        ("xyz=1", "unknown-key", ["'xyz'", "checkpoint_seconds"]),
+        ("learning_rates=[1]", "unknown-key", ["protocol.learning_rates", "FIGURE.learning_rates"]),
+        ("fig7.runs=1", "unknown-key", ["'fig7.runs'", "fig07"]),
+        ("fig07.runz=1", "invalid-value", ["fig07.protocol", "'runz'", "runs"]),
+        ("fig07.depths=128", "invalid-value", ["fig07.protocol.depths", "128", "[128]"]),
+        ("fig07.depths=4,8", "unsettable-key", ["fig07.depths=[value,value]"]),
+        ("protocol=3", "unsettable-key", ["protocol.runs=3"]),
+        ("protocol.hessian_epochs=3", "unknown-key", ["'protocol.hessian_epochs'"]),
+        ("protocol.runs=0", "invalid-value", ["protocol.runs", "0"]),
         (
-            "protocol.hessian_epochs=3",
-            "figure has the key 'protocol.hessian_epochs'; allowed: depths, epochs",
+            "fig07.learning_rates={from:1,to:4,per_decade:1}",
+            "invalid-value",
+            ["fig07.protocol.learning_rates", "4", "10"],
         ),
-        ("protocol.runs=0", "protocol.runs is 0; allowed"),
-        ("fig07.learning_rates={from:1,to:4,per_decade:1}", "has to 4, between two of its numbers; the nearest is 10"),
-        ("fig07.learning_rates={from:1,to:1e9,per_decade:200}", "gives none or over 1000 numbers; allowed: from <="),
-        ("fig07.learning_rates={from:1,to:0.1,per_decade:1}", "gives none or over 1000 numbers; allowed: from <="),
-        ("fig07.learning_rates={from:0}", "learning_rates.from is 0; allowed: greater than or equal to 0.000000000001"),
-        ("fig07.learning_rates={step:2}", "has an unknown key 'step'; allowed: from, to, per_decade"),
-        (f"{FIG04}.protocol.runz=1", "fig04.protocol has an unknown key 'runz'; did you mean runs?"),
-        ("seed=abc", "seed is 'abc'; allowed: a valid integer"),
-        ("seed=-1", "seed is -1; allowed"),
-        ("seed=[1", "override 'seed=[1' does not parse"),
-        ("demystifying_resnet/fig07.runs=3", "write figure.demystifying_resnet.fig07.runs=3: keys have dots and no /"),
-        ("seed", "override 'seed' does not parse"),
-        ("+seed2=1", "can be set (key=value), not added"),
-        (f"{FIG04}.assumptions=[1.0,10.0]", "assumptions is [1.0, 10.0]; allowed: a section"),
-        (f"{FIG04}.tolerances.lambda_max=${{figures}}", "lambda_max is []; allowed: a section"),
-        (f"{FIG08}.protocol.per_network=${{paths}}", "; allowed: a list, as […]"),
         (
-            "dataset.debian.package=x",
-            "unknown configuration key 'dataset.debian.package', there is no section 'debian'; allowed: files, wheel",
+            "fig07.learning_rates={from:1,to:1e9,per_decade:200}",
+            "invalid-value",
+            ["fig07.protocol.learning_rates", "1000", "<="],
         ),
-        ("~dataset", "not added or deleted"),
-        ("variant=odd", "unknown variant 'odd'; allowed: control, other-seed, statistics-64, shared-start"),
-        ("scale=huge", "unknown scale 'huge'; allowed: gpu_hour, laptop, paper, smoke"),
-        ("scale.name=huge", "chosen as a whole"),
-        ("dataset=fashion-mnist", "unknown dataset 'fashion-mnist'; allowed: cifar10, cifar100, cifar10_jpeg"),
-        ("dataset=cifar10x", "unknown dataset 'cifar10x'; allowed: cifar10, cifar100"),
-        ("dataset.folder=/nowhere", "dataset.folder is '/nowhere', which is not a folder; give one"),
-        ("dataset.sources=[]", "dataset.sources is empty"),
-        ("dataset.sources=[debian]", "dataset lists the source debian, which mnist does not define"),
-        ("device=tpu", "device is 'tpu'; allowed: 'auto', 'cpu' or 'cuda'"),
-        ("figures=[fig99]", "unknown figure 'fig99'; did you mean demystifying_resnet/fig09"),
-        ("figure=3", "name a setting"),
-        (f"{FIG04}=null", "name a setting"),
-        (f"{FIG04}.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
-        (f"{FIG04}.protocol.depths=[0]", "depths[0] is 0; allowed"),
-        (f"{FIG04}.protocol.depths=[]", "depths is empty"),
-        (f"{FIG04}.protocol.depths=[2,2]", "depths names 2 twice; allowed: each value once"),
-        ("figure.demystifying_resnet.fig05.protocol.hessian_epochs=1", "hessian_epochs is 1; allowed"),
-        (f"{FIG04}.protocol.zero_scale=-1", "zero_scale is -1; allowed"),
-        (f"{FIG04}.protocol.runs=0", "runs is 0; allowed"),
-        (f"{FIG04}.protocol.networks=[highway]", "unknown network 'highway'; allowed: 'N-shortcut'"),
-        (f"{FIG08}.protocol.learning_rates=[-0.1]", "is -0.1; allowed: greater than 0"),
-        (f"{FIG08}.protocol.learning_rates=[nan]", "is nan; allowed"),
-        (f"{FIG08}.protocol.learning_rates=[inf]", "is inf; allowed"),
-        (f"{FIG04}.protocol.runs_at=[{{depth:2,runs:0}}]", "runs_at[0].runs is 0"),
-        ("paths.data=null", "paths.data is None; allowed: a valid string"),
-        ("whitening.components=20", "must be 10, the number of classes of MNIST"),
-        ("figure.demystifying_resnet.fig07.protocol.epochs=0", "epochs is 0; allowed: greater than or equal to 1"),
-        ("checkpoint_seconds=-1", "checkpoint_seconds is -1; allowed: greater than or equal to 0"),
-        ("kernel=fast", "kernel is 'fast'; allowed: 'auto', 'fused' or 'torch'"),
-        (f"{FIG04}.protocol.networks=[xavier-relu]", "allowed where Hessians are wanted: linear networks"),
+        (
+            "fig07.learning_rates={from:1,to:0.1,per_decade:1}",
+            "invalid-value",
+            ["fig07.protocol.learning_rates", "1000", "<="],
+        ),
+        ("fig07.learning_rates={from:0}", "invalid-value", ["learning_rates.from", "0", "0.000000000001"]),
+        (
+            "fig07.learning_rates={step:2}",
+            "invalid-value",
+            ["fig07.protocol.learning_rates", "'step'", "per_decade"],
+        ),
+        (f"{FIG04}.protocol.runz=1", "invalid-value", ["fig04.protocol", "'runz'", "runs"]),
+        ("seed=abc", "invalid-value", ["seed", "'abc'"]),
+        ("seed=-1", "invalid-value", ["seed", "-1"]),
+        ("seed=[1", "invalid-override", ["'seed=[1'"]),
+        ("demystifying_resnet/fig07.runs=3", "invalid-override", ["fig07.runs=3", "/"]),
+        ("seed", "invalid-override", ["'seed'"]),
+        ("+seed2=1", "unsettable-key", ["key=value"]),
+        (
+            f"{FIG04}.assumptions=[1.0,10.0]",
+            "invalid-value",
+            ["fig04.assumptions", "[1.0", "10.0]"],
+        ),
+        (f"{FIG04}.tolerances.lambda_max=${{figures}}", "invalid-value", ["lambda_max", "[]"]),
+        (
+            f"{FIG08}.protocol.per_network=${{paths}}",
+            "invalid-value",
+            ["fig08.protocol.per_network", "[…]"],
+        ),
+        ("dataset.debian.package=x", "unknown-key", ["'dataset.debian.package'", "'debian'"]),
+        ("~dataset", "unsettable-key", []),
+        ("variant=odd", "unknown-variant", ["'odd'", "other-seed", "statistics-64", "shared-start"]),
+        ("scale=huge", "unknown-option", ["'huge'", "gpu_hour"]),
+        ("scale.name=huge", "unsettable-key", []),
+        ("dataset=fashion-mnist", "unknown-option", ["'fashion-mnist'", "cifar10", "cifar100", "cifar10_jpeg"]),
+        ("dataset=cifar10x", "unknown-option", ["'cifar10x'", "cifar10", "cifar100"]),
+        ("dataset.folder=/nowhere", "invalid-value", ["dataset.folder", "'/nowhere'"]),
+        ("dataset.sources=[]", "invalid-value", ["dataset.sources"]),
+        ("dataset.sources=[debian]", "invalid-value", ["dataset"]),
+        ("device=tpu", "invalid-value", ["device", "'tpu'", "'auto'", "'cpu'", "'cuda'"]),
+        ("figures=[fig99]", "unknown-figure", ["'fig99'", "demystifying_resnet/fig09"]),
+        ("figure=3", "unsettable-key", []),
+        (f"{FIG04}=null", "unsettable-key", []),
+        (f"{FIG04}.protocol.depths=[3]", "invalid-value", ["fig04.protocol", "3", "2"]),
+        (f"{FIG04}.protocol.depths=[0]", "invalid-value", ["depths[0]", "0"]),
+        (f"{FIG04}.protocol.depths=[]", "invalid-value", ["fig04.protocol.depths"]),
+        (f"{FIG04}.protocol.depths=[2,2]", "invalid-value", ["fig04.protocol.depths", "2"]),
+        ("figure.demystifying_resnet.fig05.protocol.hessian_epochs=1", "invalid-value", ["hessian_epochs", "1"]),
+        (f"{FIG04}.protocol.zero_scale=-1", "invalid-value", ["zero_scale", "-1"]),
+        (f"{FIG04}.protocol.runs=0", "invalid-value", ["fig04.protocol.runs"]),
+        (
+            f"{FIG04}.protocol.networks=[highway]",
+            "invalid-value",
+            ["fig04.protocol", "'highway'", "'N-shortcut'"],
+        ),
+        (f"{FIG08}.protocol.learning_rates=[-0.1]", "invalid-value", ["-0.1", "0"]),
+        (
+            f"{FIG08}.protocol.learning_rates=[nan]",
+            "invalid-value",
+            ["fig08.protocol.learning_rates[0]"],
+        ),
+        (
+            f"{FIG08}.protocol.learning_rates=[inf]",
+            "invalid-value",
+            ["fig08.protocol.learning_rates[0]"],
+        ),
+        (f"{FIG04}.protocol.runs_at=[{{depth:2,runs:0}}]", "invalid-value", ["runs_at[0].runs", "0"]),
+        ("paths.data=null", "invalid-value", ["paths.data", "None"]),
+        ("whitening.components=20", "invalid-value", ["whitening", "10", "MNIST"]),
+        ("figure.demystifying_resnet.fig07.protocol.epochs=0", "invalid-value", ["0", "1"]),
+        ("checkpoint_seconds=-1", "invalid-value", ["checkpoint_seconds", "-1", "0"]),
+        ("kernel=fast", "invalid-value", ["kernel", "'fast'", "'auto'", "'fused'", "'torch'"]),
+        (
+            f"{FIG04}.protocol.networks=[xavier-relu]",
+            "invalid-value",
+            ["fig04.protocol", "Hessians"],
+        ),
         (
             f"{FIG08}.protocol.networks=[2-shortcut-relu,xavier-elu]",
-            "unknown network 'xavier-elu'; allowed: 'N-shortcut'",
+            "invalid-value",
+            ["fig08.protocol", "'xavier-elu'", "'N-shortcut'"],
         ),
-        (f"{FIG08}.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
+        (f"{FIG08}.protocol.depths=[3]", "invalid-value", ["fig08.protocol", "3", "2"]),
         (
             f"{FIG08}.protocol.per_network=[{{network:elu}}]",
-            "per_network[0].network is wrong: unknown network 'elu'; allowed: 'N-shortcut'",
+            "invalid-value",
+            ["per_network[0].network", "'elu'", "'N-shortcut'"],
         ),
-        (f"{FIG08}.protocol.per_network=[{{network:xavier-relu,depths:[3]}}]", "depth 3 is odd"),
+        (
+            f"{FIG08}.protocol.per_network=[{{network:xavier-relu,depths:[3]}}]",
+            "invalid-value",
+            ["fig08.protocol", "3"],
+        ),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier}},{{network:xavier}}]",
-            "has 'xavier' twice in per_network; give all its settings in one place",
+            "invalid-value",
+            ["fig08.protocol", "'xavier'", "per_network"],
         ),
-        (f"{FIG08}.protocol.per_network=[{{network:xavier-relu,depths:[4,4]}}]", "per_network[0].depths names 4 twice"),
+        (
+            f"{FIG08}.protocol.per_network=[{{network:xavier-relu,depths:[4,4]}}]",
+            "invalid-value",
+            ["per_network[0].depths", "4"],
+        ),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier-relu,learning_rates:[1,1]}}]",
-            "learning_rates names 1 twice",
+            "invalid-value",
+            ["learning_rates", "1"],
         ),
         (
             "figure.demystifying_resnet.fig05.protocol.per_network=[{network:xavier}]",
-            "per_network is [{'network': 'xavier'}]; allowed: a list of at most 0",
+            "invalid-value",
+            ["per_network", "[{'network'", "'xavier'", "}]", "0"],
         ),
-        (f"{FIG08}.protocol.networks=[2-shortcut-relu-tanh]", "two activations at one position"),
-        (f"{FIG08}.protocol.per_network=[{{network:xavier-relu,runs:0}}]", "runs is 0; allowed"),
+        (
+            f"{FIG08}.protocol.networks=[2-shortcut-relu-tanh]",
+            "invalid-value",
+            ["fig08.protocol"],
+        ),
+        (f"{FIG08}.protocol.per_network=[{{network:xavier-relu,runs:0}}]", "invalid-value", ["per_network[0].runs"]),
         (
             f"{FIG08}.protocol.per_network=[{{network:xavier-relu,runz:3}}]",
-            "per_network[0] has an unknown key 'runz'; did you mean runs?",
+            "invalid-value",
+            ["per_network[0]", "'runz'", "runs"],
         ),
-        (f"{FIG04}.protocol.depths=[1000000000]", "depths[0] is 1000000000; allowed: less than or equal to 10000"),
-        (f"{FIG04}.protocol.runs=1000000000", "runs is 1000000000; allowed"),
-        (f"{FIG08}.protocol.epochs=1000000000", "epochs is 1000000000; allowed"),
-        (f"{FIG04}.protocol.networks=[{'9' * 30}-shortcut]", "unknown network"),
-        ("figure.demystifying_resnet.theorem2.protocol.networks=[99-shortcut]", "and at most 10"),
-        ("seed=9223372036854775808", "seed is 9223372036854775808; allowed"),
-        ("=1", "unknown configuration key ''"),
-        ("seed.=1", "does not parse"),
-        ("scale=[{a:1}]", "one is chosen by its name"),
-        ("dataset.name=other", "a data set is chosen as a whole"),
-        ("dataset.files.train_images.name=../../x", "a data set is chosen as a whole"),
-        ("dataset.torchvision=FakeData", "torchvision is 'FakeData'; allowed: 'MNIST', 'FashionMNIST' or 'KMNIST'"),
-        ("dataset.wheel.requirement='--no-index'", "wheel.requirement is '--no-index'"),
-        ("dataset.wheel.requirement='git+https://here/x'", "allowed: text that matches pattern '^[A-Za-z0-9]"),
-        ("dataset.folder='~nosuchuser/x'", "is not a folder"),
-        (f"dataset.folder={'x' * 5000}", "is not a folder"),
-        ("paths.results='a\nb'", "allowed: text in one line"),
-        ("paths.results=''", "paths.results is empty"),
-        ("claims.demystifying_resnet=null", "name a setting"),
+        (f"{FIG04}.protocol.depths=[1000000000]", "invalid-value", ["depths[0]", "1000000000", "10000"]),
+        (
+            f"{FIG04}.protocol.runs=1000000000",
+            "invalid-value",
+            ["fig04.protocol.runs", "1000000000"],
+        ),
+        (
+            f"{FIG08}.protocol.epochs=1000000000",
+            "invalid-value",
+            ["fig08.protocol.epochs", "1000000000"],
+        ),
+        (
+            f"{FIG04}.protocol.networks=[{'9' * 30}-shortcut]",
+            "invalid-value",
+            ["fig04.protocol"],
+        ),
+        (
+            "figure.demystifying_resnet.theorem2.protocol.networks=[99-shortcut]",
+            "invalid-value",
+            ["theorem2.protocol.networks", "10"],
+        ),
+        ("seed=9223372036854775808", "invalid-value", ["seed", "9223372036854775808"]),
+        ("=1", "unknown-key", ["''"]),
+        ("seed.=1", "invalid-override", []),
+        ("scale=[{a:1}]", "unsettable-key", []),
+        ("dataset.name=other", "unsettable-key", []),
+        ("dataset.files.train_images.name=../../x", "unsettable-key", []),
+        (
+            "dataset.torchvision=FakeData",
+            "invalid-value",
+            ["dataset.torchvision", "'FakeData'", "'MNIST'", "'FashionMNIST'", "'KMNIST'"],
+        ),
+        ("dataset.wheel.requirement='--no-index'", "invalid-value", ["wheel.requirement", "'--no-index'"]),
+        (
+            "dataset.wheel.requirement='git+https://here/x'",
+            "invalid-value",
+            ["dataset.wheel.requirement", "'^[A-Za-z0-9]"],
+        ),
+        ("dataset.folder='~nosuchuser/x'", "invalid-value", ["dataset.folder"]),
+        (f"dataset.folder={'x' * 5000}", "invalid-value", ["dataset.folder"]),
+        ("paths.results='a\nb'", "invalid-value", ["paths.results"]),
+        ("paths.results=''", "invalid-value", ["paths.results"]),
+        ("claims.demystifying_resnet=null", "unsettable-key", []),
         (
             "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=nan",
-            "is nan; allowed",
+            "invalid-value",
+            ["claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor"],
         ),
-        (f"{FIG04}.assumptions.data.setting=nowhere", "fig04 has assumptions.data.setting 'nowhere', which is no key"),
-        ("figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]", "allowed: 'N-shortcut'"),
-        ("figure.demystifying_resnet.fig05.protocol.depths=[2,4]", "depths is [2, 4]; allowed: a list of at most 1"),
+        (
+            f"{FIG04}.assumptions.data.setting=nowhere",
+            "invalid-value",
+            ["fig04", "assumptions.data.setting", "'nowhere'"],
+        ),
+        (
+            "figure.demystifying_resnet.theorem2.protocol.networks=[2-shortcut-relu]",
+            "invalid-value",
+            ["theorem2.protocol.networks", "'N-shortcut'"],
+        ),
+        (
+            "figure.demystifying_resnet.fig05.protocol.depths=[2,4]",
+            "invalid-value",
+            ["fig05.protocol.depths", "[2", "4]", "1"],
+        ),
     ],
 )
-def test_bad_input_is_refused_in_one_line(override: str, said: str) -> None:
+def test_bad_input_is_refused_in_one_line(override: str, code: str, mentioned: list[str]) -> None:
     section, *names = override.split("=")[0].split(".")
     figure = "/".join(names[:2]) if section == "figure" and len(names) > 2 else "demystifying_resnet/fig07"
     # What all figures or claims have a part in is told by the whole; else one figure is enough, and soon composed.
     whole = section in ("claims", "figures", "variant")
-    with pytest.raises(ResauditError) as refusal:
+    with refused(code) as caught:
         load([override], only=None if whole else [figure])
-    assert said in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert [word for word in mentioned if word not in caught.value.line] == []
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "place"),
     [
-        ("name: train-images-idx3-ubyte", "name: ../../x", "dataset.files.train_images.name is '../../x'; allowed"),
-        ("name: t10k-labels-idx1-ubyte", "name: /etc/x", "dataset.files.test_labels.name is '/etc/x'; allowed"),
-        ("sha256: ba89", "sha256: BA89", "dataset.files.train_images.sha256 is 'BA89"),
-        ("name: mnist\n", "name: ../mnist\n", "dataset.name is '../mnist'; allowed"),
+        ("name: train-images-idx3-ubyte", "name: ../../x", "dataset.files.train_images.name"),
+        ("name: t10k-labels-idx1-ubyte", "name: /etc/x", "dataset.files.test_labels.name"),
+        ("sha256: ba89", "sha256: BA89", "dataset.files.train_images.sha256"),
+        ("name: mnist\n", "name: ../mnist\n", "dataset.name"),
     ],
 )
-def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+def test_a_ledger_of_data_leads_out_of_no_folder(right: str, wrong: str, place: str, tmp_path: Path) -> None:
     """A data set of one's own is a file in config/dataset, maybe from somebody else."""
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     ledger = folder / "dataset" / "mnist.yaml"
     text = ledger.read_text(encoding="utf-8")
     assert text.count(right) == 1
     ledger.write_text(text.replace(right, wrong), encoding="utf-8")
-    with pytest.raises(ResauditError) as refusal:
+    with refused("invalid-value", place=place):
         load(folder=folder, only=["demystifying_resnet/fig07"])
-    assert said in str(refusal.value)
 
 
 @pytest.mark.parametrize(
-    ("right", "wrong", "said"),
+    ("right", "wrong", "code", "said"),
     [
-        ("title: Final losses", "titel: Final losses", "figure.demystifying_resnet.fig07 has an unknown key 'titel'"),
-        ("  runs: 10", "  runs: ten", "protocol.runs is 'ten'; allowed: a valid integer"),
-        (
-            "  - _trained",
-            "  - _traind",
-            "defaults of fig07 has '_traind', no other file of its folder; did you mean _trained?",
-        ),
-        ("protocol:", "protocol: [", "while parsing a flow sequence"),
+        ("title: Final losses", "titel: Final losses", "invalid-value", "'titel'"),
+        ("  runs: 10", "  runs: ten", "invalid-value", "fig07.yaml: protocol.runs is 'ten'"),
+        ("  - _trained", "  - _traind", "unknown-default", "mean _trained?"),
+        ("protocol:", "protocol: [", "invalid-configuration", "line "),
     ],
 )
-def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_figures_file_names_it(right: str, wrong: str, code: str, said: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     file = folder / "paper" / "demystifying_resnet" / "fig07.yaml"
     file.write_text(file.read_text(encoding="utf-8").replace(right, wrong, 1), encoding="utf-8")
-    with pytest.raises(ResauditError) as refusal:
+    with refused(code) as caught:
         load(folder=folder)
-    assert str(refusal.value).startswith(f"config/paper/demystifying_resnet/fig07.yaml: {said}")
-    assert "provider" not in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert caught.value.line.startswith("config/paper/demystifying_resnet/fig07.yaml: ")
+    assert said in caught.value.line
+    assert "provider" not in caught.value.line
 
 
 def test_figures_are_found_by_short_and_full_name() -> None:
@@ -343,12 +426,12 @@ def test_figures_are_found_by_short_and_full_name() -> None:
 def test_a_short_name_that_several_papers_have_is_refused_everywhere() -> None:
     """Sees one of several figures taken, or all of them, without a word."""
     for given in (["figures=[fig06]"], ["figures=fig07,table1"], ["figures=[fig04]", "protocol.runs=3"]):
-        with pytest.raises(ResauditError) as refusal:
+        with refused("ambiguous-figure") as caught:
             load(given)
         short = re.findall(r"fig0[46]|table1", given[0])[0]
         of_papers = [name for name in files_of_figures(config_folder()) if name.endswith(f"/{short}")]
         assert len(of_papers) == 2
-        assert all(name in str(refusal.value) for name in of_papers)
+        assert all(name in caught.value.line for name in of_papers)
         assert list(load([f"figures=[{of_papers[1]}]"]).chosen_figures()) == of_papers[1:]
 
 
@@ -356,15 +439,15 @@ def test_a_paper_and_another_papers_figure_of_one_name_are_told_apart() -> None:
     known = ["map/fig01", "map/map", "other/fig02"]
     assert figures_named("map", known) == ["map/fig01", "map/map"]
     assert figures_named("map/map", known) == ["map/map"]
-    with pytest.raises(ResauditError, match=r"map/fig01, other/map"):
+    with refused("ambiguous-figure", figures=["map/fig01", "other/map"]):
         figures_named("map", ["map/fig01", "other/map"])
 
 
 def test_a_misspelt_figure_in_a_key_is_suggested_as_it_can_be_written() -> None:
     for wrong, right in [("fig7.runs=3", "fig07"), ("fig6.runs=3", "figure.stable_scaling.fig06")]:
-        with pytest.raises(ResauditError) as refusal:
+        with refused("unknown-key", key=wrong.split("=")[0]) as caught:
             load([wrong])
-        assert right in re.split(r" or |\?| mean ", str(refusal.value))
+        assert right in re.split(r" or |\?| mean ", str(caught.value))
 
 
 def test_one_figure_alone_is_what_it_is_among_all() -> None:
@@ -384,22 +467,24 @@ def test_one_figure_alone_is_what_it_is_among_all() -> None:
 
 
 @pytest.mark.parametrize(
-    ("listed", "said"),
+    ("listed", "code", "value"),
     [
-        ("[paper, _wrld]", "defaults of fig04 has '_wrld', no other file of its folder"),
-        ("[../stable_scaling/paper]", "defaults of fig04 has '../stable_scaling/paper', no other file of its folder"),
-        ("[{dataset: mnist}]", "defaults of fig04 has {'dataset': 'mnist'}, no other file of its folder"),
-        ("[fig04]", "defaults of fig04 has 'fig04', no other file of its folder"),
-        ("paper", "defaults of fig04 is 'paper'; allowed: a list"),
+        ("[paper, _wrld]", "unknown-default", "'_wrld'"),
+        ("[../stable_scaling/paper]", "unknown-default", "'../stable_scaling/paper'"),
+        ("[{dataset: mnist}]", "unknown-default", "{'dataset': 'mnist'}"),
+        ("[fig04]", "unknown-default", "'fig04'"),
+        ("paper", "invalid-defaults", "'paper'"),
     ],
 )
-def test_files_that_cannot_be_listed_as_defaults_are_refused(listed: str, said: str, tmp_path: Path) -> None:
+def test_files_that_cannot_be_listed_as_defaults_are_refused(
+    listed: str, code: str, value: str, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     file = folder / "paper" / "shortcut_importance" / "fig04.yaml"
     file.write_text(f"defaults: {listed}\n", encoding="utf-8")
-    with pytest.raises(ResauditError) as refusal:
+    with refused(code, name="fig04", value=value) as caught:
         load(folder=folder, only=["shortcut_importance/fig04"])
-    assert str(refusal.value).startswith(f"config/paper/shortcut_importance/fig04.yaml: {said}")
+    assert caught.value.file == Path("config/paper/shortcut_importance/fig04.yaml")
 
 
 def test_a_file_goes_over_those_it_lists_where_it_says_so(tmp_path: Path) -> None:
@@ -414,37 +499,41 @@ def test_a_file_goes_over_those_it_lists_where_it_says_so(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
-    [("experiment: [", "while parsing a flow node"), ("defaults: [_nowhere]", "_nowhere")],
+    ("text", "code"),
+    [("experiment: [", "invalid-configuration"), ("defaults: [_nowhere]", "unknown-default")],
     ids=["no-yaml", "no-base"],
 )
-def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, said: str, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_composed_is_named_among_all(text: str, code: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / "paper" / "shortcut_importance" / "fig04.yaml").write_text(text, encoding="utf-8")
-    with pytest.raises(ResauditError) as refusal:
+    with refused(code) as caught:
         load(folder=folder)
-    assert said in str(refusal.value)
-    assert str(refusal.value).startswith("config/paper/shortcut_importance/fig04.yaml: ")
-    assert "\n" not in str(refusal.value)
+    assert caught.value.line.startswith("config/paper/shortcut_importance/fig04.yaml: ")
 
 
 @pytest.mark.parametrize(
-    ("where", "link", "said"),
+    ("where", "link", "cited"),
     [
         ('arxiv: "1412.6980v9"', "https://arxiv.org/abs/1412.6980v9", "arXiv:1412.6980v9"),
         ("url: https://doi.org/10.1/x", "https://doi.org/10.1/x", "https://doi.org/10.1/x"),
-        ("url: doi.org/10.1/x", None, "url"),
-        ('arxiv: "1412.6980v9", url: https://doi.org/10.1/x', None, "must have either arxiv, its number there, or url"),
-        ("thresholds: none", None, "must have either arxiv, its number there, or url"),
     ],
 )
-def test_a_paper_is_on_arxiv_or_at_an_address(where: str, link: str | None, said: str) -> None:
-    given = yaml.safe_load(f"{{title: Of a paper, short: Somebody, {where}}}")
-    if link is None:
-        assert_refused(validated, Paper, given, "paper", message=said)
-        return
-    paper = validated(Paper, given, "paper")
-    assert (paper.link, paper.cited) == (link, said)
+def test_a_paper_is_on_arxiv_or_at_an_address(where: str, link: str, cited: str) -> None:
+    paper = validated(Paper, yaml.safe_load(f"{{title: Of a paper, short: Somebody, {where}}}"), "paper")
+    assert (paper.link, paper.cited) == (link, cited)
+
+
+@pytest.mark.parametrize(
+    ("where", "place"),
+    [
+        ("url: doi.org/10.1/x", "paper.url"),
+        ('arxiv: "1412.6980v9", url: https://doi.org/10.1/x', "paper"),
+        ("thresholds: none", "paper"),
+    ],
+)
+def test_a_paper_is_not_in_two_places_or_nowhere(where: str, place: str) -> None:
+    with refused("invalid-value", place=place):
+        validated(Paper, yaml.safe_load(f"{{title: Of a paper, short: Somebody, {where}}}"), "paper")
 
 
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
@@ -582,12 +671,15 @@ def test_folder_may_have_any_name(name: str) -> None:
 @pytest.mark.parametrize("name", ["a{b}", "}"])
 @pytest.mark.parametrize("key", ["data", "results", "figures"])
 def test_folder_that_snakemake_takes_for_a_wildcard_is_refused(name: str, key: str) -> None:
-    assert_refused(lambda: load([f"paths.{key}=./{name}"], only=[]), message="braces")
+    with refused("invalid-value", place=f"paths.{key}"):
+        load([f"paths.{key}=./{name}"], only=[])
 
 
 def test_folder_with_a_comma_is_said_to_need_another_form() -> None:
     given = overrides_from({"overrides": "[paths.results=a,b/r]"})
-    assert_refused(lambda: load(given, only=[]), message="paths={results: 'a,b'}")
+    with refused("invalid-override") as caught:
+        load(given, only=[])
+    assert "paths={results: 'a,b'}" in str(caught.value)
     assert load(overrides_from({"paths": {"results": "a,b"}}), only=[]).paths.results == "a,b"
 
 
@@ -615,7 +707,7 @@ NO_MAPPINGS = [
 def test_file_of_configuration_that_is_no_mapping_is_refused(text: str, file: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
     (folder / file).write_text(text, encoding="utf-8")
-    with pytest.raises(ResauditError, match=rf"^\S*/{file} is no mapping.*$"):
+    with refused("invalid-mapping", path=folder / file):
         claims_as_written(folder / file) if "claims" in file else load(
             folder=folder, only=["shortcut_importance/fig04"]
         )
@@ -629,30 +721,14 @@ def test_section_of_a_figure_that_is_none_is_refused(key: str, value: str, tmp_p
         file.write(f"variant_scales: {value}\n" if key == "variant_scales" else "")
     given = [] if key == "variant_scales" else [f"figure.shortcut_importance.fig04.{key}={value}"]
     asked = [*given, "scale=smoke", "variant=control"]
-    with pytest.raises(ResauditError, match=rf"{key} is .*; allowed: a section$"):
+    with refused("invalid-value") as caught:
         load(asked, folder, only=["shortcut_importance/fig04"])
+    assert str(caught.value.fields["place"]).endswith(key)
 
 
 @pytest.mark.parametrize("each", ["3", "{reason: a, variants: 3}", "{reason: a, variants: {control: 3}}"])
 def test_assumption_that_is_none_is_refused_also_under_a_variant(each: str) -> None:
     asked = [f"{FIG04}.assumptions={{x: {each}}}", "variant=control"]
-    assert_refused(lambda: load(asked, only=["demystifying_resnet/fig04"]), message="assumptions.x")
-
-
-BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["a: &a {b: *a}", "a: &a [[*a]]", f"a: {'[' * 3000}{']' * 3000}", "[1, 2]", BOMB],
-    ids=["cyclic", "cyclic-list", "deep", "list", "bomb"],
-)
-@pytest.mark.parametrize("file", ["paper/shortcut_importance/fig04.yaml", "dataset/mnist.yaml", "claims"])
-def test_yaml_without_end_is_refused_in_one_line(text: str, file: str, tmp_path: Path) -> None:
-    folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
-    place = folder / (file if file != "claims" else "paper/shortcut_importance/claims.yaml")
-    place.write_text(text, encoding="utf-8")
-    with pytest.raises(ResauditError, match=place.name) as refusal:
-        claims_as_written(place) if file == "claims" else load(folder=folder, only=["shortcut_importance/fig04"])
-    assert "\n" not in str(refusal.value)
-    assert len(str(refusal.value)) < 500
+    with refused("invalid-value") as caught:
+        load(asked, only=["demystifying_resnet/fig04"])
+    assert ".assumptions.x" in str(caught.value.fields["place"])

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from resaudit.base.errors import ResauditError
 from resaudit.runtime.devices import VISIBLE, claim_device, cuda_is_usable, visible_devices
+from tests.refusals import refused
 
 CLAIM = """
 import sys
@@ -91,7 +91,7 @@ def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_pat
     try:
         for process in started:
             assert process.stdout is not None
-            assert select.select([process.stdout], [], [], 60)[0], "it waits for the device of the other job"
+            assert select.select([process.stdout], [], [], 60)[0]  # else it waits for the other's device
             assert process.stdout.readline().strip() == "0"
     finally:
         for process in started:
@@ -102,7 +102,7 @@ def test_jobs_of_slurm_that_both_see_device_0_do_not_wait_for_each_other(tmp_pat
 def test_a_folder_of_locks_that_cannot_be_made_is_named(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     (tmp_path / f"resaudit-devices-{os.getuid()}").touch()
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
-    with pytest.raises(ResauditError, match=r"cannot make .* for locks: .*; set TMPDIR to another folder"):
+    with refused("unwritable-locks", folder=tmp_path / f"resaudit-devices-{os.getuid()}"):
         claim_device({VISIBLE: "0"})
 
 

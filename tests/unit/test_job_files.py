@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from resaudit.base.errors import ResauditError
 from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Execution, Job
@@ -20,6 +19,7 @@ from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import first_of, of_kind, run_command
+from tests.refusals import refused
 
 EXECUTION = Execution("cuda", "torch", 7.5)
 
@@ -79,15 +79,14 @@ def test_a_damaged_file_is_written_again(whiten: Whiten, tmp_path: Path) -> None
 def test_an_unknown_job_is_refused(whiten: Whiten, tmp_path: Path) -> None:
     write_job(whiten, EXECUTION, tmp_path)
     for key in ("train/nothing", "nothing/nothing", "whiten", "../whiten"):
-        with pytest.raises(ResauditError) as refusal:
+        with refused("unplanned-job", key=key, results=tmp_path):
             read_job(tmp_path, key)
-        assert str(refusal.value) == f"no job '{key}' in {tmp_path}; jobs are planned by 'snakemake -n'"
 
 
 def test_an_input_that_is_not_planned_is_named(whiten: Whiten, tmp_path: Path) -> None:
     write_job(whiten, EXECUTION, tmp_path)
     plan_file(tmp_path, whiten.data.key).unlink()
-    with pytest.raises(ResauditError, match=f"no job '{whiten.data.key}' in "):
+    with refused("unplanned-job", key=whiten.data.key):
         read_job(tmp_path, whiten.key)
 
 
@@ -96,33 +95,33 @@ def edited(**changes: Any) -> Callable[[str], str]:
 
 
 @pytest.mark.parametrize(
-    ("edit", "said"),
+    ("edit", "code", "mentioned"),
     [
-        (lambda text: text[:-20], r"cannot be read \(.*\); remove it and run snakemake again"),
-        (lambda _: "[]", "cannot be read"),
-        (edited(settings={}), r"cannot be read \(2 wrong settings\)"),
-        (edited(settings=3), "cannot be read"),
-        (edited(inputs=[]), "cannot be read"),
-        (edited(execution={"device": []}), "cannot be read"),
-        (edited(kind="nothing"), "unknown kind of job 'nothing'; allowed: fetch"),
-        (edited(settings={"components": 9, "centered": True}), "is of the job whiten/mnist-pca9-centered-"),
+        (lambda text: text[:-20], "unreadable-plan", ""),
+        (lambda _: "[]", "unreadable-plan", ""),
+        (edited(settings={}), "unreadable-plan", "(2 "),
+        (edited(settings=3), "unreadable-plan", ""),
+        (edited(inputs=[]), "unreadable-plan", ""),
+        (edited(execution={"device": []}), "unreadable-plan", ""),
+        (edited(kind="nothing"), "unknown-kind", "'nothing'"),
+        (edited(settings={"components": 9, "centered": True}), "conflicting-plan", "whiten/mnist-pca9-centered-"),
     ],
 )
 def test_a_damaged_file_is_refused_in_one_line(
-    edit: Callable[[str], str], said: str, whiten: Whiten, tmp_path: Path
+    edit: Callable[[str], str], code: str, mentioned: str, whiten: Whiten, tmp_path: Path
 ) -> None:
     file = write_job(whiten, EXECUTION, tmp_path)
     file.write_text(edit(file.read_text()))
-    with pytest.raises(ResauditError, match=said) as refusal:
+    with refused(code) as caught:
         read_job(tmp_path, whiten.key)
-    assert "\n" not in str(refusal.value)
+    assert mentioned in caught.value.line
 
 
 def test_the_file_of_another_job_is_refused(plan: Plan, tmp_path: Path) -> None:
     one, other = [job for job in of_kind(plan, Train).values() if job.sweep is None][:2]
     plan_file(tmp_path, one.key).parent.mkdir(parents=True)
     write_job(other, EXECUTION, tmp_path).rename(plan_file(tmp_path, one.key))
-    with pytest.raises(ResauditError, match=f"is of the job {other.key}; remove it and run snakemake again"):
+    with refused("conflicting-plan", path=plan_file(tmp_path, one.key), other=other.key):
         read_job(tmp_path, one.key)
 
 

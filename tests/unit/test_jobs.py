@@ -1,6 +1,7 @@
 """Oracle: hand-made results on disk. Sees results of other settings taken, half files, the wrong rate or data."""
 
 import dataclasses
+import errno
 import os
 import subprocess
 import sys
@@ -34,6 +35,7 @@ from residual.demystifying_resnet.training.ensemble import Descent
 from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.conftest import CHECKOUT, first_of, of_kind, run_command, run_planned
 from tests.ran import RAN
+from tests.refusals import refused
 
 
 def plan(*overrides: str) -> Plan:
@@ -58,13 +60,13 @@ def test_a_result_is_read_only_with_its_own_settings_beside_it(tmp_path: Path) -
     hessians = first_hessians()
     folder, values = hessians.folder(tmp_path), np.ones((1, 2))
     save_arrays(folder / "spectra.npz", Spectra(*[values] * 7, values > 0))
-    with pytest.raises(ResauditError, match=r"settings\.json does not exist; copy .* --force"):
+    with refused("missing-file", path=folder / "settings.json"):
         hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity | {"seed": 2})
-    with pytest.raises(ResauditError, match="is not what was asked for here"):
+    with refused("other-settings", path=folder / "settings.json"):
         hessians.read(tmp_path)
     write_json(folder / "settings.json", hessians.identity)
-    with pytest.raises(ResauditError, match=r"provenance\.json does not exist; copy .* again, or make it again"):
+    with refused("missing-file", path=folder / "provenance.json"):
         hessians.read(tmp_path)
     record(folder)
     assert hessians.read(tmp_path).lambda_max.shape == (1, 2)
@@ -81,15 +83,11 @@ def test_a_result_edited_behind_ones_back_is_never_used(edit: Callable[[bytes], 
     write_json(folder / "settings.json", hessians.identity)
     record(folder)
     path.write_bytes(edit(path.read_bytes()))
-    with pytest.raises(
-        ResauditError, match=r"spectra\.npz is not what was computed: its SHA-256 .*; copy .* again, or make it again"
-    ):
+    with refused("changed-file", path=path):
         hessians.read(tmp_path)
     for nonsense in ("", "[]", "{}", '{"sha256": 3}'):
         (folder / "provenance.json").write_text(nonsense)
-        with pytest.raises(
-            ResauditError, match=r"provenance\.json cannot be read \(.*\); copy .* again, or make it again"
-        ):
+        with refused("unreadable-file", path=folder / "provenance.json"):
             hessians.read(tmp_path)
 
 
@@ -101,12 +99,12 @@ def test_samples_are_read_only_as_they_were_whitened(whitened: Whitened, tmp_pat
     save_arrays(folder / "samples.npz", few)
     record(folder)
     write_json(folder / "settings.json", data.identity | {"centered": False})
-    with pytest.raises(ResauditError, match=r"settings\.json is not what was asked for here"):
+    with refused("other-settings", path=folder / "settings.json"):
         data.samples(tmp_path)
     write_json(folder / "settings.json", data.identity)
     assert data.samples(tmp_path).labels.tolist() == few.labels.tolist()
     save_arrays(folder / "samples.npz", dataclasses.replace(few, labels=few.labels[::-1].copy()))
-    with pytest.raises(ResauditError, match=r"samples\.npz is not what was computed"):
+    with refused("changed-file", path=folder / "samples.npz"):
         data.samples(tmp_path)
 
 
@@ -130,7 +128,7 @@ def test_a_training_goes_on_only_from_its_own_rates_kernel_device_and_code(
         (made_by(more, work, own), "settings"),
     ]:
         assert Checkpoint(tmp_path, Descent, made, 0.0).read() is None
-        assert f"it is of another {said}; starting afresh" in capsys.readouterr().err
+        assert f"another {said};" in capsys.readouterr().err
 
 
 def test_a_checkpoint_stays_until_the_result_is_on_the_disk(
@@ -172,7 +170,7 @@ def test_a_name_never_stands_for_half_a_file(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_is_one_line(tmp_path: Path) -> None:
-    with pytest.raises(ResauditError, match=r"cannot write .*: No space left on device"), written_whole(tmp_path / "x"):
+    with refused("unwritable-file", reason=os.strerror(errno.ENOSPC)), written_whole(tmp_path / "x"):
         Path("/dev/full").write_text("more than it holds")
 
 
@@ -187,7 +185,8 @@ def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
         record(sweep.folder(tmp_path))
     followed = [job.training.rates(tmp_path) for job in of_kind(planned, Hessians).values() if job.training]
     assert [rates[0] for rates in followed] == [0.1, 0.2, 0.3]
-    assert {frozenset(rates) for rates in followed} == {frozenset((0.1, 0.2, 0.3))}, "one run cannot tell them apart"
+    # One run cannot tell them apart.
+    assert {frozenset(rates) for rates in followed} == {frozenset((0.1, 0.2, 0.3))}
 
 
 def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> None:
@@ -200,7 +199,7 @@ def test_uncentred_data_is_not_centred(mnist_config: Config, tmp_path: Path) -> 
 
 def test_what_is_not_white_is_refused(whitened: Whitened) -> None:
     nearly = Moments(np.eye(10) * (1 + 1e-9), np.eye(10), np.array(1.0))
-    with pytest.raises(ResauditError, match=r"whitening failed: .* 1\.0e-09 from the identity"):
+    with pytest.raises(ResauditError, match=r" 1\.0e-09 "):
         summary(whitened, nearly)
 
 
@@ -261,7 +260,7 @@ def test_a_job_claims_the_gpu_that_it_uses_and_no_other(
 def test_cuda_where_there_is_none_is_refused_to_what_wants_it() -> None:
     relu, linear = first_training("fig08"), first_training("fig07")
     assert device_of(linear, Execution(device="cuda")) == "cpu"
-    with pytest.raises(ResauditError, match="torch sees no CUDA device here; allowed: auto, cpu"):
+    with refused("missing-gpu"):
         device_of(relu, Execution(device="cuda"))
 
 
@@ -289,5 +288,5 @@ def test_progress_goes_through_everything(
     terminal: bool, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(sys.stderr, "isatty", lambda: terminal)
-    assert list(with_progress(range(5), "steps")) == list(range(5))
-    assert terminal or "steps: 5 of 5" in capsys.readouterr().err
+    assert list(with_progress(range(5), "job steps")) == list(range(5))
+    assert terminal or "job: 5 of 5 steps" in capsys.readouterr().err

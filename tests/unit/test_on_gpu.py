@@ -26,7 +26,7 @@ def test_one_command_plans_figure_2_trains_and_reports_it(tmp_path: Path) -> Non
     environment = {"PYTHONPATH": f"{CHECKOUT / 'src'}:{CHECKOUT}"}
     bare = run_command(*command, cwd=tmp_path, environment=environment)
     assert bare.returncode == 1
-    assert "failed: ResauditError: nothing is planned; give ARCHIVE where Hydra is" in bare.stdout
+    assert re.search(r"^failed: ResauditError: .*ARCHIVE", bare.stdout, re.MULTILINE)
     done = run_command(*command, ARCHIVE, cwd=tmp_path, environment=environment)
     assert done.returncode == 0, done.stdout + done.stderr
     report = (tmp_path / "results" / "on_gpu" / "report.md").read_text(encoding="utf-8")
@@ -53,7 +53,7 @@ def test_a_command_that_takes_too_long_is_ended_and_its_words_are_kept(
 def test_a_row_that_does_not_fit_takes_no_other_along(report: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def timed(_trial: object, _network: object, _recipe: object, by_graph: bool) -> on_gpu.Measured:
         if by_graph:
-            raise ResauditError("the GPU's memory is too small")
+            raise ResauditError("made-up", "too small")
         return on_gpu.Measured(0.01, 123.4, "eager")
 
     monkeypatch.setattr(on_gpu, "timed", timed)
@@ -61,9 +61,11 @@ def test_a_row_that_does_not_fit_takes_no_other_along(report: Path, monkeypatch:
     rows = [line for line in report.read_text(encoding="utf-8").splitlines() if re.match(r"\| (8|14) ", line)]
     assert [row.count("|") for row in rows] == [8, 8, 8, 8]
     assert rows[0].endswith("| 123 |")
-    assert rows[1].startswith("| 8 | graph | the GPU's memory is too small |")
+    assert rows[1].startswith("| 8 | graph | too small |")
 
 
 def test_when_the_time_is_over_no_part_begins(report: Path) -> None:
     assert run(REHEARSAL, ["steps", "peer", "arithmetic", "figure"], until=0.0) == 0
-    assert report.read_text(encoding="utf-8").count("no time left") == 4
+    lines = report.read_text(encoding="utf-8").splitlines()
+    assert sum(line.startswith("no time") for line in lines) == 4
+    assert not any(line.startswith(("|", "-")) for line in lines)

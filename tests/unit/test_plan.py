@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from resaudit.base.errors import ResauditError
 from resaudit.claims.job import robustness_job
 from resaudit.data.dataset import FILES, Dataset
 from resaudit.data.fetch import Fetch
@@ -27,6 +26,7 @@ from residual.demystifying_resnet.networks.ensemble import Ensemble
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.theory.cases import Cases
 from tests.conftest import of_kind
+from tests.refusals import refused
 
 DATASET = Dataset.model_validate(
     {"name": "it", "title": "It", "citation": "", "licence": "", "classes": 10, "sources": ["folder"],
@@ -160,7 +160,7 @@ def test_a_job_reads_what_its_inputs_write() -> None:
 
 
 def test_an_unknown_job_is_refused() -> None:
-    with pytest.raises(ResauditError, match="no job 'train/nothing' in this configuration or its variants"):
+    with refused("unknown-job", key="train/nothing"):
         Plans.composed(["figures=[demystifying_resnet/fig04]"]).job("train/nothing")
 
 
@@ -184,7 +184,8 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
     assert under("every-minus-sign") == control
     assert under("exactly-zero") == control
     slower = under("tenth-of-best-rate")
-    assert len(slower - control) == 3, "the three networks at another rate; their sweeps are shared"
+    # The three networks at another rate; their sweeps are shared.
+    assert len(slower - control) == 3
     assert not under("not-centred") & control
 
 
@@ -266,5 +267,5 @@ def test_figures_of_a_run_may_be_of_different_data_or_of_none() -> None:
     assert data == {"fig04": {"fashion_mnist-pca10-centered"}, "fig07": {"mnist-pca10-centered"}}
     assert {job.ensemble.seed for job in by_figure["fig04"] if isinstance(job, Hessians)} == {1}
     assert {job.ensemble.seed for job in by_figure["fig07"] if isinstance(job, Train)} == {7}
-    with pytest.raises(ResauditError, match="fig07: experiment rate_sweep needs data; dataset is null"):
+    with refused("missing-data", figure="demystifying_resnet/fig07", experiment="rate_sweep"):
         plan_figure(own.config.figure["demystifying_resnet/fig07"].model_copy(update={"dataset": None}), "data")

@@ -52,7 +52,7 @@ def test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(draw
     assert not small
     pixels = np.asarray(drawn.canvas.buffer_rgba())  # type: ignore[attr-defined]
     edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
-    assert all((edge == 255).all() for edge in edges), "something is cut off"
+    assert all((edge == 255).all() for edge in edges)  # else something is cut off
 
 
 def texts(figure: Figure) -> list[Text]:
@@ -106,8 +106,8 @@ def test_the_matrix_is_as_wide_as_a_page() -> None:
 
 def test_words_go_to_the_metadata_and_only_the_note_to_the_drawing(tmp_path: Path) -> None:
     figure = Figure(figsize=(3.35, 1))
-    save_drawing(figure, tmp_path, "f", "A title", "All assumptions.", "Differs from the protocol: 5 of 10 runs.")
-    assert [text.get_text() for text in texts(figure)] == ["Differs from the protocol: 5 of 10 runs."]
+    save_drawing(figure, tmp_path, "f", "A title", "All assumptions.", "The note.")
+    assert [text.get_text() for text in texts(figure)] == ["The note."]
     for suffix in ("pdf", "svg", "png"):
         content = (tmp_path / f"f.{suffix}").read_bytes()
         assert b"A title" in content

@@ -1,4 +1,4 @@
-"""Oracle: another checkout, another process, made descriptions. Sees a machine taken for one of another class."""
+"""Oracle: another checkout, another process, made descriptions. Sees a machine taken for one of another platform."""
 
 import hashlib
 import json
@@ -11,10 +11,10 @@ import pytest
 
 from resaudit.base.files import write_json
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import codes, machine_classes
+from resaudit.jobs.results import codes, cpu_platforms
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan, with_inputs
-from resaudit.runtime.machine import machine_class, processor
+from resaudit.runtime.machine import cpu_platform, processor
 from tests.conftest import CHECKOUT, run_command
 from tests.ran import RAN
 
@@ -101,9 +101,9 @@ def test_where_linux_does_not_describe_the_processor_it_is_named_still(tmp_path:
 
 def class_with(environment: dict[str, str], folder: Path, loaded: str = "torch") -> dict[str, Any]:
     imported = (
-        f"import json, {loaded}, residual.demystifying_resnet.jobs; from resaudit.runtime.machine import machine_class"
+        f"import json, {loaded}, residual.demystifying_resnet.jobs; from resaudit.runtime.machine import cpu_platform"
     )
-    code = f"{imported}; print(json.dumps(machine_class('cpu')))"
+    code = f"{imported}; print(json.dumps(cpu_platform('cpu')))"
     path = {"PYTHONPATH": str(CHECKOUT / "src")}
     return json.loads(run_command(sys.executable, "-c", code, cwd=folder, environment=path | environment).stdout)
 
@@ -111,7 +111,7 @@ def class_with(environment: dict[str, str], folder: Path, loaded: str = "torch")
 def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path: Path) -> None:
     older = class_with({"ATEN_CPU_CAPABILITY": "default", "RESAUDIT_VECTOR_BITS": "128"}, tmp_path)
     assert older == class_with({"ATEN_CPU_CAPABILITY": "default", "RESAUDIT_VECTOR_BITS": "128"}, tmp_path)
-    here = machine_class("cpu")
+    here = cpu_platform("cpu")
     assert older["processor"] == here["processor"]
     switched = {"ATEN_CPU_CAPABILITY": "default", "RESAUDIT_VECTOR_BITS": "128"}
     assert older["switches"] == here["switches"] | switched
@@ -121,7 +121,7 @@ def test_a_machine_made_to_compute_as_an_older_one_is_of_another_class(tmp_path:
 
 def test_a_job_without_torch_is_of_a_class_without_torch(tmp_path: Path) -> None:
     without = class_with({}, tmp_path, loaded="numpy")
-    here = machine_class("cpu")
+    here = cpu_platform("cpu")
     assert without == {
         **{key: here[key] for key in ("device", "processor", "switches")},
         "BLAS": {"numpy": here["BLAS"]["numpy"]},
@@ -137,7 +137,7 @@ def test_a_figure_lists_each_class_that_its_results_were_computed_on_once(tmp_pa
     for folder in (first, *others[:-1]):
         write_json(folder / "provenance.json", RAN | {"machine class": one})
     write_json(others[-1] / "provenance.json", RAN | {"machine class": another})
-    assert machine_classes(jobs, tmp_path) == [one, another]
+    assert cpu_platforms(jobs, tmp_path) == [one, another]
 
 
 def test_a_figure_counts_the_results_of_each_code_by_kind(tmp_path: Path) -> None:

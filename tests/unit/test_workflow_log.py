@@ -6,14 +6,15 @@ Sees lines of thousands of characters, lost records, and records that are change
 import copy
 import json
 import logging
+import re
 from pathlib import Path
 
 import pytest
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import ReadableLog, overrides_from, verdicts_in_words
+from tests.refusals import refused
 
 JOB = {
     "msg": "", "rule_name": "train", "rule_msg": None, "local": False, "is_checkpoint": False, "jobid": 1, "log": [],
@@ -26,41 +27,43 @@ JOB = {
 def shown(**fields: object) -> str:
     record = logging.makeLogRecord(fields)
     before = copy.deepcopy(vars(record))
-    text = ReadableLog(DefaultFormatter(), lambda: 1860.0).format(record)
+    text = ReadableLog(DefaultFormatter(), lambda: "5 min").format(record)
     assert vars(record) == before, "other handlers get the same record"
     return text
 
 
 def test_long_lists_of_files_are_counted() -> None:
     text = shown(**JOB, event=LogEvent.JOB_INFO, input=["a", "b", "c"], output=["d"])
-    assert "input: a and 2 more\n    output: d\n" in text
+    assert re.findall(r"(\w+put): (\w)(?: and (\d) more)?$", text, re.MULTILINE) == [
+        ("input", "a", "2"), ("output", "d", ""),
+    ]  # fmt: skip
     text = shown(**JOB, event=LogEvent.JOB_ERROR, input=[], output=["d", "e"])
-    assert "output: d and 1 more" in text
-    assert "input" not in text
+    assert re.findall(r"(\w+put): (\w)(?: and (\d) more)?$", text, re.MULTILINE) == [("output", "d", "1")]
 
 
-def test_progress_is_in_minutes_left() -> None:
-    assert shown(event=LogEvent.PROGRESS, done=3, total=87) == "3 of 87 jobs done, about 31 minutes left"
-    assert shown(event=LogEvent.PROGRESS, done=87, total=87) == "87 of 87 jobs done"
-    assert shown(event=None, msg="Building DAG of jobs...") == "Building DAG of jobs..."
+def test_progress_is_in_time_left() -> None:
+    assert re.findall(r"\d+(?: min)?", shown(event=LogEvent.PROGRESS, done=3, total=87)) == ["3", "87", "5 min"]
+    assert re.findall(r"\d+(?: min)?", shown(event=LogEvent.PROGRESS, done=87, total=87)) == ["87", "87"]
+    assert shown(event=None, msg="Building DAG…") == "Building DAG…"
 
 
 def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
     counts = [{"counts": {"supported": 8, "not run": 1}}, {"counts": {"supported": 2, "not run": 0}}]
     (tmp_path / "audit.json").write_text(json.dumps({"papers": counts}), encoding="utf-8")
-    assert verdicts_in_words(tmp_path / "audit.json") == (
-        f"claims: 10 supported, 1 not run; open {tmp_path / 'audit.html'}"
-    )
+    words = verdicts_in_words(tmp_path / "audit.json")
+    assert "10 supported" in words
+    assert "1 not run" in words
+    assert words.endswith(str(tmp_path / "audit.html"))
 
 
 @pytest.mark.parametrize("number", [202405, 1e5, True])
 def test_a_folder_of_papers_that_snakemake_reads_as_a_number_is_refused(number: object) -> None:
-    with pytest.raises(ResauditError, match=r"papers_path=\./FOLDER"):
+    with refused("numeric-folder", key="papers_path", value=number):
         overrides_from({"papers_path": number})
 
 
 def test_config_is_given_once() -> None:
     overrides_from({}, ["snakemake", "--config", "scale=paper", "seed=2"])
     for second in (["--config", "seed=2"], ["-C", "seed=2"], ["--config=seed=2"]):
-        with pytest.raises(ResauditError, match="given twice"):
+        with refused("repeated-config"):
             overrides_from({}, ["snakemake", "--config", "scale=paper", *second])

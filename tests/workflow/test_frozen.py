@@ -1,4 +1,4 @@
-"""What no change of structure may move: the ids of all jobs and, on one class of machine, the bytes of all tables.
+"""What no change of structure may move: the ids of all jobs and, on one CPU platform, the bytes of all tables.
 
 Sees a refactoring that changes what is computed. The verdicts of the committed tables are held by
 ``tests/unit/test_readme.py``. If an id or a table is meant to change, say so in CHANGELOG.md and write both files anew:
@@ -27,7 +27,7 @@ def ids() -> list[str]:
 
 
 def tables(folder: Path) -> dict[str, Any]:
-    """The SHA-256 of every table that was drawn in a folder, and the classes of machines that it was computed on."""
+    """The SHA-256 of every table that was drawn in a folder, and the CPU platforms that it was computed on."""
     drawn = sorted(file for file in folder.glob("figures/*/*.csv") if file.stem != "robustness")
     abouts = [json.loads(csv.with_suffix(".json").read_text(encoding="utf-8")) for csv in drawn]
     classes = {json.dumps(each, sort_keys=True) for about in abouts for each in about["machine classes"]}
@@ -45,7 +45,7 @@ def test_tables_keep_their_bytes(smoked: Path) -> None:
     frozen, found = json.loads((FROZEN / "tables.json").read_text(encoding="utf-8")), tables(smoked)
     assert found["sha256"].keys() == frozen["sha256"].keys()
     if found["machine classes"] != frozen["machine classes"]:
-        pytest.skip("the frozen tables are of another class of machine")
+        pytest.skip("the frozen tables are of another CPU platform")
     assert found["sha256"] == frozen["sha256"]
 
 

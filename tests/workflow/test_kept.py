@@ -51,7 +51,8 @@ def test_another_seed_keeps_what_was_drawn_and_going_back_only_copies(checkout: 
     assert shown(checkout).keys() == before.keys()
     assert shown(checkout)["theorem2.csv"] != before["theorem2.csv"]
     refused = resaudit(checkout, "audit", "scale=smoke")
-    assert "shows seed=2, asked for is seed=1; add seed=2 for what is there" in refused.stderr
+    assert refused.returncode == 1
+    assert {"seed=1", "seed=2"} <= set(re.findall(r"seed=\d", refused.stderr))
     assert resaudit(checkout, "audit", "scale=smoke", "seed=2").returncode == 0
     assert rules_in(snakemake(checkout, config=FEW)) == COPIED
     assert shown(checkout) == before
@@ -70,7 +71,7 @@ def test_results_come_home_as_the_readme_says(checkout: Path, tmp_path: Path) ->
     shutil.copytree(checkout / "results", home / "results", copy_function=shutil.copy)
     for file in home.glob("results/whiten/*/*"):
         file.touch()
-    assert "theorem" in planned(home, config=FEW), "the dates alone would do it all again"
+    assert "theorem" in planned(home, config=FEW)  # the dates alone would do it all again
     text = (CHECKOUT / "profiles" / "README.md").read_text(encoding="utf-8")
     section = text.split("## Bring it home")[1].split("## ")[0]
     (options,) = re.findall(r"^snakemake --cores all (.*--touch.*) --config", section, re.MULTILINE)

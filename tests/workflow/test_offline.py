@@ -87,7 +87,7 @@ LACKING = {
 # Of skips that have nothing to do with it, what each says: the card, the user, the namespace, and extras.
 FURTHER = (
     "no CUDA device", "root may write anywhere", "no unshare", "cannot be asked", "not permitted", "of the extra dev",
-    "the extra docs", "no C compiler", "torch can use a GPU", "another class of machine",
+    "the extra docs", "no C compiler", "torch can use a GPU", "another CPU platform",
 )  # fmt: skip
 
 

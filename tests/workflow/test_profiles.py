@@ -67,7 +67,7 @@ def test_slurms_does_about_each_fault_what_is_said() -> None:
     assert {key: slurm.get(key) for key in keys} == {
         "retries": 2, "slurm-requeue": True, "slurm-status-command": "squeue", "slurm-status-attempts": 1000000,
     }  # fmt: skip
-    assert slurm["latency-wait"] >= 60, "NFS caches a folder for up to a minute"
+    assert slurm["latency-wait"] >= 60  # NFS caches a folder for up to a minute
     assert slurm["keep-going"] is True
 
 
@@ -137,4 +137,4 @@ def test_a_workstations_bounds_gpus_and_memory(tmp_path: Path) -> None:
 def test_what_a_kill_cut_off_is_run_again() -> None:
     default = profile("default")
     assert default["rerun-incomplete"] is True
-    assert default["nolock"] is True, "Snakemake's own lock outlives a killed run"
+    assert default["nolock"] is True  # Snakemake's own lock outlives a killed run

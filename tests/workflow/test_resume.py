@@ -4,6 +4,7 @@ Sees work that is lost, and a checkpoint of another job, of other settings or of
 """
 
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -19,6 +20,7 @@ from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from residual.demystifying_resnet.jobs.train import Train
 from tests.conftest import CHECKOUT, Completed, of_kind, run_command
+from tests.refusals import assert_exits
 
 OVERRIDES = [
     "scale=smoke", "figures=[fig07]", "figure.demystifying_resnet.fig07.protocol.epochs=4000",
@@ -100,7 +102,7 @@ def test_told_to_stop_it_keeps_what_was_done(
 ) -> None:
     code, said = stopped_after(folder, job, number, 2)
     assert code == status
-    assert f"resaudit: interrupted: what was done is kept in results/checkpoints/{job.key}/checkpoint" in said
+    assert re.search(rf"^resaudit: interrupted: .*{job.key}/checkpoint", said, re.MULTILINE), said
     assert "Traceback" not in said
     assert not result_of(folder, job).exists()
     ends_the_same(folder, job, undisturbed)
@@ -121,7 +123,7 @@ def test_another_seed_does_not_resume_it(folder: Path, job: Train) -> None:
     checkpoint_of(folder, job).parent.rename(checkpoint_of(folder, other).parent)
     done = run(folder, other)
     assert done.returncode == 0, done.stderr
-    assert "it is of another settings; starting afresh" in done.stderr
+    assert "another settings;" in done.stderr
 
 
 def changed_code(folder: Path, file: str, line: str) -> dict[str, str]:
@@ -139,7 +141,7 @@ def test_other_code_does_not_resume_it(file: str, folder: Path, job: Train) -> N
     stopped_after(folder, job, signal.SIGKILL, 1)
     done = run(folder, job, changed_code(folder, file, "CHANGED = 1\n"))
     assert done.returncode == 0, done.stderr
-    assert "it is of another code version; starting afresh" in done.stderr
+    assert "code version;" in done.stderr
 
 
 def test_an_edited_comment_is_no_other_code(folder: Path, job: Train, undisturbed: bytes) -> None:
@@ -157,7 +159,6 @@ def test_what_was_done_is_kept_until_the_result_is_written(
     blocked = result_of(folder, job).with_name(file)
     blocked.mkdir(parents=True)
     done = run(folder, job)
-    assert done.returncode == 1, done.stderr
-    assert f"cannot write results/{job.key}/{file}" in done.stderr
+    assert_exits(done, "unwritable-file", f"results/{job.key}/{file}")
     blocked.rmdir()
     ends_the_same(folder, job, undisturbed)

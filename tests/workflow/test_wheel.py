@@ -1,4 +1,4 @@
-"""The project as a wheel: with the compiled kernel where there is a compiler, whole without it."""
+"""The project as a wheel. Oracle: its list of files, with and without a compiler. Sees one that is lost."""
 
 import os
 import shutil

@@ -4,14 +4,14 @@ import shlex
 import sys
 from pathlib import Path
 
-# Imports and planning make half a million objects and hardly any garbage. Looked for at every 700th, Python's default,
-# it would take a twentieth of the start.
+# Imports and planning make half a million objects and hardly any garbage: a search for it at every 700th, Python's
+# default, takes a twentieth of the start.
 gc.set_threshold(50_000)
 
 from snakemake.io import IOFile
 from snakemake.settings.enums import RerunTrigger
 
-from resaudit.base.files import sweep
+from resaudit.base.files import remove_partial
 from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
@@ -56,7 +56,7 @@ PAPERS = [paper for paper in PLAN.config.claims if evidence_figures(PLAN, paper)
 RESULTS = FILES.results
 LOGS = RESULTS / "logs"
 BENCHMARKS = RESULTS / "benchmarks"
-# Of papers outside this repository, jobs' processes are told by their command line.
+# Job processes get papers_path on their command line.
 RESAUDIT = shlex.join([sys.executable, "-m", "resaudit", *as_words()])
 RUN = "{RESAUDIT} run {params.job} --results {RESULTS:q} --threads {threads} --code {params.code} 2> {log:q}"
 
@@ -78,11 +78,11 @@ wildcard_constraints:
 onstart:
     with errors_in_one_line():
         hold_lock(RESULTS)
-        sweep(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
+        remove_partial(RESULTS, FILES.figures, spared=(RECOMPUTED, STATEMENTS))
         set_dates_in_the_future(Path(file) for waiting in workflow.dag.needrun_jobs() for file in waiting.input)
     make_readable(logger, JOBS, workflow)
-    # Here the cores bound the jobs. Bounding them in time as well, Snakemake 9 would wake up once a timespan for every job
-    # that has finished, look each time at all files of all waiting jobs, and end a timespan late.
+    # The cores bound the jobs. A bound on jobs a second makes Snakemake 9 wake up for every finished job, look at all
+    # files of all waiting jobs, and end late.
     if workflow.local_exec:
         workflow.scheduler.job_rate_limiter = None
 
@@ -116,9 +116,9 @@ def inputs_of(rule):
 
 
 def run_again_if_of_other_code(asked):
-    """Have a job run again whose result was made by other code, and not by Snakemake: as `resaudit run` by hand.
+    """Run a job again whose result was made by other code outside Snakemake, as by `resaudit run` by hand.
 
-    Of what it made or was told of (`--touch`) since, Snakemake compares the code itself, as a param.
+    Snakemake itself compares the code, a param, of results that it has made or been told of (`--touch`) since.
     """
     if not workflow.is_main_process or RerunTrigger.PARAMS not in workflow.dag_settings.rerun_triggers:
         return

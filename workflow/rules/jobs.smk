@@ -1,6 +1,5 @@
-# The jobs that compute results: one rule per kind (a module of src/resaudit/jobs, or a class in the
-# module jobs of a paper outside), all alike. `resaudit run` reads the job's plan file and the results of its inputs, and
-# nothing else.
+# The jobs that compute results: one rule per kind, all alike. `resaudit run` reads the job's plan file and the results
+# of its inputs, and nothing else.
 
 
 for kind in computing_kinds():

@@ -7,7 +7,7 @@ from typing import Any
 from resaudit.jobs.job import Job, Work
 from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import Config
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 @dataclass(frozen=True)
@@ -44,5 +44,5 @@ class AuditJob(Job):
         figures, audit = Path(self.config.paths.figures), make_audit(make_plan(self.config), self.overrides)
         write_json(figures / "audit.json", audit.as_json())
         write_page(audit, figures / "audit.html")
-        say(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
+        log(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
         return {}

@@ -27,7 +27,7 @@ class Recomputed(Closed):
     Attributes:
         outcome: the outcome of the comparison.
         difference: what differs; empty if nothing does.
-        same_class: whether both were made from the same inputs by one class of machine: equal bytes were expected.
+        same_class: whether both were made from the same inputs on one CPU platform: equal bytes were expected.
         imported: SHA-256 of the imported files that it was compared with, by name.
         code: hash of the code that recomputed it.
         seconds: duration here, with starting.
@@ -195,7 +195,7 @@ def outcomes_in_words(check: SpotCheck) -> str:
     """How the recomputed jobs compare, as "31 equal in every byte, 5 within tolerance"."""
     names: dict[Outcome, str] = {
         "equal": "equal in every byte",
-        "within tolerance": "within tolerance (another class of machine)",
+        "within tolerance": "within tolerance (another CPU platform)",
         "warned": "within tolerance where equal bytes were expected",
         "failed": "not reproduced",
         "not confirmed": "not confirmed",

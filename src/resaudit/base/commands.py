@@ -25,8 +25,8 @@ def snakemake_command(config: Values, *words: str) -> str:
     odd = {key: value for key, value in config.items() if isinstance(value, str) and not _is_plain(value)}
     overrides = [*(f"{key}={value}" for key, value in odd.items()), *config.get("overrides", [])]
     values = {key: value for key, value in config.items() if key not in odd} | {"overrides": overrides}
-    given = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
-    return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *given] if given else [])])
+    pairs = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
+    return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *pairs] if pairs else [])])
 
 
 def papers_path(folder: str) -> str:
@@ -40,9 +40,12 @@ def _for_yaml(value: str | Sequence[str]) -> str:
     >>> print(_for_yaml("./my_papers"), _for_yaml(["scale=paper", "paths.data=a b, ü", "x=[1]"]))
     ./my_papers [scale=paper,"paths.data=a b, ü","x=[1]"]
     """
-    if isinstance(value, str):
-        return value if _is_plain(value) else f'"{"".join(map(_escaped, value))}"'
-    return f"[{','.join(map(_for_yaml, value))}]"
+    if not isinstance(value, str):
+        return f"[{','.join(map(_for_yaml, value))}]"
+    if _is_plain(value):
+        return value
+    letters = (f"\\{x}" if x in '"\\' else x if x.isprintable() else f"\\U{ord(x):08x}" for x in value)
+    return f'"{"".join(letters)}"'
 
 
 def _is_plain(value: str) -> bool:
@@ -58,9 +61,3 @@ def is_number(text: str) -> bool:
     except ValueError:
         return False
     return True
-
-
-def _escaped(letter: str) -> str:
-    if letter in '"\\':
-        return f"\\{letter}"
-    return letter if letter.isprintable() else f"\\U{ord(letter):08x}"

@@ -1,7 +1,9 @@
 """The exceptions whose text users read."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from difflib import get_close_matches
+from pathlib import Path
 from string import Formatter
 
 MOST_SUGGESTED = 3
@@ -26,8 +28,8 @@ class ResauditError(Exception):
         fields: the values in the sentence; a list is printed with commas.
 
     Attributes:
-        code: as given.
-        fields: as given.
+        code, fields: the arguments.
+        file: the file of configuration at fault, put before the sentence; None: unknown, or in the sentence.
 
     >>> error = ResauditError("unknown-device", "no device {name!r}; allowed: {allowed}", name="x", allowed=["cpu"])
     >>> error.line, error.fields["allowed"]
@@ -39,9 +41,11 @@ class ResauditError(Exception):
         if sentence is None:
             code, sentence, fields = "uncoded", "{text}", {"text": code}
         self.code, self.sentence, self.fields = code, sentence, fields
+        self.file: Path | None = None
 
     def __str__(self) -> str:
-        return in_one_line(_Sentence().format(self.sentence, **self.fields))
+        sentence = _Sentence().format(self.sentence, **self.fields)
+        return in_one_line(f"{self.file}: {sentence}" if self.file else sentence)
 
     @property
     def line(self) -> str:
@@ -59,60 +63,80 @@ def in_one_line(text: str) -> str:
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
-def suggestion(wanted: str, known: Sequence[str], shown: Callable[[str], str] = str) -> str:
+@contextmanager
+def reading(path: Path, remedy: str) -> Iterator[None]:
+    """Raise whatever goes wrong with a file as an error with what to do about it."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise ResauditError("missing-file", "{path} does not exist; {remedy}", path=path, remedy=remedy) from None
+    # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
+    except Exception as error:
+        raise ResauditError(
+            "unreadable-file",
+            "{path} cannot be read ({reason}); {remedy}",
+            path=path,
+            reason=str(error) or type(error).__name__,
+            remedy=remedy,
+        ) from error
+
+
+def suggestion(name: str, known: Sequence[str], shown: Callable[[str], str] = str) -> str:
     """The end of a message about an unknown name: near names if there are any, else all.
 
     Args:
-        wanted: what was given.
+        name: the unknown one.
         known: the names, such as ``fig04`` or ``paper/fig04``.
-        shown: how a name is to be written there.
+        shown: returns a name as the message writes it.
 
     >>> suggestion("fig7", ["fig04", "fig07", "fig11"]), suggestion("x", ["fig04", "fig07"])
     ('; did you mean fig07?', '; allowed: fig04, fig07')
     """
-    near = near_names(wanted, known)
+    near = near_names(name, known)
     if near:
         return f"; did you mean {' or '.join(map(shown, near))}?"
     more = f" … ({len(known)} in all)" if len(known) > MOST_LISTED else ""
     return f"; allowed: {', '.join(map(shown, known[:MOST_LISTED])) or 'none'}{more}"
 
 
-def near_names(wanted: str, known: Sequence[str]) -> list[str]:
-    """Names that begin with what was given, else those spelt most like it; of all papers that have a short name.
+def near_names(name: str, known: Sequence[str]) -> list[str]:
+    """Names that begin like this one, else those spelt most like it; of all papers that have a short name.
 
-    At most :data:`MOST_SUGGESTED` short names, of the given paper if there is such a paper.
+    At most :data:`MOST_SUGGESTED` short names, of the same paper if there is such a paper.
 
     >>> near_names("fig6", ["a/fig06", "b/fig06", "b/fig07"]), near_names("b/fig6", ["a/fig06", "b/fig06"])
     (['a/fig06', 'b/fig06'], ['b/fig06'])
     """
-    paper, _, last = wanted.rpartition("/")
-    names = [name for name in known if paper and name.startswith(f"{paper}/")] or known
-    short = {name: name.rpartition("/")[2] for name in names}
-    begin = [each for each in dict.fromkeys(short.values()) if wanted and each.startswith(wanted)]
-    near = begin[:MOST_SUGGESTED] or get_close_matches(last, dict.fromkeys(short.values()), MOST_SUGGESTED, cutoff=0.7)
-    return [name for each in near for name in names if short[name] == each]
+    paper, _, last = name.rpartition("/")
+    candidates = [other for other in known if paper and other.startswith(f"{paper}/")] or known
+    short = {other: other.rpartition("/")[2] for other in candidates}
+    near = [end for end in dict.fromkeys(short.values()) if name and end.startswith(name)][:MOST_SUGGESTED]
+    near = near or get_close_matches(last, dict.fromkeys(short.values()), MOST_SUGGESTED, cutoff=0.7)
+    return [other for end in near for other in candidates if short[other] == end]
 
 
-def figures_named(wanted: str, known: Sequence[str]) -> list[str]:
-    """The figures that are meant by a full name, by a short one that one paper has, or by the name of their paper.
-
-    Args:
-        wanted: as given.
-        known: every ``paper/figure``.
+def figures_named(name: str, known: Sequence[str]) -> list[str]:
+    """The figures that a full name, a short name or the name of their paper stands for.
 
     Raises:
-        ResauditError: there is none, or several papers have one.
+        ResauditError: there is none, or several papers have one of that short name.
 
     >>> known = ["a/fig01", "a/map", "b/fig01"]
     >>> figures_named("map", known), figures_named("a", known), figures_named("b/fig01", known)
     (['a/map'], ['a/fig01', 'a/map'], ['b/fig01'])
     """
-    found = [name for name in known if wanted in (name, *name.split("/"))]
-    if not found:
-        raise ResauditError(f"unknown figure {wanted!r}{suggestion(wanted, known)}")
-    if len({name.split("/")[0] for name in found}) > 1:
-        raise ResauditError(f"figure {wanted!r} may be {', '.join(found)}; write it in full, as {found[0]}")
-    return found
+    figures = [figure for figure in known if name in (figure, *figure.split("/"))]
+    if not figures:
+        raise ResauditError("unknown-figure", "unknown figure {name!r}{hint}", name=name, hint=suggestion(name, known))
+    if len({figure.split("/")[0] for figure in figures}) > 1:
+        raise ResauditError(
+            "ambiguous-figure",
+            "figure {name!r} may be {figures}; write it in full, as {first}",
+            name=name,
+            figures=figures,
+            first=figures[0],
+        )
+    return figures
 
 
 def least_name(name: str, known: Iterable[str]) -> str:
@@ -126,25 +150,25 @@ def least_name(name: str, known: Iterable[str]) -> str:
     return name if sum(each.rpartition("/")[2] == short for each in known) > 1 else short
 
 
-def one_named(what: str, wanted: str, known: Sequence[str]) -> str:
+def one_named(kind: str, name: str, known: Sequence[str]) -> str:
     """The name that is meant: in full, without the paper, or by the beginning of one name only.
 
     Args:
-        what: such as ``claim``, for messages.
-        wanted: as given.
+        kind: what is named, such as ``claim``, for messages.
+        name: a name as the user wrote it.
         known: names ``paper/name``.
-
-    Raises:
-        ResauditError: there is none, or several.
     """
-    short = {name: name.rpartition("/")[2] for name in known}
-    found = [name for name in known if wanted in (name, short[name])]
-    found = found or [name for name in known if wanted and (short[name].startswith(wanted) or name.startswith(wanted))]
-    if not found:
-        raise ResauditError(f"unknown {what} {wanted!r}{suggestion(wanted, known)}")
-    if len(found) > 1:
-        raise ResauditError(f"{what} {wanted!r} may be {', '.join(found)}; write more of it")
-    return found[0]
+    ends = {full: full.rpartition("/")[2] for full in known}
+    names = [full for full, end in ends.items() if name in (full, end)]
+    names = names or [full for full, end in ends.items() if name and (end.startswith(name) or full.startswith(name))]
+    if not names:
+        hint = suggestion(name, known)
+        raise ResauditError("unknown-name", "unknown {kind} {name!r}{hint}", kind=kind, name=name, hint=hint)
+    if len(names) > 1:
+        raise ResauditError(
+            "ambiguous-name", "{kind} {name!r} may be {names}; write more of it", kind=kind, name=name, names=names
+        )
+    return names[0]
 
 
 class Interrupted(Exception):

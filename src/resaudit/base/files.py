@@ -14,37 +14,33 @@ from resaudit.base.errors import ResauditError
 
 @contextmanager
 def written_whole(path: Path) -> Iterator[Path]:
-    """A temporary path beside ``path``, renamed to it on success and removed on failure.
-
-    Raises:
-        ResauditError: the folder cannot be written to, or the disk is full.
-    """
+    """A temporary path beside ``path``, renamed to it on success and removed on failure."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             yield temporary
-            _to_the_disk(temporary)
+            # To the disk: the bytes survive a power cut, and some file systems report only here that they are full.
+            with temporary.open("rb") as file:
+                os.fsync(file.fileno())
             temporary.replace(path)
         finally:
             temporary.unlink(missing_ok=True)
     except OSError as error:
-        reason = error.strerror or error
-        raise ResauditError(f"cannot write {path}: {reason}; free or allow it, or choose another paths.*") from error
+        raise ResauditError(
+            "unwritable-file",
+            "cannot write {path}: {reason}; free space or allow it, or choose another folder with paths.*",
+            path=path,
+            reason=error.strerror or error,
+        ) from error
 
 
-def sweep(*folders: Path, spared: Collection[str] = ()) -> None:
-    """Remove the temporary files of killed writers; no other may write there but in the folders ``spared``, by name."""
+def remove_partial(*folders: Path, spared: Collection[str] = ()) -> None:
+    """Remove the temporary files of killed writers, except in the folders named ``spared``, where others may write."""
     for folder in folders:
         for path in folder.rglob(".*.part"):
             if path.relative_to(folder).parts[0] not in spared:
                 path.unlink(missing_ok=True)
-
-
-def _to_the_disk(path: Path) -> None:
-    """Flush to disk: the bytes survive a power cut, and some file systems report only here that they are full."""
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def write_json(path: Path, content: Any) -> None:
@@ -54,11 +50,7 @@ def write_json(path: Path, content: Any) -> None:
 
 
 def sha256_of(path: Path) -> str:
-    """SHA-256 of a file's bytes.
-
-    Raises:
-        OSError: it cannot be read.
-    """
+    """SHA-256 of a file's bytes."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
@@ -73,10 +65,5 @@ def again(folder: Path) -> str:
 
 
 def read_json(path: Path) -> Any:
-    """What a JSON file holds.
-
-    Raises:
-        OSError: it is missing or not readable.
-        ValueError: it is not JSON.
-    """
+    """What a JSON file holds."""
     return json.loads(path.read_text(encoding="utf-8"))

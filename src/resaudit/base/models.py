@@ -1,6 +1,7 @@
 """Base classes of the pydantic models, and validation errors in one line."""
 
 import inspect
+import json
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -13,8 +14,7 @@ from typing import Annotated, Any, TypeVar
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 from pydantic_core import ErrorDetails
 
-from resaudit.base.errors import ResauditError, in_one_line, suggestion
-from resaudit.base.files import read_json
+from resaudit.base.errors import ResauditError, in_one_line, reading, suggestion
 from resaudit.base.text import in_words
 
 LONGEST_TEXT = 10_000
@@ -46,7 +46,8 @@ class Closed(BaseModel):
 
 @cache
 def _keys_of(model: type[BaseModel]) -> list[str]:
-    return [field.alias or name for name, field in model.model_fields.items()]
+    names = [field.alias or name for name, field in model.model_fields.items()]
+    return [*names, *model.model_fields] if model.model_config.get("populate_by_name") else names
 
 
 class Model(Closed):
@@ -56,20 +57,23 @@ class Model(Closed):
     @classmethod
     def _text_in_one_line(cls, value: Any) -> Any:
         for text in _texts(value):
-            check_text(text)
+            if len(text) > LONGEST_TEXT:
+                raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")
+            if not text.isprintable() and any(unicodedata.category(letter) in _UNPRINTABLE for letter in text):
+                raise ValueError(f"is {shown(text)}; allowed: text in one line, without control characters")
         return value
 
 
-def check_lines(given: T) -> T:
+def check_lines(values: T) -> T:
     """Check that every text in plain values, keys among them, is one of 1 to 200 printable characters.
 
     Raises:
         ValueError: one is not; the message continues the place's name.
     """
-    for text in _texts(given):
+    for text in _texts(values):
         if not (0 < len(text) <= LONGEST_LINE and text.isprintable()):
             raise ValueError(f"has the text {shown(text)}; allowed: 1 to {LONGEST_LINE} printable characters")
-    return given
+    return values
 
 
 def _check_moment(text: str) -> str:
@@ -99,61 +103,52 @@ Time = Annotated[
 """ISO 8601 with seconds and an offset."""
 
 
-def validated(kind: type[M], given: Any, where: str) -> M:
+def validated(kind: type[M], values: Any, place: str) -> M:
     """Validate plain values against a model.
-
-    Args:
-        kind: the model.
-        given: plain values, as YAML or JSON gives them.
-        where: the place of ``given``, as a dotted path.
 
     Raises:
         ResauditError: the first error (place, value given, values allowed) and the number of others.
     """
-    with refusals(where):
-        return kind.model_validate(given)
+    with refusals(place):
+        return kind.model_validate(values)
 
 
 def read_record(path: Path, kind: type[M], remedy: str) -> M:
     """Read a JSON file of one model.
 
-    Args:
-        path: the file.
-        kind: the model.
-        remedy: what to do about a missing or damaged file, for the error.
-
     Raises:
         ResauditError: the file is missing, not JSON or not of the model.
     """
-    try:
-        return validated(kind, read_json(path), "it")
-    except FileNotFoundError:
-        raise ResauditError(f"{path} does not exist; {remedy}") from None
-    except (OSError, ValueError, ResauditError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); {remedy}") from error
+    with reading(path, remedy):
+        return validated(kind, json.loads(path.read_text(encoding="utf-8")), "it")
 
 
 @contextmanager
-def refusals(where: str) -> Iterator[None]:
+def refusals(place: str) -> Iterator[None]:
     """Raise the validation errors of models made within as :func:`validated` does."""
     try:
         yield
     except ValidationError as error:
         first, *others = error.errors(include_url=False)
-        more = f" (and {len(others)} more)" if others else ""
-        raise ResauditError(f"{_line(first, where)}{more}") from error
+        path = place + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in first["loc"])
+        raise ResauditError(
+            "invalid-value",
+            "{place} {fault}{more}",
+            place=one_line(path.lstrip(".")) or "the configuration",
+            fault=_fault(first),
+            more=f" (and {len(others)} more)" if others else "",
+        ) from error
 
 
-def _line(error: ErrorDetails, where: str) -> str:
-    path = where + "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in error["loc"])
-    place = one_line(path.lstrip(".")) or "the configuration"
+def _fault(error: ErrorDetails) -> str:
+    """A validation error in words, which continue the name of its place."""
     match error["type"]:
         case "value_error":
-            return f"{place} {error['ctx']['error']}"
+            return str(error["ctx"]["error"])
         case "missing":
-            return f"{place} is missing; give it"
+            return "is missing; give it"
         case "too_short":
-            return f"{place} is empty; give at least one"
+            return "is empty; give at least one"
         case "too_long":
             allowed = f"a list of at most {error['ctx']['max_length']}"
         case "model_type" | "dict_type":
@@ -163,7 +158,7 @@ def _line(error: ErrorDetails, where: str) -> str:
             allowed = f"a list, as [{error['input'] if scalar else '…'}]"
         case _:
             allowed = error["msg"].removeprefix("Input should be ").replace("String should match", "text that matches")
-    return f"{place} is {shown(error['input'])}; allowed: {allowed}"
+    return f"is {shown(error['input'])}; allowed: {allowed}"
 
 
 def shown(value: Any) -> str:
@@ -178,27 +173,11 @@ def one_line(text: str) -> str:
 
 
 def different(values: list[T]) -> list[T]:
-    """Check that a list has no duplicates.
-
-    Raises:
-        ValueError: it has; the message continues the place's name.
-    """
+    """Check that a list has no duplicates."""
     twice = next((value for value in values if values.count(value) > 1), None)
     if twice is not None:
         raise ValueError(f"names {in_words(twice)} twice; allowed: each value once")
     return values
-
-
-def check_text(text: str) -> None:
-    """Check that a text is short and fits on one line.
-
-    Raises:
-        ValueError: it does not; the message continues the place's name.
-    """
-    if len(text) > LONGEST_TEXT:
-        raise ValueError(f"has {len(text)} characters; allowed: at most {LONGEST_TEXT}")
-    if not text.isprintable() and any(unicodedata.category(each) in _UNPRINTABLE for each in text):
-        raise ValueError(f"is {shown(text)}; allowed: text in one line, without control characters")
 
 
 def _texts(value: Any) -> Iterator[str]:

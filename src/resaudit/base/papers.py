@@ -44,27 +44,22 @@ _added: dict[str, Place] = {}
 def take_papers_path(words: Sequence[str]) -> list[str]:
     """Add the papers of ``papers_path=FOLDER`` to this process.
 
-    Args:
-        words: of a command line.
-
     Returns:
         The other words.
-
-    Raises:
-        ResauditError: as of :func:`add_papers`.
     """
     for word in words:
         if word.startswith(f"{KEY}="):
-            add_papers(_folder(word.removeprefix(f"{KEY}=")))
+            folder = word.removeprefix(f"{KEY}=")
+            try:
+                # A shell does not always replace ~ by the home; ./~ is a folder of that name.
+                add_papers(Path(folder).expanduser() if folder.startswith("~") else Path(folder))
+            except RuntimeError as error:
+                raise ResauditError(
+                    "unknown-home",
+                    "papers_path={folder}: there is no such home; write ./{folder} for a folder here",
+                    folder=folder,
+                ) from error
     return [word for word in words if not word.startswith(f"{KEY}=")]
-
-
-def _folder(given: str) -> Path:
-    """A folder as it was given, with ~ for the home, which a shell does not always replace; ./~ has that name."""
-    try:
-        return Path(given).expanduser() if given.startswith("~") else Path(given)
-    except RuntimeError as error:
-        raise ResauditError(f"{KEY}={given}: there is no such home; write ./{given} for a folder here") from error
 
 
 def add_papers(folder: Path) -> None:
@@ -76,36 +71,44 @@ def add_papers(folder: Path) -> None:
     folder = folder.resolve()
     names = _names_in(folder)
     if not names:
-        what = "holds no config/paper/NAME" if folder.is_dir() else "is no folder"
-        raise ResauditError(f"{KEY}={folder} {what}; 'resaudit new paper NAME --into FOLDER' makes one")
-    found = {name: _place(folder, name) for name in names}
-    for name, place in found.items():
+        raise ResauditError(
+            "missing-paper",
+            "papers_path={folder} {fault}; 'resaudit new paper NAME --into FOLDER' makes one",
+            folder=folder,
+            fault="holds no config/paper/NAME" if folder.is_dir() else "is not a folder",
+        )
+    places: dict[str, Place] = {}
+    for name in names:
+        place = _place(folder, name)
         if place is None:
-            package = folder / name / "__init__.py"
             raise ResauditError(
-                f"{folder / 'config' / 'paper' / name} has no package; write {package} (it may be empty)"
+                "missing-package",
+                "{config} has no package; write {package} (it may be empty)",
+                config=folder / "config" / "paper" / name,
+                package=folder / name / "__init__.py",
             )
         check_name(name, place)
-    for place in (place for place in found.values() if place):
+        places[name] = place
+    for place in places.values():
         root = str(place.source.parents[place.package.count(".")])
         if root not in sys.path:
             sys.path.append(root)
         importlib.invalidate_caches()
-    _added.update({name: place for name, place in found.items() if place})
+    _added.update(places)
 
 
 def check_name(name: str, place: Place | None = None) -> None:
     """Check that a paper can have this name.
 
-    Args:
-        name: of the paper and of its package.
-        place: of the paper, if it exists.
-
     Raises:
         ResauditError: it is no name of a package, or another module or paper has it.
     """
     if not name.isidentifier() or not name.isascii() or iskeyword(name) or name != name.lower():
-        raise ResauditError(f"a paper cannot be named {name!r}: write small letters a to z, digits and _, as a package")
+        raise ResauditError(
+            "invalid-paper-name",
+            "a paper cannot be named {name!r}: write small letters a to z, digits and _, as a package",
+            name=name,
+        )
     own = _of_checkout().get(name)
     taken = [str(own.source / "__init__.py")] if own else []
     # A folder without __init__.py, as in the working directory, gives way to a package.
@@ -113,7 +116,12 @@ def check_name(name: str, place: Place | None = None) -> None:
         taken.append(spec.origin)
     for origin in taken:
         if place is None or origin != str(place.source / "__init__.py"):
-            raise ResauditError(f"a paper cannot be named {name!r}: {origin} has this name; choose another")
+            raise ResauditError(
+                "conflicting-paper-name",
+                "a paper cannot be named {name!r}: {origin} has this name; choose another",
+                name=name,
+                origin=origin,
+            )
 
 
 def _names_in(folder: Path) -> list[str]:
@@ -130,24 +138,20 @@ def _place(folder: Path, name: str) -> Place | None:
 
 
 def checkout() -> Path:
-    """The checkout: the working directory if it is one, else the one that this module is in.
-
-    Raises:
-        ResauditError: neither is one.
-    """
+    """The checkout: the working directory if it is one, else the one that this module is in."""
     for folder in (Path.cwd(), Path(__file__).resolve().parents[3]):
         # Other projects have a config/config.yaml too, but not this package beside it.
         if (folder / "config" / "config.yaml").is_file() and (folder / "src" / "resaudit").is_dir():
             return folder
     raise ResauditError(
-        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'"
+        "missing-checkout",
+        "no config/config.yaml here; run resaudit in a checkout of the project, installed with 'pip install -e .'",
     )
 
 
 @cache
 def _places_in(folder: Path) -> dict[str, Place]:
-    found = {name: _place(folder, name) for name in _names_in(folder)}
-    return {name: place for name, place in found.items() if place}
+    return {name: place for name in _names_in(folder) if (place := _place(folder, name))}
 
 
 def _of_checkout() -> dict[str, Place]:
@@ -206,11 +210,8 @@ def classes_of(paper: str, module: str, base: type, named: str) -> list[type[Any
     Args:
         paper: its name.
         module: within its package; it may be missing.
-        base: of the classes.
+        base: class of the classes.
         named: attribute that a class must have itself; base classes lack it.
-
-    Raises:
-        ResauditError: the module cannot be imported.
     """
     content = vars(found).values() if (found := import_own(paper, module)) else ()
     return [each for each in content if isinstance(each, type) and issubclass(each, base) and named in vars(each)]
@@ -221,9 +222,6 @@ def import_own(paper: str, module: str) -> ModuleType | None:
 
     Returns:
         None if the paper has no such module.
-
-    Raises:
-        ResauditError: it cannot be imported.
     """
     name = f"{package_of(paper)}.{module}"
     try:
@@ -231,25 +229,22 @@ def import_own(paper: str, module: str) -> ModuleType | None:
     except ModuleNotFoundError as error:
         if error.name and f"{name}.".startswith(f"{error.name}."):
             return None
-        raise ResauditError(in_own_code(error, paper, "cannot be imported")) from error
+        raise failing_code(error, paper, "cannot be imported") from error
     except Exception as error:
-        raise ResauditError(in_own_code(error, paper, "cannot be imported")) from error
+        raise failing_code(error, paper, "cannot be imported") from error
 
 
-def in_own_code(error: Exception, paper: str, what: str) -> str:
-    """An error of a paper's own code in one line, with file and line.
-
-    Args:
-        error: any.
-        paper: whose code it is.
-        what: that the file cannot do, such as ``cannot be imported``.
-    """
+def failing_code(error: Exception, paper: str, effect: str) -> ResauditError:
+    """An error of a paper's own code in one line, with file and line."""
+    file: str | None
     if isinstance(error, SyntaxError):
-        return f"{error.filename} {what}: {error.msg} in line {error.lineno}"
-    # The last line of the paper's own code; what it calls may fail far below.
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if paper in Path(frame.filename).parts] or frames[-1:]
-    return f"{own[-1].filename} {what}: {type(error).__name__} in line {own[-1].lineno}: {error}"
+        file, fault = error.filename, f"{error.msg} in line {error.lineno}"
+    else:
+        # The last line of the paper's own code; what it calls may fail far below.
+        frames = traceback.extract_tb(error.__traceback__)
+        last = ([frame for frame in frames if paper in Path(frame.filename).parts] or frames)[-1]
+        file, fault = last.filename, f"{type(error).__name__} in line {last.lineno}: {error}"
+    return ResauditError("failing-code", "{path} {effect}: {fault}", path=file, effect=effect, fault=fault)
 
 
 def as_words() -> list[str]:
@@ -258,11 +253,12 @@ def as_words() -> list[str]:
 
 
 def check_installed_from(checkout: Path) -> None:
-    """Check that the imported package is the one beside the Snakefile, whose files the rules watch.
-
-    Raises:
-        ResauditError: it is another one.
-    """
+    """Check that the imported package is the one beside the Snakefile, whose files the rules watch."""
     package = Path(resaudit.__file__).resolve().parent
     if package != (checkout / "src" / "resaudit").resolve():
-        raise ResauditError(f"resaudit is installed from {package}; install this checkout: pip install -e {checkout}")
+        raise ResauditError(
+            "other-installation",
+            "resaudit is installed from {package}; install this checkout: pip install -e {checkout}",
+            package=package,
+            checkout=checkout,
+        )

@@ -11,7 +11,7 @@ from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import CONFIGURED, CONTROLS, Config
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.words import deviations
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class RobustnessJob(Job):
         from resaudit.claims.robustness import write_matrix
 
         write_matrix(Plans.of(self.config, self.variants), self.paper, self.deviations, self._tables(work.results))
-        say(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
+        log(f"wrote {Path(self.config.paths.figures) / self.paper}/robustness.csv, .json, .pdf, .svg, .png")
         return {}
 
     def _tables(self, results: Path) -> dict[tuple[str, str], Path]:

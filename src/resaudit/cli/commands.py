@@ -15,8 +15,7 @@ import click
 
 from resaudit.base.errors import Interrupted, ResauditError, one_named
 from resaudit.base.papers import take_papers_path
-from resaudit.runtime.progress import leave_unsaid, say
-from resaudit.runtime.streams import open_streams
+from resaudit.runtime.progress import flush_stderr, log, open_streams
 
 if TYPE_CHECKING:
     from resaudit.plan.models import Config
@@ -38,23 +37,16 @@ def main() -> int:
     open_streams()
     os.environ["MPLBACKEND"] = "agg"  # drawings are files, also where a notebook's kernel started this
     try:
-        return _run()
-    finally:
-        leave_unsaid()
-
-
-def _run() -> int:
-    try:
         cli.main(args=take_papers_path(sys.argv[1:]), prog_name="resaudit", standalone_mode=False)
     except ResauditError as error:
         # Standard error may be a log on a full disk.
-        say(f"resaudit: error: {error.line}", else_to=sys.stdout)
+        log(f"resaudit: error: {error.line}", fallback=sys.stdout)
         return 1
     except Interrupted as stop:
-        say(f"resaudit: interrupted: {stop}")
+        log(f"resaudit: interrupted: {stop}")
         return REQUEUE if stop.signal == signal.SIGTERM else 128 + stop.signal
     except click.exceptions.Abort:
-        say("resaudit: interrupted")
+        log("resaudit: interrupted")
         return 130
     except click.exceptions.NoArgsIsHelpError as error:
         print(error.format_message())
@@ -63,8 +55,10 @@ def _run() -> int:
         setting = "; settings are KEY=VALUE, as scale=paper" if isinstance(error, click.NoSuchOption) else ""
         context = error.ctx if isinstance(error, click.UsageError) else None
         command = context.command_path if context else "resaudit"
-        say(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
+        log(f"resaudit: error: {error.format_message().rstrip('.')}{setting} (see {command} --help)")
         return 2
+    finally:
+        flush_stderr()
     return 0
 
 
@@ -80,27 +74,6 @@ def cli() -> None:
 
 def _with_overrides(command: Command) -> Command:
     return click.argument("overrides", nargs=-1)(command)
-
-
-def _threads(command: Command) -> Command:
-    """Bound the threads of every numerical library, before any of them is imported."""
-
-    def bound_threads(_context: click.Context, _option: click.Parameter, threads: int) -> None:
-        for library in ("OMP", "MKL", "OPENBLAS"):
-            os.environ[f"{library}_NUM_THREADS"] = str(threads)
-        # Waiting threads sleep: torch's would take the cores from the fused kernel's.
-        os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
-
-    option = click.option(
-        "--threads",
-        type=click.IntRange(min=1),
-        default=1,
-        show_default=True,
-        expose_value=False,
-        callback=bound_threads,
-        help="CPU threads.",
-    )
-    return option(command)
 
 
 def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
@@ -135,9 +108,14 @@ def _plan(overrides: Overrides) -> "Plan":
     help="Folder of results, with the plan in it.",
 )
 @click.option("--code", metavar="HASH", help="Hash of the job's code, for provenance and checkpoints.")
-@_threads
-def run(job: str, results: Path, code: str | None) -> None:
+@click.option("--threads", type=click.IntRange(min=1), default=1, show_default=True, help="CPU threads.")
+def run(job: str, results: Path, code: str | None, threads: int) -> None:
     """Run the job KIND/ID from results/plan/KIND/ID.json; its inputs must exist."""
+    # Read by every numerical library when it is imported.
+    for library in ("OMP", "MKL", "OPENBLAS"):
+        os.environ[f"{library}_NUM_THREADS"] = str(threads)
+    # Waiting threads sleep: torch's would take the cores from the fused kernel's.
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     from resaudit.jobs.runner import run_job
 
     run_job(job, results, code)
@@ -265,7 +243,12 @@ def compare(overrides: Overrides) -> None:
     refuse_undrawn(plan)
     failed = compare_with_references(plan, click.echo)
     if failed:
-        raise ResauditError(f"{len(failed)} figures do not agree with their references: {', '.join(failed)}")
+        raise ResauditError(
+            "differing-tables",
+            "{count} figures do not agree with their references: {figures}",
+            count=len(failed),
+            figures=failed,
+        )
 
 
 @cli.command()
@@ -312,7 +295,11 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
         raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")
     archive, *overrides = words
     if not Path(archive).is_file():
-        raise ResauditError(f"{archive} is not a file; give an archive of resaudit crate, then overrides")
+        raise ResauditError(
+            "missing-archive",
+            "{archive} is not a file; give an archive of resaudit crate, then overrides",
+            archive=archive,
+        )
     from resaudit.share.imports.importing import import_run
 
     import_run(Path(archive), _config(tuple(overrides)), overrides, other_code, click.echo)
@@ -328,7 +315,7 @@ def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ..
 def spot_check(minutes: float | None, wanted: str | None, seed: str | None, overrides: Overrides) -> None:
     """Recompute some of an imported run, drawn by what verdicts rest on, and compare."""
     if minutes is not None and not math.isfinite(minutes):
-        raise click.BadParameter(f"{minutes} is no number of minutes; give one, such as 10", param_hint="--minutes")
+        raise click.BadParameter(f"it must be a finite number, such as 10, not {minutes}", param_hint="--minutes")
     config = _config(overrides)
     from resaudit.plan.plan import make_plan
     from resaudit.share.spot_check.check import MINUTES
@@ -341,5 +328,6 @@ def spot_check(minutes: float | None, wanted: str | None, seed: str | None, over
         minutes = MINUTES
     if not check(plan, click.echo, minutes, wanted, seed):
         raise ResauditError(
-            "results were not reproduced, have other bytes than expected, or none could be compared; see above"
+            "failed-spot-check",
+            "results were not reproduced, have other bytes than expected, or none could be compared; see above",
         )

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from inspect import formatannotation
-from typing import Any, get_type_hints
+from typing import get_type_hints
 
 from resaudit.audit.job import AuditJob
 from resaudit.base.models import meanings, summary
@@ -28,13 +28,7 @@ WIDTH = 100
 
 
 def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
-    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files.
-
-    Args:
-        plan: with this figure.
-        of_paper: the figure at scale ``paper``.
-        name: ``paper/figure``.
-    """
+    """Describe a figure line by line: settings as overrides, deviations, assumptions, jobs, cost and files."""
     part, (paper, short) = plan.figures[name], name.split("/")
     figure, in_overrides = part.figure, key_of(name, list(plan.config.figure))
     yield f"{name}: {figure.title}"
@@ -42,7 +36,9 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield from _wrapped(f"{figure.full_caption} {figure.remark}")
     yield f"\nsettings at scale {plan.config.scale.name} ({plan.config.scale.summary})"
     yield f"  in full figure.{name.replace('/', '.')}.protocol.KEY; protocol.KEY=VALUE sets it in all chosen figures"
-    for key, value in _settings(figure):
+    settings = [("seed", figure.seed), *([("dataset", figure.dataset.name)] if figure.dataset else [])]
+    settings += [(f"whitening.{key}", value) for key, value in figure.whitening or ()]
+    for key, value in [*settings, *figure.protocol]:
         yield f"  {shlex.quote(f'{in_overrides}.{key}={in_hydra(value)}')}"
     changed = deviations(figure, of_paper)
     yield "\ndiffers from the full protocol in" + ("" if changed else " nothing")
@@ -63,22 +59,16 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield from _wrapped(f"reference: {references(plan)[name]}")
 
 
-def _settings(figure: Figure) -> Iterator[tuple[str, Any]]:
-    """Every setting that an override can change, by its key after the figure's name."""
-    yield "seed", figure.seed
-    if figure.dataset:
-        yield "dataset", figure.dataset.name
-    for key, value in figure.whitening or ():
-        yield f"whitening.{key}", value
-    yield from figure.protocol
-
-
 def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
     yield "\njobs (results in results/KIND/ID, settings in results/plan/KIND/ID.json)"
     costs = {job.key: job.cost(execution) for job in part.jobs.values()}
     for key, cost in costs.items():
         where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else _threads(cost)
-        yield f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}{_on_gpu(cost)}"
+        on_gpu = f"; on a GPU {cost.gpu_seconds:.0f} s, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
+        yield (
+            f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}"
+            f"{on_gpu if cost.gpu_seconds else ''}"
+        )
     total = in_minutes(sum(cost.seconds for cost in costs.values()))
     yield f"  in all {total} of one core; less if other figures or earlier runs share these jobs"
     yield from _gpu_hours(list(costs.values()))
@@ -87,13 +77,6 @@ def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
 
 def _threads(cost: Cost) -> str:
     return "on one core" if cost.threads == 1 else f"on {cost.threads} cores"
-
-
-def _on_gpu(cost: Cost) -> str:
-    """What a job needs of a GPU, if that is estimated."""
-    if not cost.gpu_seconds:
-        return ""
-    return f"; on a GPU {cost.gpu_seconds:.0f} s, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
 
 
 def _gpu_hours(costs: Collection[Cost]) -> Iterator[str]:
@@ -154,7 +137,8 @@ def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
     cost = costs[longest]
     yield f"scale {scale.name} ({scale.summary}), {len(plan.figures)} figures"
     yield f"  jobs: {len(steps)}: {kinds}"
-    yield f"  work: {_core_hours([cost for cost in costs.values() if not (gpus and cost.wants_gpu)])}"
+    hours = sum(cost.seconds for cost in costs.values() if not (gpus and cost.wants_gpu)) / 3600
+    yield f"  work: {hours:.1f} core-hours"
     yield f"  longest job: {longest}: {in_minutes(cost.seconds / cost.threads)} {_threads(cost)}"
     if gpus:
         unknown = sum(not cost.gpu_seconds for cost in on_gpu)
@@ -188,10 +172,6 @@ def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:
     cost = AuditJob(config, ()).cost(execution)
     steps["audit"] = _Step("audit", cost, drawn, (layout.figures / "audit.html").is_file())
     return steps
-
-
-def _core_hours(costs: Collection[Cost]) -> str:
-    return f"{sum(cost.seconds for cost in costs) / 3600:.1f} core-hours"
 
 
 def _wrapped(text: str, indent: int = 2) -> list[str]:

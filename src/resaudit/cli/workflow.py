@@ -7,7 +7,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cache, cached_property
+from functools import cached_property, partial
 from importlib.util import find_spec
 from itertools import takewhile
 from pathlib import Path
@@ -21,7 +21,7 @@ from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_pap
 from resaudit.base.text import in_minutes
 from resaudit.claims.job import robustness_job
 from resaudit.data.fetch import Fetch
-from resaudit.figures.draw import Draw, draw_job
+from resaudit.figures.draw import draw_job
 from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
@@ -30,7 +30,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, execution_of, fetch_of
-from resaudit.plan.plans import Plans
+from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.trees import Files
 from resaudit.runtime.locks import LOCK, is_held
 
@@ -45,11 +45,11 @@ DAY = 86_400
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
-    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself, but for
+    ``overrides`` is a list, or text separated by commas or spaces; every other key is an override itself, except
     ``papers_path``, whose papers are added to this process.
 
     Args:
-        config: Snakemake's.
+        config: Snakemake's configuration.
         command: the command line, of which Snakemake keeps only the last ``--config``.
 
     Raises:
@@ -61,20 +61,31 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     ['dataset={folder:"/my data, all",sources:[folder]}']
     """
     if sum(argument.split("=")[0] in ("--config", "-C") for argument in command) > 1:
-        raise ResauditError("--config is given twice; give it once, with all keys: --config scale=paper seed=2")
+        raise ResauditError(
+            "repeated-config", "--config is given twice; give it once, with all keys: --config scale=paper seed=2"
+        )
     empty = [key for key, value in config.items() if value is None]
     if empty:
-        raise ResauditError(f"--config {empty[0]}= is empty; give it a value or leave it out")
+        raise ResauditError(
+            "empty-config-key", "--config {key}= is empty; give it a value or leave it out", key=empty[0]
+        )
     if not isinstance(config.get(KEY, ""), str):
-        raise ResauditError(f"--config {KEY} was read as the number {config[KEY]}; write {KEY}=./FOLDER")
+        raise ResauditError(
+            "numeric-folder",
+            "--config {key} was read as the number {value}; write {key}=./FOLDER",
+            key=KEY,
+            value=config[KEY],
+        )
     named = [
         # Plain text goes to Hydra unquoted: it may be a list or a number.
         f"{key}={value if isinstance(value, str) else in_hydra(value)}"
         for key, value in config.items()
         if key != "overrides"
     ]
-    given = config.get("overrides", [])
-    return take_papers_path(named + (_split(given) if isinstance(given, str) else [str(item) for item in given]))
+    overrides = config.get("overrides", [])
+    return take_papers_path(
+        named + (_split(overrides) if isinstance(overrides, str) else [str(item) for item in overrides])
+    )
 
 
 def _split(text: str) -> list[str]:
@@ -95,31 +106,28 @@ def _split(text: str) -> list[str]:
 def started_for(command: Sequence[str]) -> list[str]:
     """The jobs for which Snakemake started this process, on a node of a cluster or for a group; empty in a user's own.
 
-    Args:
-        command: the command line, with ``--target-jobs RULE:id=ID …``.
-
     Returns:
         Their keys; empty too if one has no id, and so no file of its own in the plan.
     """
     if "--target-jobs" not in command:
         return []
     targets = takewhile(lambda word: not word.startswith("-"), command[command.index("--target-jobs") + 1 :])
-    found = [re.fullmatch(r"(\w+):id=([\w-]+)", target) for target in targets]
-    return [f"{match[1]}/{match[2]}" for match in found if match] if all(found) else []
+    matches = [re.fullmatch(r"(\w+):id=([\w-]+)", target) for target in targets]
+    return [f"{match[1]}/{match[2]}" for match in matches if match] if all(matches) else []
 
 
 class JobsOfRules:
-    """The jobs of a run's rules. Each is written to the plan on first use.
+    """An index of a run's jobs: by rule and wildcards the job, which is written to the plan on first use, and its cost.
 
     Args:
         overrides: Hydra overrides, as of :func:`resaudit.plan.composition.load`.
-        folder: of the configuration files.
-        writes: whether to write jobs into the plan; jobs of Snakemake's own on other nodes must not.
-        only: keys of the only jobs that are wanted; empty: all. They and their inputs are read from the plan, which is
-            sooner than to compose every figure.
+        folder: folder of the configuration files.
+        writes: write jobs into the plan; Snakemake's own processes on other nodes must not.
+        only: keys of the jobs that this process is started for; empty: all. Jobs are then read from the plan, and no
+            figure is composed.
 
     Attributes:
-        overrides: as given.
+        overrides: the argument.
 
     Raises:
         ResauditError: as of :func:`resaudit.plan.composition.load`, or the plan lacks one of ``only``.
@@ -133,13 +141,28 @@ class JobsOfRules:
         self.files.check_writable()
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         check_modules(self.plan)
-        self.overrides, self._reads, self._writes = tuple(overrides), bool(only), writes
+        self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
         self._writes_again = writes and not is_held(self.files.results / LOCK)
-        self._found: dict[tuple[str, ...], Job] = {}
+        self._index: dict[tuple[str, ...], Job] = {}
+        self._entries = self._all_entries()
         self._costs: dict[str, Cost] = {}
         self._written: set[str] = set()
-        self._drawings = cache(self._drawings_of)
+
+    def _all_entries(self) -> Iterator[tuple[tuple[str, ...], Job]]:
+        """The index, made as far as it is needed: first what needs no variant."""
+        for plan in self.plans.all():
+            yield from (((job.kind, job.id), job) for job in plan.jobs.values())
+            for name, part in plan.figures.items():
+                drawing = draw_job(part.figure, self._of_paper.figure[name], plan.config)
+                yield ("draw", drawing.id), drawing
+                if plan is self.plan:
+                    yield ("show", *name.split("/")), drawing
+            if plan is self.plan:
+                yield ("audit",), AuditJob(self.plan.config, self.overrides)
+        for paper in self.plan.config.claims:
+            if evidence_figures(self.plan, paper):
+                yield ("robustness_matrix", paper), robustness_job(self.plans, paper, self._of_paper)
 
     def write_plan(self) -> None:
         """Write the plan files of all configured figures."""
@@ -156,65 +179,39 @@ class JobsOfRules:
         ]
 
     def of(self, rule: str, **wildcards: str) -> Job:
-        """The job of a rule, by the wildcards of its files.
-
-        Raises:
-            ResauditError: there is none in the configuration or any variant.
-        """
-        asked, key = (rule, *wildcards.values()), f"{rule}/{wildcards.get('id')}"
-        if asked in self._found:
-            return self._found[asked]
-        job: Job | None
-        match "" if self._reads else rule:
-            case "":
-                job = read_job(self.files.results, key)[0]
-            case "show":
-                job = self._drawings(None)[f"{wildcards['paper']}/{wildcards['figure']}"]
-            case "draw":
-                every = (each for plan in self.plans.all() for each in self._drawings(plan.config.variant).values())
-                job = next((drawing for drawing in every if drawing.key == key), None)
-            case "robustness_matrix":
-                job = robustness_job(self.plans, wildcards["paper"], self._of_paper)
-            case "audit":
-                job = AuditJob(self.plan.config, self.overrides)
-            case _:
-                job = self.plans.job(key)
-        if job is None:
-            raise ResauditError(f"no job {key!r} in this configuration or its variants")
-        return self._found.setdefault(asked, self._planned(job))
+        """The job of a rule, by the wildcards of its files."""
+        place = (rule, *(wildcards[name] for name in ("paper", "figure", "id") if name in wildcards))
+        if self._from_files and place not in self._index:
+            self._index[place] = read_job(self.files.results, "/".join(place))[0]
+        while place not in self._index:
+            entry = next(self._entries, None)
+            if entry is None:
+                key = "/".join(place)
+                raise ResauditError("unknown-job", "no job {key!r} in this configuration or its variants", key=key)
+            self._index.setdefault(*entry)
+        return self._planned(self._index[place])
 
     def fetching(self) -> dict[str, Fetch]:
         """The job that fetches each configured data set, by name, with the sources that a chosen figure has for it."""
         known = datasets(self._configuration, self.overrides)
         known |= {dataset.name: dataset for dataset in self.plan.config.datasets()}
-        made = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known.items()}
-        for job in made.values():
+        jobs = {name: fetch_of(dataset, self.plan.config.paths.data) for name, dataset in known.items()}
+        for job in jobs.values():
             self._planned(job)
-        return made
-
-    def _drawings_of(self, variant: str | None) -> dict[str, Draw]:
-        """The drawing of every figure, as configured or under a variant, by ``paper/figure``."""
-        plan = self.plans.under(variant)
-        return {
-            name: draw_job(part.figure, self._of_paper.figure[name], plan.config) for name, part in plan.figures.items()
-        }
+        return jobs
 
     @cached_property
     def _of_paper(self) -> Config:
         """The figures at scale paper, from which deviations are measured."""
         return load(["scale=paper"], self._configuration, list(self.plan.figures))
 
-    def seconds_left(self, dag: Any, at_once: int, gpus: int) -> float:
-        """Estimated seconds of the jobs that Snakemake has still to run.
-
-        Args:
-            dag: Snakemake's graph of jobs.
-            at_once: cores, or jobs in a cluster's queue.
-            gpus: of this machine that jobs run on.
-        """
+    def time_left(self, workflow: Any) -> str:
+        """The estimated time of the jobs that Snakemake still has to run, in words."""
+        cluster, dag = workflow.nodes, workflow.dag
+        gpus = workflow.global_resources.get("gpu", 0) if self.execution.device == "cuda" and not cluster else 0
         left = {job: job.params.get("job") for job in dag.needrun_jobs()}
-        costs = {job: self._costs[key] for job, key in left.items() if key}
-        return duration({job: (cost, list(dag.dependencies[job])) for job, cost in costs.items()}, at_once, gpus)
+        costs = {job: (self._costs[key], list(dag.dependencies[job])) for job, key in left.items() if key}
+        return in_minutes(duration(costs, cluster or workflow.cores, gpus))
 
     def cost(self, job: Job) -> Cost:
         """The cost of a job on the device that it runs on."""
@@ -230,35 +227,32 @@ class JobsOfRules:
 
 
 def check_modules(plan: Plan) -> None:
-    """Check before any job that every chosen figure has a module, and a name that no rule has.
-
-    Raises:
-        ResauditError: one has not.
-    """
+    """Check before any job that every chosen figure has a module, and a name that no rule has."""
     taken = {*computing_kinds(), *OTHER_RULES}
     for name in plan.figures:
         paper, _, figure = name.partition("/")
         if figure in taken:
-            raise ResauditError(f"figure {name} has the name of a rule or a kind of job; rename its files")
-        try:
-            found = find_spec(module_of(name))
-        except ModuleNotFoundError:
-            found = None
-        if found is None:
-            place = papers().get(paper)
-            module = (place.source if place else Path("src", paper)) / f"{figure}.py"
             raise ResauditError(
-                f"{file_of_paper(paper, f'{figure}.yaml')} has no module {module}; "
-                "write it, with table(results) and plot(table)"
+                "conflicting-figure-name",
+                "figure {figure} has the name of a rule or a kind of job; rename its files",
+                figure=name,
+            )
+        try:
+            spec = find_spec(module_of(name))
+        except ModuleNotFoundError:
+            spec = None
+        if spec is None:
+            place = papers().get(paper)
+            raise ResauditError(
+                "missing-figure-module",
+                "{path} has no module {module}; write it, with table(results) and plot(table)",
+                path=file_of_paper(paper, f"{figure}.yaml"),
+                module=(place.source if place else Path("src", paper)) / f"{figure}.py",
             )
 
 
 def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
     """The ``paper/figure`` of each target that draws one figure: its full name, and a short name that no other has.
-
-    Args:
-        config: with the figures.
-        command: the command line, with the targets that are asked for.
 
     Raises:
         ResauditError: one is a short name that several papers have.
@@ -273,11 +267,7 @@ def figure_targets(config: Config, command: Sequence[str]) -> dict[str, str]:
 
 
 def warn(plan: Plan, execution: Execution) -> None:
-    """Print what the kinds of jobs warn of, such as a missing kernel, each warning once.
-
-    Raises:
-        ResauditError: a job cannot run as wanted.
-    """
+    """Print what the kinds of jobs warn of, such as a missing kernel, each warning once."""
     for warning in dict.fromkeys(each for job in plan.jobs.values() for each in job.warnings(execution)):
         print(f"resaudit: warning: {warning}", file=sys.stderr)
 
@@ -286,19 +276,19 @@ class ReadableLog(logging.Formatter):
     """Snakemake's log, shortened: lists of files counted, progress in minutes left, not in per cent of the jobs.
 
     Args:
-        snakemake: the formatter of Snakemake's own.
-        seconds_left: of the jobs that are not done.
+        snakemake: Snakemake's own formatter.
+        time_left: returns the time of the jobs that are not done, in words.
     """
 
-    def __init__(self, snakemake: logging.Formatter, seconds_left: Callable[[], float]) -> None:
+    def __init__(self, snakemake: logging.Formatter, time_left: Callable[[], str]) -> None:
         super().__init__()
-        self.snakemake, self.seconds_left = snakemake, seconds_left
+        self.snakemake, self.time_left = snakemake, time_left
 
     def format(self, record: logging.LogRecord) -> str:
         """A record as text; the record, which other handlers get too, stays as it is."""
         values = dict(vars(record))
         if values.get("event") == "progress":
-            left = f", {in_minutes(self.seconds_left())} left" if values["done"] < values["total"] else ""
+            left = f", {self.time_left()} left" if values["done"] < values["total"] else ""
             return f"{values['done']} of {values['total']} jobs done{left}"
         if values.get("event") in ("job_info", "job_error"):
             values |= {key: _counted(values[key]) for key in ("input", "output")}
@@ -316,34 +306,19 @@ def _counted(files: Sequence[str] | None) -> list[str]:
 
 
 def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> None:
-    """Shorten what Snakemake shows from here on, and say how long the run will take.
+    """Shorten what Snakemake shows from here on, and log how long the run will take.
 
     Its log file and plugins (``--logger``) get the whole records.
-
-    Args:
-        logger: Snakemake's.
-        jobs: of the rules.
-        workflow: Snakemake's.
     """
-    at_once = workflow.nodes or workflow.cores
-    gpus = workflow.global_resources.get("gpu", 0) if jobs.execution.device == "cuda" and not workflow.nodes else 0
-
-    def seconds_left() -> float:
-        return jobs.seconds_left(workflow.dag, at_once, gpus)
-
     for handler in logger.handlers:
         if handler.name == SHOWN_BY and handler.formatter:
-            handler.setFormatter(ReadableLog(handler.formatter, seconds_left))
-    where = "jobs of the cluster at once" if workflow.nodes else "cores"
-    logger.info(f"estimated: {in_minutes(seconds_left())} on {at_once} {where}")
+            handler.setFormatter(ReadableLog(handler.formatter, partial(jobs.time_left, workflow)))
+    where = f"{workflow.nodes} jobs of the cluster at once" if workflow.nodes else f"{workflow.cores} cores"
+    logger.info(f"estimated: {jobs.time_left(workflow)} on {where}")
 
 
 def verdicts_in_words(audit: Path) -> str:
-    """The counts of verdicts, and where the page is.
-
-    Args:
-        audit: ``audit.json``, beside the page.
-    """
+    """The counts of verdicts, and where the page is."""
     words = counts_in_words(*(paper["counts"] for paper in read_json(audit)["papers"]))
     return f"claims: {words}; open {audit.with_suffix('.html')}"
 
@@ -358,11 +333,7 @@ def errors_in_one_line() -> Iterator[None]:
 
 
 def set_dates_in_the_future(files: Iterable[Path]) -> None:
-    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them.
-
-    Raises:
-        ResauditError: one belongs to somebody else.
-    """
+    """Give files with a date in the future today's, and say so; Snakemake would delete what is computed from them."""
     now = time.time()
     late = sorted({file for file in files if file.is_file() and file.stat().st_mtime > now})
     for file in late:
@@ -370,7 +341,10 @@ def set_dates_in_the_future(files: Iterable[Path]) -> None:
             os.utime(file)
         except OSError as error:
             raise ResauditError(
-                f"{file} has a date in the future, and it cannot be set ({error.strerror}); touch it as its owner"
+                "future-date",
+                "{path} has a date in the future, and it cannot be set ({reason}); touch it as its owner",
+                path=file,
+                reason=error.strerror,
             ) from error
     if late:
         print(f"resaudit: {len(late)} files had a date in the future ({late[0]} …); set to now", file=sys.stderr)

@@ -10,7 +10,7 @@ from resaudit.data.dataset import Dataset, IdxDataset
 from resaudit.data.idx import parse_idx
 from resaudit.data.images import ImageSet
 from resaudit.jobs.job import Cost, Execution, Job, Work
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Fetch(Job):
         from resaudit.data.sources import fetch
 
         for line in fetch(self.dataset, Path(self.raw)):
-            say(line)
+            log(line)
         return {}
 
     def training_set(self) -> tuple[np.ndarray, np.ndarray]:

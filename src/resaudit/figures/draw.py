@@ -11,7 +11,7 @@ from resaudit.jobs.job import Cost, Job, Work
 from resaudit.plan.models import Figure, Run
 from resaudit.plan.plan import FigurePlan, plan_figure
 from resaudit.plan.words import assumed, deviations, note
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 @dataclass(frozen=True)
@@ -66,7 +66,7 @@ class Draw(Job):
 
         setting = DrawnAt(self.scale, self.deviations, self.assumptions, self.note)
         draw(self.part, setting, work.results, self.folder(work.results), work.code)
-        say(f"wrote {self.folder(work.results)}")
+        log(f"wrote {self.folder(work.results)}")
         return {}
 
 

@@ -19,7 +19,7 @@ from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style
 from resaudit.jobs.origin import imported_among
 from resaudit.jobs.provenance import provenance
-from resaudit.jobs.results import codes, machine_classes
+from resaudit.jobs.results import codes, cpu_platforms
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import FigurePlan, with_inputs
 from resaudit.plan.words import settings_in_words, settings_of
@@ -63,7 +63,7 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
         "sha256": sha256_of(csv),
         "drawings": save_drawing(plot_of(part, read_csv(csv)), folder, "figure", part.figure.title, words, note),
         "best rates": {f"{network} {depth}": asdict(rate) for (network, depth), rate in best.items()},
-        "machine classes": machine_classes(list(part.jobs.values()), results),
+        "machine classes": cpu_platforms(list(part.jobs.values()), results),
         "codes": codes(jobs.values(), results),
         "imported": imported,
         "code": code,

@@ -6,7 +6,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import reading
 from resaudit.base.files import again, written_whole
 
 Arrays = TypeVar("Arrays")
@@ -19,16 +19,7 @@ def save_arrays(path: Path, arrays: Any) -> None:
 
 
 def load_arrays(path: Path, kind: type[Arrays], without: tuple[str, ...] = ()) -> Arrays:
-    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read.
-
-    Raises:
-        ResauditError: the file is missing or damaged.
-    """
-    try:
-        with np.load(path, allow_pickle=False) as file:
-            names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
-            arrays = {name: np.empty(0) if name in without else np.asarray(file[name]) for name in names}
-    # On damaged bytes zipfile, zlib, struct, tokenize and NumPy each raise their own exceptions.
-    except Exception as error:
-        raise ResauditError(f"{path} cannot be read ({error or type(error).__name__}); {again(path.parent)}") from error
-    return kind(**arrays)
+    """Read what :func:`save_arrays` wrote; fields named in ``without`` come back empty and are not read."""
+    with reading(path, again(path.parent)), np.load(path, allow_pickle=False) as file:
+        names = [f.name for f in fields(kind)]  # type: ignore[arg-type]
+        return kind(**{name: np.empty(0) if name in without else np.asarray(file[name]) for name in names})

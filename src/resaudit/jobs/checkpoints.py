@@ -20,19 +20,19 @@ import numpy as np
 from resaudit.base.errors import Interrupted, ResauditError
 from resaudit.base.files import written_whole
 from resaudit.jobs.job import Job, Work
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 State = TypeVar("State")
 CHECKPOINT = "checkpoint"
 
 
-def made_by(job: Job, work: Work, own: Mapping[str, Any]) -> dict[str, Any]:
-    """All that the bits of a training depend on: settings, device, torch, the kind's code, and the job's ``own``."""
+def made_by(job: Job, work: Work, more: Mapping[str, Any]) -> dict[str, Any]:
+    """All that the bits of a training depend on: settings, device, torch, the kind's code, and what the job adds."""
     import torch
 
     return {
         "settings": job.identity,
-        **own,
+        **more,
         "device": work.record["device"],
         "torch version": torch.__version__,
         "code version": work.code,
@@ -43,10 +43,10 @@ class Checkpoint(Generic[State]):
     """The checkpoint of one job: one file, no larger than the state, removed when the job is done.
 
     Args:
-        folder: of the job; created by the first write.
+        folder: the job's folder; created by the first write.
         kind: the state's dataclass of arrays.
         made_by: JSON that must be equal to resume: settings, code, device, versions.
-        seconds: of work between two checkpoints.
+        seconds: time of work between two checkpoints.
     """
 
     def __init__(self, folder: Path, kind: type[State], made_by: Mapping[str, Any], seconds: float) -> None:
@@ -67,22 +67,19 @@ class Checkpoint(Generic[State]):
             if hashlib.sha256(rest).hexdigest().encode() != written:
                 raise ValueError("its bytes are not those that were written")
             header, content = rest.split(b"\n", 1)
-            self._before = self._seconds_of_own(json.loads(header))
+            record = json.loads(header)
+            if other := [key for key, value in self._made_by.items() if record["made by"].get(key) != value]:
+                raise ValueError(f"it has {', '.join(f'another {key}' for key in other)}")
+            self._before = float(record["seconds"])
             with np.load(io.BytesIO(content), allow_pickle=False) as arrays:
                 state = self._kind(**{f.name: arrays[f.name] for f in fields(self._kind)})  # type: ignore[arg-type]
         except FileNotFoundError:
             return None
         except (OSError, ValueError, LookupError, TypeError, EOFError) as error:
-            _say(f"cannot resume from {self._path}: {error}; starting afresh")
+            log(f"resaudit: cannot resume from {self._path}: {error}; starting afresh")
             return None
-        _say(f"resumes from {self._path}, {self._before:.0f} s into the work")
+        log(f"resaudit: resumes from {self._path}, {self._before:.0f} s into the work")
         return state
-
-    def _seconds_of_own(self, header: Mapping[str, Any]) -> float:
-        differing = [key for key, value in self._made_by.items() if header["made by"].get(key) != value]
-        if differing:
-            raise ValueError(f"it is of {', '.join(f'another {key}' for key in differing)}")
-        return float(header["seconds"])
 
     def write(self, state: State) -> None:
         """Replace the checkpoint.
@@ -105,7 +102,7 @@ class Checkpoint(Generic[State]):
         Args:
             state: returns the state; called only to write it.
             signalled: the signal received, if any.
-            due: write it however young the last one is.
+            due: write it, however young the last one is.
 
         Raises:
             Interrupted: a signal was received; the state is on disk.
@@ -118,7 +115,7 @@ class Checkpoint(Generic[State]):
                 self.write(state())
             except ResauditError as error:
                 # A checkpoint that cannot be written must not end the work.
-                _say(f"no checkpoint: {error}")
+                log(f"resaudit: no checkpoint: {error.line}")
             self._last = time.monotonic()
 
 
@@ -138,18 +135,14 @@ def delayed_signals() -> Iterator[Callable[[], int | None]]:
     Yields:
         A function that returns the signal received, or None.
     """
-    came: list[int] = []
+    received: list[int] = []
 
     def note(number: int, _frame: FrameType | None) -> None:
-        came.append(number)
+        received.append(number)
 
     before = {number: signal.signal(number, note) for number in (signal.SIGTERM, signal.SIGINT)}
     try:
-        yield lambda: came[0] if came else None
+        yield lambda: received[0] if received else None
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-
-
-def _say(line: str) -> None:
-    say(f"resaudit: {line}")

@@ -37,21 +37,15 @@ def code_sha256(*modules: str) -> str:
 
 
 def closure(*modules: str) -> set[str]:
-    """Modules, their import closure within these packages, and the enclosing packages.
-
-    Raises:
-        ResauditError: there is no such module.
-    """
-    found = {found for module in modules for found in _named(module)}
-    if lacking := found - _graph().modules:
-        raise ResauditError(f"there is no module {', '.join(sorted(lacking))}; write it, or restore it")
-    found = found.union(*(_graph().find_upstream_modules(module) for module in found))
-    return found | {name.rsplit(".", count)[0] for name in found for count in range(1, name.count(".") + 1)}
-
-
-def _named(module: str) -> set[str]:
-    package, star, _ = module.partition(".*")
-    return {package} | (_graph().find_children(package) if star else set())
+    """Modules, their import closure within these packages, and the enclosing packages."""
+    graph, names = _graph(), set[str]()
+    for module in modules:
+        package, star, _ = module.partition(".*")
+        names |= {package} | (graph.find_children(package) if star else set())
+    if missing := sorted(names - graph.modules):
+        raise ResauditError("missing-module", "there is no module {names}; write it, or restore it", names=missing)
+    names = names.union(*(graph.find_upstream_modules(name) for name in names))
+    return names | {name.rsplit(".", count)[0] for name in names for count in range(1, name.count(".") + 1)}
 
 
 @cache

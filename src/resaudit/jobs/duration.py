@@ -14,8 +14,8 @@ def duration(jobs: Mapping[Key, tuple[Cost, Collection[Key]]], cores: int, gpus:
 
     Args:
         jobs: by key, the cost and the keys of the jobs to wait for; keys without an entry are done.
-        cores: that run jobs.
-        gpus: that run the jobs that want one, one at a time; 0: cores do.
+        cores: number of cores that run jobs.
+        gpus: number of GPUs that run the jobs that want one, one job at a time; 0: cores run them.
 
     >>> duration({"a": (Cost(60, 0), []), "b": (Cost(30, 0), ["a"]), "c": (Cost(10, 0), ["gone"])}, cores=4)
     90.0

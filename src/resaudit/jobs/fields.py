@@ -48,9 +48,9 @@ def arrays_in(record: type[Any]) -> dict[str, Array]:
     >>> arrays_in(dataclass(type("Result", (), {"__annotations__": {"loss": Losses}})))["loss"][:2]
     ('f8', ('steps', 'runs'))
     """
-    found = {}
+    arrays = {}
     for field in fields(record):
         said = {type(each): each for each in getattr(field.type, "__metadata__", ())}
-        named = said.get(Type)
-        found[field.name] = Array(named and named.name, said.get(Shape, Shape("rows")), said.get(Tolerance))
-    return found
+        type_ = said.get(Type)
+        arrays[field.name] = Array(type_ and type_.name, said.get(Shape, Shape("rows")), said.get(Tolerance))
+    return arrays

@@ -43,12 +43,12 @@ class Cost:
     """The estimated cost of a job.
 
     Attributes:
-        seconds: on one core.
-        megabytes: of memory at the peak.
-        threads: it can use.
-        wants_gpu: whether a GPU makes it faster.
-        gpu_seconds: on one GPU; 0: not estimated.
-        gpu_megabytes: of the GPU's memory at the peak; 0: not estimated.
+        seconds: time on one core.
+        megabytes: memory at the peak.
+        threads: number of threads that it can use.
+        wants_gpu: a GPU makes it faster.
+        gpu_seconds: time on one GPU; 0: not estimated.
+        gpu_megabytes: the GPU's memory at the peak; 0: not estimated.
     """
 
     seconds: float
@@ -90,9 +90,9 @@ class Execution:
     """How and where jobs run. Results do not depend on it, so no id contains it.
 
     Attributes:
-        device: of jobs that want a GPU, ``cpu`` or ``cuda``; other jobs run on the CPU.
-        kernel: that trains networks with activations: ``fused``, ``torch`` or ``auto``.
-        checkpoint_seconds: between two checkpoints.
+        device: ``cpu`` or ``cuda``, for jobs that want a GPU; other jobs run on the CPU.
+        kernel: what trains networks with activations: ``fused``, ``torch`` or ``auto``.
+        checkpoint_seconds: time between two checkpoints.
     """
 
     device: str = "cpu"
@@ -106,12 +106,11 @@ class Work:
 
     Attributes:
         results: folder of all results.
-        execution: how it runs.
-        device: it computes on, as torch names it.
+        execution: settings of its execution.
+        device: device that computes, as torch names it.
         checkpoints: folder for its checkpoint.
         record: the job's own entries in its provenance.
-        code: hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began, which an edit during the
-            run does not change.
+        code: hash of its code (:func:`resaudit.jobs.plan_files.code_of`) when the run began.
     """
 
     results: Path
@@ -152,8 +151,8 @@ class Job(ABC):
 
         None if there is no such number or tuple: the computation decides the size, which is one in all of a file.
         """
-        given = getattr(self, name, None)
-        return len(given) if isinstance(given, tuple) else given if isinstance(given, int) else None
+        value = getattr(self, name, None)
+        return len(value) if isinstance(value, tuple) else value if isinstance(value, int) else None
 
     def cost(self, execution: Execution) -> Cost:
         """The estimated cost on a CPU: :attr:`typical`, unless a kind whose jobs can take minutes reckons it."""
@@ -165,7 +164,7 @@ class Job(ABC):
         Args:
             device: ``cpu`` or ``cuda``.
             lanes: numbers in the widest vector of each compiled kernel that there is, as ``vector lanes`` of
-                :func:`resaudit.runtime.machine.machine_class`.
+                :func:`resaudit.runtime.machine.cpu_platform`.
 
         Returns:
             Names; ``*`` stands for a reason or a version.
@@ -173,11 +172,7 @@ class Job(ABC):
         return ()
 
     def warnings(self, execution: Execution) -> tuple[str, ...]:
-        """What a user should know before it runs, such as that a compiled kernel is missing.
-
-        Raises:
-            ResauditError: it cannot run as the execution wants.
-        """
+        """What a user should know before it runs, such as that a compiled kernel is missing."""
         return ()
 
     def tolerances(self) -> Mapping[str, Tolerance] | None:
@@ -197,9 +192,6 @@ class Job(ABC):
 
         Returns:
             By file name: a dataclass of arrays for ``.npz``, JSON values for ``.json``.
-
-        Raises:
-            ResauditError: an input is missing, damaged, or of other settings.
         """
 
     @property
@@ -223,15 +215,15 @@ class Job(ABC):
 
     @cached_property
     def id(self) -> str:
-        """The stem and a hash of :attr:`identity`.
-
-        Raises:
-            ResauditError: the stem has a character that no rule of the workflow would find.
-        """
+        """The stem and a hash of :attr:`identity`."""
         if not _STEM.fullmatch(self.stem):
             raise ResauditError(
-                f"a job of the kind {self.kind} has the stem {self.stem!r}; allowed: a to z, 0 to 9, - and _; correct "
-                f"the property stem of {type(self).__qualname__}"
+                "invalid-stem",
+                "a job of the kind {kind} has the stem {stem!r}; allowed: a to z, 0 to 9, - and _; correct the "
+                "property stem of {name}",
+                kind=self.kind,
+                stem=self.stem,
+                name=type(self).__qualname__,
             )
         return content_id(self.stem, self.identity)
 
@@ -264,11 +256,7 @@ class Job(ABC):
         return {f"{keys[path]}/{path.name}": path for path in read}
 
     def read(self, results: Path) -> Any:
-        """Its result, for figures: by default its first file.
-
-        Raises:
-            ResauditError: the result is missing, damaged, or of other settings.
-        """
+        """Its result, for figures: by default its first file."""
         name, record = next(iter(self.files.items()))
         return read_result(self, results, name, record)
 

@@ -13,8 +13,10 @@ def _check_machine(given: dict[str, JsonValue]) -> dict[str, JsonValue]:
     return given
 
 
-MachineClass = Annotated[dict[Line, JsonValue], AfterValidator(check_lines), AfterValidator(_check_machine)]
-"""What :func:`resaudit.runtime.machine.machine_class` gives."""
+CPU_PLATFORM = "machine class"
+"""The key of the CPU platform in records, where it has kept the name of version 0.2."""
+CpuPlatform = Annotated[dict[Line, JsonValue], AfterValidator(check_lines), AfterValidator(_check_machine)]
+"""What :func:`resaudit.runtime.machine.cpu_platform` gives."""
 
 
 class JobProvenance(BaseModel):
@@ -23,12 +25,12 @@ class JobProvenance(BaseModel):
     Attributes:
         device: "cpu" or a GPU's name.
         kernel: what computed on it, if the job had a choice.
-        seconds: it took.
-        started: when.
-        finished: when.
+        seconds: duration.
+        started: time of the start.
+        finished: time of the end.
         python: version.
         packages: versions by name; None where one is not installed.
-        machine_class: of the machine.
+        cpu_platform: the machine's CPU platform.
         code: hash of the code of its kind.
         sha256: digests of its result files, by name.
         inputs: digests of what it read, by ``kind/id/name``.
@@ -43,7 +45,7 @@ class JobProvenance(BaseModel):
     finished: Time
     python: str
     packages: dict[str, str | None]
-    machine_class: Annotated[MachineClass, Field(alias="machine class")]
+    cpu_platform: Annotated[CpuPlatform, Field(alias=CPU_PLATFORM)]
     code: Sha256
     sha256: dict[str, Sha256]
     inputs: dict[str, Sha256]

@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from resaudit.base.errors import ResauditError
+from pydantic import ConfigDict, Field
+
+from resaudit.base.errors import reading
 from resaudit.base.files import read_json
 from resaudit.base.models import Closed, Line, Sha256, read_record
-from resaudit.jobs.job_provenance import MachineClass
+from resaudit.jobs.job_provenance import CpuPlatform
 
 IMPORTED = "imported.json"
 RECOMPUTED, STATEMENTS = ".spot-check", "spot-checks"
@@ -19,49 +21,42 @@ class Origin(Closed):
 
     Attributes:
         archive: SHA-256 of the archive that it was in.
-        by: who ran it, as the archive says; None if it does not say.
+        by: name of who ran it, as the archive says; None if it does not say.
         code: hash of the code that made it, as its provenance says (:func:`resaudit.jobs.code.code_sha256`).
         accepted_code: this checkout's hash of the same kind of job, for which the result was accepted.
-        machine_class: of the machine that made it, as its provenance says.
-        kernel: that computed it, as its provenance says; None for jobs without a choice.
+        cpu_platform: CPU platform that made it, as its provenance says.
+        kernel: kernel that computed it, as its provenance says; None for jobs without a choice.
         sha256: digests of its result files, by name, as found at the import.
     """
+
+    model_config = ConfigDict(populate_by_name=True)
 
     archive: Sha256
     by: Line | None
     code: Sha256
     accepted_code: Sha256
-    machine_class: MachineClass
+    cpu_platform: Annotated[CpuPlatform, Field(alias="cpu_platform")]
     kernel: Line | None
     sha256: dict[Line, Sha256]
 
 
 def origin_of(results: Path, key: str) -> Origin | None:
-    """Where the result of the job ``kind/id`` comes from; None if it was computed here, or is not there.
-
-    Raises:
-        ResauditError: the record, or the provenance beside it, cannot be read.
-    """
+    """Where the result of the job ``kind/id`` comes from; None if it was computed here, or is not there."""
     path = results / key / IMPORTED
     if not path.is_file():
         return None
     origin = read_record(path, Origin, "import the run again")
-    try:
+    provenance = path.with_name("provenance.json")
+    with reading(provenance, "import the run again"):
         # Whoever forces Snakemake to run the job again has a result of his own, beside the record of the old one.
-        return origin if read_json(path.with_name("provenance.json"))["sha256"] == origin.sha256 else None
-    except (OSError, ValueError, LookupError, TypeError) as error:
-        raise ResauditError(f"{path} cannot be read ({error}); import the run again") from error
+        return origin if read_json(provenance)["sha256"] == origin.sha256 else None
 
 
 def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
-    """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys.
-
-    Raises:
-        ResauditError: a record cannot be read.
-    """
-    found: dict[tuple[str, str | None], list[str]] = {}
+    """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys."""
+    archives: dict[tuple[str, str | None], list[str]] = {}
     for key in sorted(keys):
         origin = origin_of(results, key)
         if origin is not None:
-            found.setdefault((origin.archive, origin.by), []).append(key)
-    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in found.items()]
+            archives.setdefault((origin.archive, origin.by), []).append(key)
+    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in archives.items()]

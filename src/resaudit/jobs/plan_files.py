@@ -37,10 +37,10 @@ def write_job(
     """Write a job and its inputs; an equal file is left alone.
 
     Args:
-        job: to write.
-        execution: how it runs.
+        job: the job.
+        execution: settings of its execution.
         results: folder of all results.
-        again: whether to replace files that say another execution.
+        again: replace files that say another execution.
         written: keys of jobs that need not be looked at again; the job's and its inputs' are added.
 
     Returns:
@@ -54,10 +54,7 @@ def write_job(
     written.add(job.key)
     if path.is_file() and not again:
         return path
-    content = planned(job) | {
-        "cost": asdict(job.cost(execution)),
-        "execution": asdict(execution),
-    }
+    content = planned(job) | {"cost": asdict(job.cost(execution)), "execution": asdict(execution)}
     with suppress(OSError, ValueError):
         if read_json(path) == content:
             return path
@@ -84,40 +81,49 @@ def read_job(results: Path, key: str) -> tuple[Job, Execution]:
         job: Job = TypeAdapter(kind_named(content["kind"])).validate_python(content["settings"] | needed)
         execution = TypeAdapter(Execution).validate_python(content["execution"])
     except FileNotFoundError:
-        raise ResauditError(f"no job {key!r} in {results}; jobs are planned by 'snakemake -n'") from None
+        raise ResauditError(
+            "unplanned-job", "no job {key!r} in {results}; 'snakemake -n' plans the jobs", key=key, results=results
+        ) from None
     except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
-        what = f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error
-        raise ResauditError(f"{path} cannot be read ({what}); remove it and run snakemake again") from error
+        raise ResauditError(
+            "unreadable-plan",
+            "{path} cannot be read ({reason}); remove it and run snakemake again",
+            path=path,
+            reason=f"{len(error.errors())} wrong settings" if isinstance(error, ValidationError) else error,
+        ) from error
     if job.key != key:
-        raise ResauditError(f"{path} is of the job {job.key}; remove it and run snakemake again")
+        raise ResauditError(
+            "conflicting-plan",
+            "{path} describes the job {other}; remove it and run snakemake again",
+            path=path,
+            other=job.key,
+        )
     return job, execution
 
 
 def kind_named(kind: str) -> type[Any]:
-    """The class of a kind of job: of this package, or of a paper's module ``jobs``.
-
-    Raises:
-        ResauditError: there is no such kind.
-    """
+    """The class of a kind of job: of this package, or of a paper's module ``jobs``."""
     if kind in OWN:
         module, name = OWN[kind].split(":")
         found: type[Any] = getattr(importlib.import_module(module), name)
         return found
     known = _of_papers()
     if kind not in known:
-        allowed = ", ".join([*OWN, *known])
-        raise ResauditError(f"unknown kind of job {kind!r}; allowed: {allowed}; for others, give papers_path")
+        raise ResauditError(
+            "unknown-kind",
+            "unknown kind of job {kind!r}; allowed: {allowed}; for others, give papers_path",
+            kind=kind,
+            allowed=[*OWN, *known],
+        )
     return known[kind]
 
 
 def code_of(job: Job) -> str:
     """The hash of the code that a job's result depends on."""
-    return _code_of(job.modules)
+    return _code_of(*job.modules)
 
 
-@cache
-def _code_of(modules: tuple[str, ...]) -> str:
-    return code_sha256(*modules)
+_code_of = cache(code_sha256)
 
 
 def other_code_at(job: Job, results: Path) -> float | None:
@@ -135,19 +141,20 @@ def other_code_at(job: Job, results: Path) -> float | None:
 
 def computing_kinds() -> list[str]:
     """The kinds whose jobs leave their files in ``results/<kind>/<id>``; others have rules of their own."""
-    found = {kind: kind_named(kind) for kind in OWN} | _of_papers()
-    return [name for name, kind in found.items() if kind.files]
+    kinds = {kind: kind_named(kind) for kind in OWN} | _of_papers()
+    return [name for name, kind in kinds.items() if kind.files]
 
 
 def _of_papers() -> dict[str, type[Any]]:
-    """The kinds that the papers' modules ``jobs`` define or import.
-
-    Raises:
-        ResauditError: two classes have one name.
-    """
-    found: dict[str, type[Any]] = {}
+    """The kinds that the papers' modules ``jobs`` define or import."""
+    kinds: dict[str, type[Any]] = {}
     for paper in papers():
         for kind in classes_of(paper, "jobs", Job, "kind"):
-            if kind.kind in OWN or found.setdefault(kind.kind, kind) is not kind:
-                raise ResauditError(f"paper {paper}: a kind of job {kind.kind!r} exists; give yours another name")
-    return found
+            if kind.kind in OWN or kinds.setdefault(kind.kind, kind) is not kind:
+                raise ResauditError(
+                    "conflicting-kind",
+                    "paper {paper}: a kind of job {kind!r} exists already; give yours another name",
+                    paper=paper,
+                    kind=kind.kind,
+                )
+    return kinds

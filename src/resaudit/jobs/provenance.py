@@ -50,8 +50,8 @@ def constraints_sha256() -> str | None:
 
 
 def _git(*arguments: str) -> str:
-    here = Path(__file__).resolve().parent
-    command = ["git", "-C", str(here), *arguments]
+    folder = Path(__file__).resolve().parent
+    command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
 
 

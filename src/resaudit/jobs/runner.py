@@ -5,27 +5,22 @@ import sys
 import time
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Job, Work
+from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.runtime.devices import claim_device, processors
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 
 
 def run_job(key: str, results: Path, code: str | None = None) -> None:
     """Run the job ``kind/id`` of a results folder's plan.
-
-    Args:
-        key: of the job.
-        results: the folder.
-        code: hash of its code; None: computed here, which takes a second.
 
     Raises:
         ResauditError: there is no such job, an input is missing or of other settings, or a file cannot be written.
@@ -34,7 +29,8 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     code = code or code_of(job)
     start, started = time.monotonic(), datetime.now(UTC).isoformat(timespec="seconds")
     device = device_of(job, execution)
-    work = Work(results, execution, device, results / "checkpoints" / key, {"device": _name_of(device)}, code)
+    name = "cpu" if device == "cpu" else sys.modules["torch"].cuda.get_device_name()
+    work = Work(results, execution, device, results / "checkpoints" / key, {"device": name}, code)
     made = job.run(work)
     if not job.files:
         return
@@ -42,16 +38,23 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     for name, content in made.items():
         (write_json if name.endswith(".json") else save_arrays)(folder / name, content)
     write_json(folder / "settings.json", job.identity)
+    from resaudit.runtime.machine import cpu_platform  # NumPy's configuration, which only results need
+
+    torch = sys.modules.get("torch")
     work.record |= {
         "seconds": round(time.monotonic() - start, 2),
         "started": started,
         "code": work.code,
         # Of raw data, a job may read the training set alone.
         "inputs": {name: _digest(path) for name, path in job.data_read(results).items() if path.is_file()},
+        "threads": torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", processors())),
+        CPU_PLATFORM: cpu_platform(work.record["device"]),
+        "sha256": {name: sha256_of(folder / name) for name in made},
+        **provenance(),
     }
-    write_json(folder / "provenance.json", work.record | _provenance(work, folder, made))
+    write_json(folder / "provenance.json", work.record)
     forget(work.checkpoints)
-    say(f"wrote {folder}")
+    log(f"wrote {folder}")
 
 
 def _digest(path: Path) -> str:
@@ -60,42 +63,13 @@ def _digest(path: Path) -> str:
     return recorded.get(path.name) or sha256_of(path)
 
 
-def _provenance(work: Work, folder: Path, made: dict[str, Any]) -> dict[str, Any]:
-    from resaudit.runtime.machine import machine_class
-
-    return {
-        "threads": _threads(),
-        "machine class": machine_class(work.record["device"]),
-        "sha256": {name: sha256_of(folder / name) for name in made},
-        **provenance(),
-    }
-
-
-def _threads() -> int:
-    """The threads of the numerical libraries, of torch only if the job loaded it."""
-    torch = sys.modules.get("torch")
-    return torch.get_num_threads() if torch else int(os.environ.get("OMP_NUM_THREADS", processors()))
-
-
 def device_of(job: Job, execution: Execution) -> str:
-    """The device that a job computes on; a GPU is claimed for this process.
-
-    Raises:
-        ResauditError: the job needs a GPU and torch can use none.
-    """
+    """The device that a job computes on; a GPU is claimed for this process."""
     if execution.device == "cpu" or not job.cost(execution).wants_gpu:
         return "cpu"
     claim_device()
     import torch
 
     if not torch.cuda.is_available():
-        raise ResauditError("device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
+        raise ResauditError("missing-gpu", "device is cuda, but torch sees no CUDA device here; allowed: auto, cpu")
     return "cuda"
-
-
-def _name_of(device: str) -> str:
-    if device == "cpu":
-        return "cpu"
-    import torch
-
-    return torch.cuda.get_device_name()

@@ -13,8 +13,8 @@ class Tolerance:
     """How far an array may be from another machine's: |ours − theirs| ≤ absolute + relative · |theirs|.
 
     Attributes:
-        relative: to the other machine's value.
-        absolute: in the array's unit.
+        relative: share of the other machine's value.
+        absolute: difference, in the array's unit.
         differing: share of the runs that may be farther apart.
         runs: the axis of runs, which agree as a whole or not; None: each entry counts for itself. Runs that diverge
             agree from the epoch on from which both stay inf or NaN to the end.
@@ -25,8 +25,8 @@ class Tolerance:
         limit: the array of the same file that an error is judged by: where it is finite, both errors must lie on the
             same side of it, and may be apart by any amount.
         rows: a column of texts of the same file and the text in it of the rows that this is for; None: of all.
-        others: for the other rows.
-        chaotic: whether it is this wide because trainings or searches amplify rounding, so that it bounds no rounding.
+        others: tolerance of the other rows.
+        chaotic: it is this wide because trainings or searches amplify rounding, so that it bounds no rounding.
     """
 
     relative: float = 0.0
@@ -42,7 +42,7 @@ class Tolerance:
     chaotic: bool = False
 
     def of_rounding(self) -> "Tolerance":
-        """The same without what chaos may do: how far each entry may be apart on one class of machine."""
+        """The same without what chaos may do: how far each entry may be apart on one CPU platform."""
         relative = 0.0 if self.chaotic else self.relative if self.first is None else min(self.relative, self.first[1])
         absolute = 0.0 if self.chaotic else self.absolute
         others = self.others and self.others.of_rounding()

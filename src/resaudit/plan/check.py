@@ -25,7 +25,7 @@ class Check(Model):
     A subclass is a check: ``class AtTheEnd(Check, name="at_the_end")`` is ``{check: at_the_end, …}`` in YAML.
 
     Attributes:
-        name: of the check in YAML.
+        name: name of the check in YAML.
         reads: the figure's keys and tolerances that it needs besides the columns that its parameters name.
         at_least: the effect is not below this.
         at_most: the effect is not above this.
@@ -39,11 +39,7 @@ class Check(Model):
     within_factor: Annotated[float, Field(gt=1)] | None = None
 
     def __init_subclass__(cls, name: str, **options: Any) -> None:
-        """Register the check's name.
-
-        Raises:
-            TypeError: another check has this name.
-        """
+        """Register the check's name."""
         super().__init_subclass__(**options)
         if name in checks_by_name():
             raise TypeError(f"two checks are named {name}: {checks_by_name()[name]} and {cls}")
@@ -53,20 +49,17 @@ class Check(Model):
         """Measure the effect at every place.
 
         Args:
-            table: of the claim's figure, one row an observation.
+            table: table of the claim's figure, one row an observation.
             least_runs: places with fewer runs are left out.
-
-        Raises:
-            ResauditError: the table lacks a column or a required value.
         """
         raise NotImplementedError
 
     @model_validator(mode="after")
     def _one_region(self) -> Self:
-        given = [key for key in ("at_least", "at_most", "within_factor") if getattr(self, key) is not None]
-        if not given or ("within_factor" in given and len(given) > 1):
+        thresholds = [key for key in ("at_least", "at_most", "within_factor") if getattr(self, key) is not None]
+        if not thresholds or ("within_factor" in thresholds and len(thresholds) > 1):
             raise ValueError(
-                f"has {' and '.join(given) or 'no threshold'}; give at_least, at_most or both, or within_factor"
+                f"has {' and '.join(thresholds) or 'no threshold'}; give at_least, at_most or both, or within_factor"
             )
         if self.at_least is not None and self.at_most is not None and self.at_least > self.at_most:
             raise ValueError(f"has at_least {self.at_least} above at_most {self.at_most}; give the smaller as at_least")

@@ -154,11 +154,7 @@ class Claim(Statement):
 
 
 def read_claim(paper: str, name: str, given: Any) -> Claim:
-    """A claim from its section of the configuration.
-
-    Raises:
-        ResauditError: a key, a type or a value is wrong, in one line.
-    """
+    """A claim from its section of the configuration."""
     import_checks(paper)
     return validated(Claim, given, f"claims.{paper}.{name}")
 

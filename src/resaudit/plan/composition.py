@@ -1,6 +1,5 @@
 """From Hydra's files and overrides to a checked :class:`~resaudit.plan.models.Config`, one figure at a time."""
 
-import operator
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,24 +14,13 @@ from resaudit.data.dataset import Dataset
 from resaudit.plan.claim import Claim, read_claim
 from resaudit.plan.experiment import experiments_of
 from resaudit.plan.models import CONTROLS, LARGEST_SEED, OTHER_SEED, Assumption, Config, Figure, Run
-from resaudit.plan.overrides import (
-    OF_FIGURES,
-    Override,
-    Tree,
-    key_of,
-    of_figure,
-    parsed,
-    resolved,
-    set_in,
-    with_full_keys,
-)
-from resaudit.plan.trees import Files, files_like, one_line_errors
+from resaudit.plan.overrides import OF_FIGURES, Override, key_of, of_figure, parsed, set_in, with_full_keys
+from resaudit.plan.trees import Files, Tree, files_like, one_line_errors, resolved
 from resaudit.runtime.devices import settled
 
 NOT_FIGURES = ("paper", "claims")
 """Files of a paper's folder that are not figures; names that begin with an underscore are not either."""
 SECTIONS = (*Run.model_fields, *OF_FIGURES, "protocol", "figure", "claims")
-NAMED_UNDER = "; a figure names its columns under keys and tolerances"
 
 
 def config_folder() -> Path:
@@ -53,7 +41,8 @@ def load(
     Args:
         overrides: Hydra overrides, such as ``scale=paper``, ``fig07.runs=3`` for one figure or ``protocol.runs=3`` for
             all chosen ones that have the key; for a protocol they take precedence over the scale.
-        folder: of the configuration files, default :func:`config_folder`; or these, if several calls share them.
+        folder: folder of the configuration files, default :func:`config_folder`; or the files, if several calls share
+            them.
         only: the figures to compose, as ``paper/figure``, without the claims; default all.
 
     Raises:
@@ -73,8 +62,12 @@ def load(
     if only is None or (figures and run.variant is None):
         _check_protocol_keys(given, figures, run)
     claims = {} if only is not None else _claims(files, given, places)
+    left_out = {}
     # Figures that are named are not left out, and asking torch for a GPU takes seconds.
-    left_out = {} if only is not None else _left_out(figures, run)
+    if only is None:
+        gpu = cache(lambda: settled(run.device) == "cuda")
+        reasons = {name: run.scale.left_out(type(each.protocol).needs_gpu, gpu) for name, each in figures.items()}
+        left_out = {name: reason for name, reason in reasons.items() if reason}
     config = Config(**dict(run), figure=figures, claims=claims, left_out=left_out)
     _check_variants(config, whole=only is None)
     return config if only is None else config.model_copy(update={"figures": list(only)})
@@ -97,36 +90,37 @@ def claims_as_written(file: Path) -> dict[str, Claim]:
 
 
 def datasets(folder: Path | Files, overrides: Sequence[str] = ()) -> dict[str, Dataset]:
-    """Every configured data set by name, with the overrides of ``dataset`` where they fit it."""
-    given, found = [each for each in parsed(overrides) if each.key.startswith("dataset.")], {}
-    files = files_in(folder)
+    """Every configured data set by name, with the overrides of ``dataset`` where they fit it.
+
+    Raises:
+        ResauditError: one is a copy of another's file with its name or checksums left as they were.
+    """
+    given = [override for override in parsed(overrides) if override.key.startswith("dataset.")]
+    files, datasets, digests = files_in(folder), dict[str, Dataset](), dict[str, str]()
     for file in files.like("dataset/*.yaml"):
         try:
-            found[file.stem] = _dataset(files, file, given)
+            dataset = _dataset(files, file, given)
         except ResauditError:
             # The overrides do not fit, as a source that this data set lacks; composing its figures reports that.
-            found[file.stem] = _dataset(files, file, ())
-    _check_datasets(found)
-    return found
-
-
-def _left_out(figures: Mapping[str, Figure], run: Run) -> dict[str, str]:
-    """The figures that are drawn only if they are named, with the reason."""
-    gpu = cache(lambda: settled(run.device) == "cuda")
-    reasons = {name: run.scale.left_out(type(figure.protocol).needs_gpu, gpu) for name, figure in figures.items()}
-    return {name: reason for name, reason in reasons.items() if reason}
-
-
-def _check_datasets(found: Mapping[str, Dataset]) -> None:
-    """Check that no data set is a copy of another's file with its name or checksums left as they were."""
-    known: dict[str, str] = {}
-    for stem, dataset in found.items():
-        file = f"config/dataset/{stem}.yaml"
-        if dataset.name != stem:
-            raise ResauditError(f"{file}: name is {dataset.name!r}; allowed: {stem}, the file's name")
-        other = known.setdefault(next(iter(dataset.files.values())).digest, stem)
-        if other != stem:
-            raise ResauditError(f"{file} has the checksums of {other}; 'resaudit hash FOLDER' prints yours")
+            dataset = _dataset(files, file, ())
+        if dataset.name != file.stem:
+            raise ResauditError(
+                "conflicting-dataset-name",
+                "{path}: name is {name!r}; allowed: {stem}, the file's name",
+                path=file,
+                name=dataset.name,
+                stem=file.stem,
+            )
+        other = digests.setdefault(next(iter(dataset.files.values())).digest, file.stem)
+        if other != file.stem:
+            raise ResauditError(
+                "duplicate-dataset",
+                "{path} has the checksums of {other}; 'resaudit hash FOLDER' prints yours",
+                path=file,
+                other=other,
+            )
+        datasets[file.stem] = dataset
+    return datasets
 
 
 def _dataset(files: Files, file: Path, given: Sequence[Override]) -> Dataset:
@@ -138,22 +132,24 @@ def _dataset(files: Files, file: Path, given: Sequence[Override]) -> Dataset:
 def _run(files: Files, given: Sequence[Override]) -> Run:
     """The settings shared by all figures."""
     with one_line_errors():
-        own = [each for each in given if each.key.split(".")[0] in Run.model_fields and not each.chooses]
+        settings = [each for each in given if each.key.split(".")[0] in Run.model_fields and not each.chooses]
         choices = {each.key: each.value for each in given if each.chooses}
-        plain = resolved(reduce(set_in, own, files.root(*(f"{group}={name}" for group, name in choices.items()))))
+        root = files.root(*(f"{group}={name}" for group, name in choices.items()))
+        plain = resolved(reduce(set_in, settings, root))
     return validated(Run, {key: value for key, value in plain.items() if key not in OF_FIGURES}, "")
 
 
 @contextmanager
 def _naming(file: Path, where: str, overrides: Sequence[Override]) -> Iterator[None]:
-    """Name the file of a section in an error, unless overrides may be wrong or a file is named."""
+    """Name the file of a section in an error, unless overrides or shared settings may be wrong or a file is named."""
     try:
         yield
     except ResauditError as error:
-        if overrides or str(error).startswith((*OF_FIGURES, str(file.parents[2]))):
-            raise
-        what = str(error).removeprefix(f"{where}.")
-        raise ResauditError(f"{file_of_paper(file.parent.name, file.name)}: {what}") from error
+        place = str(error.fields.get("place", ""))
+        if not overrides and "path" not in error.fields and re.split(r"[.\[]", place)[0] not in OF_FIGURES:
+            error.file = file_of_paper(file.parent.name, file.name)
+            error.fields |= {"place": place.removeprefix(f"{where}.")} if place else {}
+        raise
 
 
 def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Figure:
@@ -161,40 +157,48 @@ def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], 
     with _naming(file, where, overrides):
         with one_line_errors(where):
             tree = _figure_tree(files, file, name, overrides, run)
-            changes = [] if run.variant is None else _overrides_of_variant(tree["figure"], run.variant, where)
+            assumptions = tree["figure"].get("assumptions", {}) if run.variant is not None else {}
+            variants = [
+                validated(Assumption, each, f"{where}.assumptions.{key}").variants.get(str(run.variant))
+                for key, each in assumptions.items()
+            ]
+            changes = [change for variant in variants if variant for change in variant.overrides]
             if changes:
-                of_variant = [replace(each, own=True) for each in parsed(changes)]
+                of_variant = [replace(override, own=True) for override in parsed(changes)]
                 tree = _figure_tree(files, file, name, [*overrides, *of_variant], run)
             plain = resolved(tree)["figure"]
         try:
             figure = validated(Figure, plain | {"name": name}, where)
         except ResauditError as error:
             # Shared settings keep the name under which the user set them.
-            everywhere = "|".join(OF_FIGURES)
-            raise ResauditError(re.sub(rf"^{re.escape(where)}\.(?=({everywhere})\b)", "", str(error))) from error
+            place = str(error.fields.get("place", "")).removeprefix(f"{where}.")
+            if re.split(r"[.\[]", place)[0] in OF_FIGURES:
+                error.fields["place"] = place
+            raise
     return figure.model_copy(update={"seed": (figure.seed + 1) % LARGEST_SEED}) if run.variant == OTHER_SEED else figure
 
 
 def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Override], run: Run) -> Tree:
-    """The shared settings and, under ``figure``, a figure's: its files, then its scale's and all other overrides."""
-    given, where = files.figure(file), f"figure.{name.replace('/', '.')}."
+    """The shared settings and, under ``figure``, a figure's: its files, its scale's overrides, then all others."""
+    figure, where = files.figure(file), f"figure.{name.replace('/', '.')}."
     # A figure's data set is the one chosen for it, else its own, else the one chosen for all.
-    data = {each.own: each.value for each in overrides if each.key == "dataset"}
-    own_data = given.get("dataset") is not None
-    if True in data or isinstance(given.get("dataset"), str):
-        given = given | {"dataset": files.dataset(str(data.get(True, given.get("dataset"))))}
-    root = files.root(*(f"dataset={chosen}" for own, chosen in data.items() if not own))
-    given = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | given
-    _check_mappings(given, where)
-    scales = [given.get("scales", {}).get(run.scale.name)]
-    scales += [given.get("variant_scales", {}).get(run.scale.name)] if run.variant is not None else []
-    given["protocol"] = reduce(operator.or_, (scale for scale in scales if scale), given["protocol"])
-    for override in overrides:
-        if not override.chooses and (override.own or _concerns(override, given, name, run, own_data)):
-            given = set_in(given, override, where if override.own else "")
-            _check_mappings(given, where)
-            given = _set_for_all_networks(given, override)
-    return root | {"figure": given}
+    chosen = {override.own: override.value for override in overrides if override.key == "dataset"}
+    own_data = figure.get("dataset") is not None
+    if True in chosen or isinstance(figure.get("dataset"), str):
+        figure = figure | {"dataset": files.dataset(str(chosen.get(True, figure.get("dataset"))))}
+    root = files.root(*([f"dataset={chosen[False]}"] if False in chosen else []))
+    figure = {section: root[section] for section in OF_FIGURES} | {"protocol": {}} | figure
+    _check_mappings(figure, where)
+    reduced = [figure.get(key, {}).get(run.scale.name) or {} for key in ("scales", "variant_scales")]
+    reductions = {**reduced[0], **(reduced[1] if run.variant is not None else {})}
+    of_scale = [Override(f"protocol.{key}", value, own=True) for key, value in reductions.items()]
+    for override in (*of_scale, *overrides):
+        if not override.chooses and (override.own or _concerns(override, figure, name, run, own_data)):
+            figure = set_in(figure, override, where if override.own else "")
+            _check_mappings(figure, where)
+            if override.text:
+                figure = _set_for_all_networks(figure, override)
+    return root | {"figure": figure}
 
 
 def _check_mappings(figure: Tree, where: str) -> None:
@@ -205,7 +209,9 @@ def _check_mappings(figure: Tree, where: str) -> None:
             sections |= {f"{key}.{scale}": each for scale, each in sections[key].items()}
     for key, each in sections.items():
         if not isinstance(each, dict):
-            raise ResauditError(f"{where}{key} is {shown(each)}; allowed: a section")
+            raise ResauditError(
+                "invalid-value", "{place} is {value}; allowed: a section", place=f"{where}{key}", value=shown(each)
+            )
 
 
 def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: bool) -> bool:
@@ -231,7 +237,12 @@ def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure
     for override in given:
         section, _, key = override.key.partition(".")
         if section == "protocol" and key.split(".")[0] not in known:
-            raise ResauditError(f"no chosen figure has the key {override.key!r}{suggestion(key.split('.')[0], known)}")
+            raise ResauditError(
+                "unknown-key",
+                "no chosen figure has the key {key!r}{hint}",
+                key=override.key,
+                hint=suggestion(key.split(".")[0], known),
+            )
 
 
 def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
@@ -240,14 +251,10 @@ def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
     networks = tree["protocol"].get("per_network")
     if section != "protocol" or key == "per_network" or not isinstance(networks, list):
         return tree
-    kept = [{k: v for k, v in each.items() if k != key} if isinstance(each, dict) else each for each in networks]
-    return tree | {"protocol": tree["protocol"] | {"per_network": kept}}
-
-
-def _overrides_of_variant(tree: Tree, variant: str, where: str) -> list[str]:
-    given = tree.get("assumptions", {})
-    found = [validated(Assumption, each, f"{where}.assumptions.{key}").variants for key, each in given.items()]
-    return [override for variants in found if variant in variants for override in variants[variant].overrides]
+    others = [
+        {k: v for k, v in network.items() if k != key} if isinstance(network, dict) else network for network in networks
+    ]
+    return tree | {"protocol": tree["protocol"] | {"per_network": others}}
 
 
 def _check_variants(config: Config, whole: bool) -> None:
@@ -258,12 +265,18 @@ def _check_variants(config: Config, whole: bool) -> None:
             known = summaries.setdefault((name.split("/")[0], key), variant.summary)
             if known != variant.summary or key in CONTROLS:
                 raise ResauditError(
-                    f"figure {name}: variant {key!r} is {variant.summary!r}, elsewhere {known!r}; give it another id"
+                    "conflicting-variant",
+                    "figure {figure}: variant {variant!r} is {summary!r}, elsewhere {other!r}; give it another id",
+                    figure=name,
+                    variant=key,
+                    summary=variant.summary,
+                    other=known,
                 )
-    known_variants = dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)
-    if whole and config.variant not in (None, *CONTROLS, *known_variants):
-        allowed = ", ".join((*CONTROLS, *known_variants))
-        raise ResauditError(f"unknown variant {config.variant!r}; allowed: {allowed}")
+    allowed = [*CONTROLS, *dict.fromkeys(key for figure in config.figure.values() for key in figure.variants)]
+    if whole and config.variant not in (None, *allowed):
+        raise ResauditError(
+            "unknown-variant", "unknown variant {name!r}; allowed: {allowed}", name=config.variant, allowed=allowed
+        )
 
 
 def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
@@ -280,27 +293,36 @@ def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
                 lambda name: key_of(name, figures),
             )
             raise ResauditError(
-                f"unknown configuration key {override.key!r}{meant if any(section in p for p in protocols) else near}"
+                "unknown-key",
+                "unknown configuration key {key!r}{hint}",
+                key=override.key,
+                hint=meant if any(section in protocol for protocol in protocols) else near,
             )
-        if section == "figure" and "/".join(names[:2]) not in figures:
-            wanted = "/".join(names[:2])
-            raise ResauditError(f"unknown figure {wanted!r} in {override.text!r}{suggestion(wanted, figures)}")
+        figure = "/".join(names[:2])
+        if section == "figure" and figure not in figures:
+            raise ResauditError(
+                "unknown-figure",
+                "unknown figure {name!r} in {override!r}{hint}",
+                name=figure,
+                override=override.text,
+                hint=suggestion(figure, figures),
+            )
 
 
 def _claims(files: Files, given: Sequence[Override], figures: Mapping[str, Path]) -> dict[str, dict[str, Claim]]:
     known = {key: sorted(file.stem for file in files.like(f"{key}/*.yaml")) for key in ("scale", "dataset")}
-    found: dict[str, dict[str, Claim]] = {}
+    claims: dict[str, dict[str, Claim]] = {}
     for file in files.like("paper/*/claims.yaml"):
         paper = file.parent.name
         overrides = [override for override in given if override.key.startswith(f"claims.{paper}.")]
         with _naming(file, f"claims.{paper}", overrides):
-            found[paper] = _claims_in(files, file, overrides)
-            for name, claim in found[paper].items():
+            claims[paper] = _claims_in(files, file, overrides)
+            for name, claim in claims[paper].items():
                 _check_claim(f"claims.{paper}.{name}", claim, paper, list(figures), known)
                 if not claim.not_yet:
                     figure = f"{paper}/{claim.evidence}"
                     _check_names(f"claims.{paper}.{name}", claim, figure, files.figure(figures[figure]))
-    return found
+    return claims
 
 
 def _claims_in(files: Files, file: Path, overrides: Sequence[Override]) -> dict[str, Claim]:
@@ -311,32 +333,33 @@ def _claims_in(files: Files, file: Path, overrides: Sequence[Override]) -> dict[
 
 
 def _check_names(where: str, claim: Claim, name: str, figure: Tree) -> None:
-    """Check that a claim's figure, without overrides, has the networks and columns that the claim's checks name.
-
-    Args:
-        where: the claim, for messages.
-        claim: itself.
-        name: ``paper/figure``.
-        figure: as composed.
-    """
+    """Check that the figure ``name``, without overrides, has the networks and columns that the claim's checks name."""
     scales, protocol = (figure.get(key) or {} for key in ("scales", "protocol"))
     reduced = [scales.get(scale) or {} for scale in claim.needs.scales]
-    networks = {name for part in reduced for name in part.get("networks", protocol.get("networks", []))}
-    columns = {*figure.get("keys", []), *figure.get("tolerances", {})}
+    networks = sorted({name for scale in reduced for name in scale.get("networks", protocol.get("networks", []))})
+    columns = sorted({*figure.get("keys", []), *figure.get("tolerances", {})})
     for key, check in claim.checks.items():
-        for what, named, known in (("network", check.named, networks), ("column", check.columns, columns)):
-            unknown = [each for each in named if each not in known]
-            if unknown and known:
-                raise ResauditError(
-                    f"{where}.checks.{key} has the {what} {unknown[0]!r}, which {name} has not"
-                    + suggestion(unknown[0], sorted(known))
-                    + (NAMED_UNDER if what == "column" else "")
-                )
-        lacking = [column for column in check.reads if column not in columns]
-        if lacking and columns:
+        unknown = [network for network in check.named if network not in networks]
+        if unknown and networks:
             raise ResauditError(
-                f"{where}.checks.{key}: {check.name} reads the column{'s' * (len(lacking) > 1)} {', '.join(lacking)}, "
-                f"which {name} has not{NAMED_UNDER}; or choose another check (resaudit checks)"
+                "unknown-network",
+                "{place} names the network {network!r}, but {figure} has none of that name{hint}",
+                place=f"{where}.checks.{key}",
+                network=unknown[0],
+                figure=name,
+                hint=suggestion(unknown[0], networks),
+            )
+        unknown = [column for column in (*check.columns, *check.reads) if column not in columns]
+        if unknown and columns:
+            raise ResauditError(
+                "unknown-column",
+                "{place} ({check}) reads the column {column!r}, but {figure} lists none of that name under keys or "
+                "tolerances{hint}; 'resaudit checks' lists other checks",
+                place=f"{where}.checks.{key}",
+                check=check.name,
+                column=unknown[0],
+                figure=name,
+                hint=suggestion(unknown[0], columns),
             )
 
 
@@ -344,18 +367,31 @@ def _check_claim(
     where: str, claim: Claim, paper: str, figures: Sequence[str], known: Mapping[str, Sequence[str]]
 ) -> None:
     """Check that a claim's figure, scales and data sets exist in the configuration."""
-    here = f"{paper}/{claim.evidence}" in figures
-    if not here and not claim.not_yet:
-        allowed = ", ".join(name.split("/")[1] for name in figures if name.startswith(f"{paper}/"))
+    exists = f"{paper}/{claim.evidence}" in figures
+    if not exists and not claim.not_yet:
         raise ResauditError(
-            f"{where}.evidence is {claim.evidence!r}, which is no figure; allowed: {allowed}; or say in not_yet why it "
-            "is not here"
+            "unknown-evidence",
+            "{place} is {name!r}, which is not a figure; allowed: {allowed}; or give in not_yet the reason why it does "
+            "not exist",
+            place=f"{where}.evidence",
+            name=claim.evidence,
+            allowed=[name.split("/")[1] for name in figures if name.startswith(f"{paper}/")],
         )
-    if here and claim.not_yet:
+    if exists and claim.not_yet:
         raise ResauditError(
-            f"{where}.not_yet says {claim.not_yet!r}, but {paper}/{claim.evidence} is here; remove not_yet"
+            "conflicting-not-yet",
+            "{place} is {reason!r}, but {figure} exists; remove not_yet",
+            place=f"{where}.not_yet",
+            reason=claim.not_yet,
+            figure=f"{paper}/{claim.evidence}",
         )
     for key, names in known.items():
         for name in getattr(claim.needs, f"{key}s"):
             if name not in names:
-                raise ResauditError(f"{where}.needs.{key}s has {name!r}; allowed: {', '.join(names)}")
+                raise ResauditError(
+                    "invalid-value",
+                    "{place} has {name!r}; allowed: {allowed}",
+                    place=f"{where}.needs.{key}s",
+                    name=name,
+                    allowed=names,
+                )

@@ -42,22 +42,14 @@ class NoData(Exception):
 
 
 def needed(data: Data) -> Whiten:
-    """The whitened data, which the experiment needs.
-
-    Raises:
-        NoData: there are none.
-    """
+    """The whitened data, which the experiment needs."""
     if not isinstance(data, Whiten):
         raise NoData("data; dataset is null" if data is None else "whitened data; whitening is null")
     return data
 
 
 def needed_images(data: Data) -> Fetch:
-    """The images as they are, which the experiment needs.
-
-    Raises:
-        NoData: there are none.
-    """
+    """The images as they are, which the experiment needs."""
     if not isinstance(data, Fetch):
         raise NoData("images; " + ("dataset is null" if data is None else "set whitening to null"))
     return data
@@ -93,33 +85,28 @@ class Experiment(Model):
         """The jobs whose results the figure's table is made from.
 
         Args:
-            data: of the figure.
-            seed: of all random draws.
+            data: the figure's data.
+            seed: seed of all random draws.
         """
         raise NotImplementedError
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
-        """The argument of the figure's ``table``: by default each job's result by coordinates.
-
-        Raises:
-            ResauditError: a result is missing, damaged or of other settings.
-        """
+        """The argument of the figure's ``table``: by default each job's result by coordinates."""
         return {where: job.read(results) for where, job in jobs.items()}
 
     def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
         """The places that the figure's table must have, each with its run numbers (none: not known); empty: any.
 
-        By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs.
-
-        Args:
-            jobs: of the figure.
-            keys: columns that identify a row of its table.
+        By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs, which are
+        in their setting ``runs`` or their ensemble's.
         """
         shared = [name for name in keys if all(name in dict(where) for where in jobs)]
         places: dict[Coordinates, frozenset[int]] = {}
         for where, job in jobs.items():
             place = tuple((name, dict(where)[name]) for name in shared)
-            places[place] = places.get(place, frozenset()) | _runs_of(job)
+            runs = getattr(job, "runs", getattr(getattr(job, "ensemble", None), "runs", ()))
+            numbers = range(runs) if isinstance(runs, int) else runs if isinstance(runs, tuple) else ()
+            places[place] = places.get(place, frozenset()) | frozenset(numbers)
         return places
 
     def best_rates(self, found: Any) -> Mapping[tuple[str, int], "BestRate"]:
@@ -143,14 +130,6 @@ class Experiment(Model):
     def in_words(self) -> dict[str, Any]:
         """Settings shown in another form, by name; None: not shown."""
         return {}
-
-
-def _runs_of(job: Job) -> frozenset[int]:
-    """Numbers of a job's runs, from its setting ``runs`` or its ensemble's; none if it has neither."""
-    runs = getattr(job, "runs", getattr(getattr(job, "ensemble", None), "runs", ()))
-    if isinstance(runs, int):
-        return frozenset(range(runs))
-    return frozenset(runs) if isinstance(runs, tuple) else frozenset()
 
 
 def experiments_of(paper: str) -> dict[str, type[Experiment]]:

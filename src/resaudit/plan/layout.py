@@ -20,17 +20,22 @@ class Layout:
         return self.figures / f"{name}.{suffix}"
 
     def check_writable(self) -> None:
-        """Check before any job that all folders exist or can be created.
-
-        Raises:
-            ResauditError: a folder is not writable.
-        """
+        """Check before any job that all folders exist or can be created."""
         for key in ("data", "results", "figures"):
             folder: Path = getattr(self, key)
             try:
-                there = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
+                nearest = next(path for path in (folder.absolute(), *folder.absolute().parents) if path.exists())
             except OSError as error:
-                raise ResauditError(f"cannot write into paths.{key}: {error.strerror}; choose another") from error
-            if not there.is_dir() or not os.access(there, os.W_OK):
-                reason = "not writable" if there.is_dir() else "not a folder"
-                raise ResauditError(f"cannot write into {folder}: {there} is {reason}; choose another paths.{key}")
+                raise _unwritable(folder, error.strerror or str(error), key) from error
+            if not nearest.is_dir() or not os.access(nearest, os.W_OK):
+                raise _unwritable(folder, f"{nearest} is not {'writable' if nearest.is_dir() else 'a folder'}", key)
+
+
+def _unwritable(folder: Path, reason: str, key: str) -> ResauditError:
+    return ResauditError(
+        "unwritable-folder",
+        "cannot write into {folder}: {reason}; choose another paths.{key}",
+        folder=folder,
+        reason=reason,
+        key=key,
+    )

@@ -33,8 +33,8 @@ class Whitening(Model):
 
     Attributes:
         components: kept, and so the width of the networks; the number of classes.
-        centered: whether the mean is subtracted first.
-        signs: of the components.
+        centered: true: the mean is subtracted first.
+        signs: rule for the signs of the components.
     """
 
     components: Annotated[int, Field(ge=1, le=LARGEST_CLASSES)]
@@ -46,8 +46,8 @@ class Scale(Model):
     """How much of the protocol is run.
 
     Attributes:
-        name: of the scale.
-        summary: in words.
+        name: name of the scale.
+        summary: description in words.
         gpu_figures: whether figures that take days without a GPU are drawn without being named: if the run uses one,
             not, or only these.
     """
@@ -57,12 +57,7 @@ class Scale(Model):
     gpu_figures: Literal["if_gpu", "if_named", "only"] = "if_gpu"
 
     def left_out(self, needs_gpu: bool, gpu: Callable[[], bool]) -> str | None:
-        """Why a figure is left out unless it is named; None if it is not.
-
-        Args:
-            needs_gpu: whether the figure takes days without one in full.
-            gpu: whether jobs run on one.
-        """
+        """Why a figure is left out unless it is named; None if it is not."""
         if not needs_gpu:
             only = f"scale {self.name} is for figures that take days without a GPU"
             return only if self.gpu_figures == "only" else None
@@ -80,7 +75,7 @@ class Variant(Model):
     Figures of a paper may share a variant's id; together they are one other reading of the paper.
 
     Attributes:
-        summary: in words.
+        summary: description in words.
         overrides: ``KEY=VALUE``, of the figure that lists the variant.
     """
 
@@ -111,7 +106,7 @@ class ColumnTolerance(Model):
         relative: difference, of the reference.
         absolute: difference, in the column's unit.
         eigenvalues: for a column that is a share of eigenvalues, the difference allowed in whole eigenvalues.
-        share: of the rows that must agree.
+        share: share of the rows that must agree.
     """
 
     relative: Annotated[float, Field(ge=0)] = 0.0
@@ -124,11 +119,11 @@ class Paper(Model):
     """The paper that a figure belongs to.
 
     Attributes:
-        title: of the paper.
+        title: title of the paper.
         short: its authors.
         arxiv: identifier with the version that claims and protocols refer to; or
-        url: where it is, such as ``https://doi.org/...``.
-        thresholds: when our interpretations and thresholds were set, and what had been seen by then.
+        url: its address, such as ``https://doi.org/...``.
+        thresholds: date of our interpretations and thresholds, and what had been seen by then.
     """
 
     title: str
@@ -160,17 +155,17 @@ class Figure(Model):
     Attributes:
         name: ``paper/figure``.
         dataset, whitening: its data; null: none.
-        seed: of all its random draws.
+        seed: seed of all its random draws.
         paper, title, caption: what it shows.
         legend: what lines, markers and colours mean.
         remark: what must stand under the drawing, such as that its settings are reconstructed.
         experiment: name of the experiment.
         protocol: the settings of the experiment.
-        scales: by scale, the reduced settings.
-        variant_scales: by scale, the settings reduced further under a variant.
-        assumptions: by name.
+        scales: reduced settings, by scale.
+        variant_scales: settings reduced further under a variant, by scale.
+        assumptions: values that the paper does not state, by name.
         keys: columns of its table that identify a row.
-        tolerances: by column of its table.
+        tolerances: allowed differences, by column of its table.
     """
 
     name: str
@@ -264,7 +259,7 @@ class Paths(Model):
 
     Attributes:
         data: raw data, by data set.
-        results: of jobs, with their plan, logs and checkpoints.
+        results: results of jobs, with their plan, logs and checkpoints.
         figures: tables, drawings, and the audit with its page.
     """
 
@@ -277,11 +272,11 @@ class Run(Model):
     """The settings shared by all figures of a run.
 
     Attributes:
-        device: where jobs that want a GPU run.
+        device: device of jobs that want a GPU.
         kernel: what computes networks with activations.
-        checkpoint_seconds: of work between two checkpoints of a training.
-        scale: how much of the protocol is run.
-        figures: to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
+        checkpoint_seconds: seconds of work between two checkpoints of a training.
+        scale: share of the protocol that is run.
+        figures: figures to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or one of :data:`CONTROLS`.
         paths: folders.
     """
@@ -319,17 +314,14 @@ class Config(Run):
         """Every ``paper/figure`` that a short or full name, or that of its paper, means.
 
         A paper's name does not mean figures that are left out, unless all of them are.
-
-        Raises:
-            ResauditError: as of :func:`resaudit.base.errors.figures_named`.
         """
         meant = figures_named(wanted, list(self.figure))
         return [name for name in meant if name not in self.left_out] or meant
 
     def dataset_of(self, figure: str) -> str | None:
         """The name of the data set of ``paper/figure``; None if it has none, or is not configured."""
-        found = self.figure.get(figure)
-        return found.dataset.name if found and found.dataset else None
+        settings = self.figure.get(figure)
+        return settings.dataset.name if settings and settings.dataset else None
 
     def papers(self) -> set[str]:
         """The papers of the figures that were composed."""
@@ -369,5 +361,5 @@ class Config(Run):
 
     def datasets(self) -> list[Dataset]:
         """The data sets of the figures to draw."""
-        found = [figure.dataset for figure in self.chosen_figures().values() if figure.dataset]
-        return list({dataset.name: dataset for dataset in found}.values())
+        datasets = [figure.dataset for figure in self.chosen_figures().values() if figure.dataset]
+        return list({dataset.name: dataset for dataset in datasets}.values())

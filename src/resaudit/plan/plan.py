@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.papers import in_own_code
+from resaudit.base.papers import failing_code
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.data.whiten import Whiten
@@ -24,7 +24,7 @@ class FigurePlan:
 
     Attributes:
         figure: its configuration.
-        jobs: whose results its table is made from, by coordinates.
+        jobs: the jobs whose results its table is made from, by coordinates.
     """
 
     figure: Figure
@@ -64,47 +64,44 @@ class Plan:
 
 def with_inputs(jobs: Iterable[Job]) -> dict[str, Job]:
     """Jobs with all their direct and indirect inputs, by ``kind/id``; inputs come first."""
-    found: dict[str, Job] = {}
+    known: dict[str, Job] = {}
     for job in jobs:
-        if job.key not in found:
-            found |= with_inputs(job.inputs.values()) | {job.key: job}
-    return found
+        if job.key not in known:
+            known |= with_inputs(job.inputs.values()) | {job.key: job}
+    return known
 
 
 def plan_figure(figure: Figure, data: str) -> FigurePlan:
     """The jobs of one figure.
 
-    Args:
-        figure: its configuration.
-        data: folder of all data sets' raw files.
-
     Raises:
         ResauditError: the experiment needs other data, or its ``jobs`` fails.
     """
     try:
-        return FigurePlan(figure, _jobs(figure, data))
+        job_data: Data = fetch_of(figure.dataset, data) if figure.dataset else None
+        if isinstance(job_data, Fetch) and figure.whitening:
+            job_data = Whiten(job_data, **dict(figure.whitening))
+        jobs = figure.protocol.jobs(job_data, figure.seed)
     except NoData as error:
-        raise ResauditError(f"{figure.name}: experiment {figure.experiment} needs {error}") from None
+        raise ResauditError(
+            "missing-data",
+            "{figure}: experiment {experiment} needs {need}",
+            figure=figure.name,
+            experiment=figure.experiment,
+            need=error,
+        ) from None
     except ResauditError:
         raise
     except Exception as error:
-        paper = figure.name.partition("/")[0]
-        raise ResauditError(in_own_code(error, paper, f"cannot list the jobs of {figure.name}")) from error
-
-
-def _jobs(figure: Figure, data: str) -> dict[Coordinates, Job]:
-    jobs = figure.protocol.jobs(_data_of(figure, data), figure.seed)
+        raise failing_code(error, figure.name.partition("/")[0], f"cannot list the jobs of {figure.name}") from error
     if not isinstance(jobs, dict):
-        file = inspect.getfile(type(figure.protocol))
-        raise ResauditError(f"{file}: jobs returns {type(jobs).__name__}, not a dict; let it return one")
-    return jobs
-
-
-def _data_of(figure: Figure, data: str) -> Data:
-    fetched = fetch_of(figure.dataset, data) if figure.dataset else None
-    if fetched and figure.whitening:
-        return Whiten(fetched, **dict(figure.whitening))
-    return fetched
+        raise ResauditError(
+            "invalid-jobs",
+            "{path}: jobs returns {type}, not a dict; let it return one",
+            path=inspect.getfile(type(figure.protocol)),
+            type=type(jobs).__name__,
+        )
+    return FigurePlan(figure, jobs)
 
 
 def make_plan(config: Config, plan: Callable[[Figure, str], FigurePlan] = plan_figure) -> Plan:

@@ -68,15 +68,11 @@ class Plans:
         return plan
 
     def job(self, key: str) -> Job:
-        """The job of a ``kind/id``, of the configuration or of any variant.
-
-        Raises:
-            ResauditError: there is none.
-        """
+        """The job of a ``kind/id``, of the configuration or of any variant."""
         for plan in self.all():
             if key in plan.jobs:
                 return plan.jobs[key]
-        raise ResauditError(f"no job {key!r} in this configuration or its variants")
+        raise ResauditError("unknown-job", "no job {key!r} in this configuration or its variants", key=key)
 
     def all(self) -> Iterator[Plan]:
         """As configured, then under the controls and every variant."""
@@ -89,5 +85,5 @@ class Plans:
 
 def evidence_figures(plan: Plan, paper: str) -> list[str]:
     """The figures of a paper that some claim is held against, of those that are to be drawn."""
-    wanted = {f"{paper}/{claim.evidence}" for claim in plan.config.claims_of(paper).values()}
-    return [name for name in plan.figures if name in wanted]
+    evidence = {f"{paper}/{claim.evidence}" for claim in plan.config.claims_of(paper).values()}
+    return [name for name in plan.figures if name in evidence]

@@ -2,9 +2,10 @@
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import yaml
 from hydra import compose, initialize_config_dir
@@ -17,77 +18,28 @@ from omegaconf.errors import OmegaConfBaseException
 from resaudit.base.errors import ResauditError, suggestion
 from resaudit.base.models import shown
 from resaudit.base.papers import config_folders
-from resaudit.plan.overrides import Tree, merged
 
 # OmegaConf 2.3 parses with the SafeLoader of the module yaml, which is Python; its next version takes libyaml, which
 # parses ten times faster (https://github.com/omry/omegaconf/pull/1150).
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
 
-DEEPEST, LARGEST = 50, 100_000
-"""Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
-NO_MAPPING = "is no mapping; write KEY: VALUE, or {} for none"
-_OF_MAPPINGS = (None, "!", "tag:yaml.org,2002:map")
-"""Tags; a set is written like a mapping."""
+Tree = dict[str, Any]
+"""Composed configuration: plain values, with interpolations not resolved."""
 
 
 def files_like(folder: Path, pattern: str) -> list[Path]:
     """Files of configuration, here and of papers outside; hidden ones, as an editor's or macOS's, are none."""
-    found = ((each, file) for each in (folder, *config_folders()) for file in sorted(each.glob(pattern)))
-    return [file for each, file in found if not any(part.startswith(".") for part in file.relative_to(each).parts)]
-
-
-def content_of(file: Path) -> bytes:
-    """A file of configuration, which can be composed without end neither of depth nor of memory.
-
-    Raises:
-        ResauditError: it cannot be read, is no mapping, too deep or too large, or has an alias of what it is part of.
-    """
-    try:
-        content = file.read_bytes()
-    except OSError as error:
-        raise ResauditError(f"{file} cannot be read ({error.strerror})") from error
-    wrong = _wrong_in(content)
-    if wrong:
-        raise ResauditError(f"{file} {wrong}")
-    return content
-
-
-def _wrong_in(content: bytes) -> str | None:
-    """What is wrong with YAML before it is composed; what is no YAML is said by who composes it."""
-    sizes: dict[str, int] = {}
-    opened: list[tuple[str | None, int]] = []
-    size = 0
-    with suppress(yaml.YAMLError, UnicodeDecodeError):
-        for event in yaml.parse(content, Loader=yaml.SafeLoader):
-            if isinstance(event, yaml.NodeEvent):
-                if not opened and not (isinstance(event, yaml.MappingStartEvent) and event.tag in _OF_MAPPINGS):
-                    return NO_MAPPING
-                if isinstance(event, yaml.AliasEvent) and event.anchor in [anchor for anchor, _ in opened]:
-                    return f"has *{event.anchor} inside &{event.anchor}, which has no end"
-                size += sizes.get(str(event.anchor), 1) if isinstance(event, yaml.AliasEvent) else 1
-            if isinstance(event, yaml.CollectionStartEvent):
-                opened.append((event.anchor, size))
-            elif isinstance(event, yaml.CollectionEndEvent):
-                anchor, before = opened.pop()
-                if anchor:
-                    sizes[anchor] = size - before + 1
-            if len(opened) > DEEPEST or size > LARGEST:
-                return f"has more than {DEEPEST} levels or {LARGEST} values, with what its aliases stand for"
-        return None if size else NO_MAPPING
-    return None
+    files = ((root, file) for root in (folder, *config_folders()) for file in sorted(root.glob(pattern)))
+    return [file for root, file in files if not any(part.startswith(".") for part in file.relative_to(root).parts)]
 
 
 class Files:
-    """The files of a configuration, each read once. Their trees are shared: change none.
-
-    Args:
-        folder: of the configuration's files; papers outside add theirs.
-    """
+    """The files of a configuration, each read once. Their trees are shared: change none."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
         self.read = cache(self._read)
-        """What a file holds, interpolations not resolved; raises as :func:`content_of`, or what YAML's parser does."""
+        """What a file holds, interpolations not resolved; raises what YAML's parser does."""
         self.root = cache(self._root)
         """All but the figures, composed by Hydra with choices such as ``scale=paper``."""
         self.figure = cache(self._figure)
@@ -101,17 +53,28 @@ class Files:
         """A data set."""
         known = {file.stem: file for file in reversed(self.like("dataset/*.yaml"))}
         if name not in known:
-            raise ResauditError(f"unknown dataset {name!r}; allowed: {', '.join(sorted(known))}")
+            raise ResauditError(
+                "unknown-dataset", "unknown dataset {name!r}; allowed: {allowed}", name=name, allowed=sorted(known)
+            )
         return self.read(known[name])
 
     def _read(self, file: Path) -> Tree:
-        tree: Tree = yaml.load(content_of(file), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
+        try:
+            tree = yaml.load(file.read_bytes(), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
+        except OSError as error:
+            raise ResauditError(
+                "unreadable-configuration", "{path} cannot be read ({reason})", path=file, reason=error.strerror
+            ) from error
+        if not isinstance(tree, dict):
+            raise ResauditError(
+                "invalid-mapping", "{path} is not a mapping; write KEY: VALUE, or {{}} for none", path=file
+            )
         return tree
 
     def _root(self, *choices: str) -> Tree:
         for file in (self.folder / "config.yaml", *self.like("dataset/*.yaml"), *self.like("scale/*.yaml")):
             self.read(file)
-        outside = ",".join(QuotedString(f"file://{each}", Quote.single).with_quotes() for each in config_folders())
+        outside = ",".join(QuotedString(f"file://{root}", Quote.single).with_quotes() for root in config_folders())
         search = [f"hydra.searchpath=[{outside}]"] if outside else []
         with initialize_config_dir(str(self.folder), version_base="1.3"):
             tree: Tree = OmegaConf.to_container(compose("config", [*search, *choices]))  # type: ignore[assignment]
@@ -122,45 +85,76 @@ class Files:
         own = {key: value for key, value in self.read(file).items() if key != "defaults"}
         listed = self.read(file).get("defaults", [])
         if not isinstance(listed, list):
-            raise ResauditError(f"defaults of {file.stem} is {shown(listed)}; allowed: a list, as [paper, _self_]")
-        others = {each.stem: each for each in file.parent.glob("[!.]*.yaml") if each not in (file, *above)}
+            raise ResauditError(
+                "invalid-defaults",
+                "defaults of {name} is {value}; allowed: a list, as [paper, _self_]",
+                name=file.stem,
+                value=shown(listed),
+            )
+        others = {other.stem: other for other in file.parent.glob("[!.]*.yaml") if other not in (file, *above)}
         # As in Hydra's lists, a file that does not say where it comes is put last.
         for name in listed if "_self_" in listed else [*listed, "_self_"]:
             if name != "_self_" and str(name) not in others:
-                near = suggestion(str(name), sorted(others))
-                raise ResauditError(f"defaults of {file.stem} has {shown(name)}, no other file of its folder{near}")
+                raise ResauditError(
+                    "unknown-default",
+                    "defaults of {name} lists {value}, which is no other file of its folder{hint}",
+                    name=file.stem,
+                    value=shown(name),
+                    hint=suggestion(str(name), sorted(others)),
+                )
             tree = merged(tree, own if name == "_self_" else self.figure(others[str(name)], file, *above))
         return tree
 
 
+def merged(below: Any, above: Any) -> Any:
+    """Two values of a key: mappings are merged key by key, any other value replaces the one below.
+
+    >>> merged({"a": {"b": 1, "c": [2]}}, {"a": {"c": [3]}, "d": None})
+    {'a': {'b': 1, 'c': [3]}, 'd': None}
+    """
+    if not isinstance(below, dict) or not isinstance(above, dict):
+        return above
+    return below | {key: merged(below[key], value) if key in below else value for key, value in above.items()}
+
+
+def resolved(tree: Tree) -> Tree:
+    """A tree with its interpolations, such as ``${oc.env:HOME}``, resolved."""
+    if "${" not in repr(tree):
+        return tree
+    plain: Tree = OmegaConf.to_container(OmegaConf.create(tree), resolve=True)  # type: ignore[assignment]
+    return plain
+
+
 _LOADER = get_yaml_loader()
+_CONTEXT = re.compile(
+    r"(full_key:|Config search path|provider=|object_type|reference_type|See https|To append to your)"
+)
+"""Lines of Hydra's and OmegaConf's messages that say where an error is and what to read."""
 _WRONG = (HydraException, OmegaConfBaseException, yaml.YAMLError, ValueError, AttributeError)
 
 
 @contextmanager
 def one_line_errors(figure: str = "figure") -> Iterator[None]:
-    """What is wrong with what is composed under ``figure``, in one line that gives that its name."""
+    """Raise Hydra's and OmegaConf's errors in one line, in which the section ``figure`` has this name."""
     try:
         yield
     except _WRONG as error:
-        raise ResauditError(_in_one_line(error, figure)) from error
-
-
-def _in_one_line(error: BaseException, figure: str) -> str:
-    """Hydra's or OmegaConf's message with its cause, without the lines of context."""
-    text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
-    options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
-    missing = re.search(r"Could not find '([^']+)'", text)
-    if missing and options:
-        return f"unknown {options[1]} {missing[1].split('/')[-1]!r}; allowed: {', '.join(options[2].split())}"
-    lines = [line.strip() for line in text.splitlines()]
-    kept = [
-        line
-        for line in lines
-        if line
-        and not re.match(
-            r"(full_key:|Config search path|provider=|object_type|reference_type|See https|To append to your)", line
-        )
-    ]
-    key = re.search(r"full_key: (\S+)", text)
-    return "; ".join(dict.fromkeys(kept)) + (f" (at {re.sub('^figure', figure, key[1])})" if key else "")
+        text = f"{error}\n{error.__cause__ or error.__context__ or ''}"
+        options = re.search(r"Available options in '(\w+)':\n((?:\s+\S+\n?)+)", text)
+        missing = re.search(r"Could not find '([^']+)'", text)
+        if missing and options:
+            raise ResauditError(
+                "unknown-option",
+                "unknown {group} {name!r}; allowed: {allowed}",
+                group=options[1],
+                name=missing[1].split("/")[-1],
+                allowed=options[2].split(),
+            ) from error
+        lines = [line.strip() for line in text.splitlines()]
+        key = re.search(r"full_key: (\S+)", text)
+        raise ResauditError(
+            "invalid-configuration",
+            "{fault}{at}",
+            fault="; ".join(dict.fromkeys(line for line in lines if line and not _CONTEXT.match(line))),
+            at=f" (at {re.sub('^figure', figure, key[1])})" if key else "",
+        ) from error

@@ -99,9 +99,9 @@ def command_for(figures: Sequence[str], overrides: Sequence[str], outside: Seque
 
 def claims_command(paper: str, overrides: Sequence[str]) -> str:
     """The command that prints :func:`claims_sha256` of a paper's claims as they are under these overrides."""
-    given = [override for override in overrides if override.startswith(f"claims.{paper}.")]
-    given += [ANY_FOLDER] if paper in outside_papers() else []
-    return resaudit_command("audit", "--claims-sha256", *given)
+    own_overrides = [override for override in overrides if override.startswith(f"claims.{paper}.")]
+    own_overrides += [ANY_FOLDER] if paper in outside_papers() else []
+    return resaudit_command("audit", "--claims-sha256", *own_overrides)
 
 
 def claims_sha256(config: Config, paper: str) -> str:

@@ -8,7 +8,8 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterable, MutableMapping
+from collections.abc import MutableMapping
+from itertools import takewhile
 from pathlib import Path
 
 from resaudit.base.errors import ResauditError
@@ -33,20 +34,28 @@ def claim_device(
     0.
 
     Args:
-        environment: where ``CUDA_VISIBLE_DEVICES`` is read and set.
-        folder: of the locks; None: one per user in the temporary folder.
+        environment: variables, of which ``CUDA_VISIBLE_DEVICES`` is read and set.
+        folder: folder of the locks; None: one per user in the temporary folder.
         nodes: folder of the device nodes, counted if ``CUDA_VISIBLE_DEVICES`` is not set.
 
     Returns:
         The device as ``CUDA_VISIBLE_DEVICES`` names it; None without devices.
-
-    Raises:
-        ResauditError: the locks' folder cannot be made.
     """
     devices = visible_devices(environment, nodes)
     if not devices:
         return None
-    folder = folder or _folder_of_locks(environment)
+    if folder is None:
+        job = environment.get("SLURM_JOB_ID")
+        folder = Path(tempfile.gettempdir()) / f"resaudit-devices-{os.getuid()}{f'-slurm-{job}' if job else ''}"
+        try:
+            folder.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            raise ResauditError(
+                "unwritable-locks",
+                "cannot make {folder} for locks: {reason}; set TMPDIR to another folder",
+                folder=folder,
+                reason=error.strerror,
+            ) from error
     claims = 0
     while True:
         for device in devices:
@@ -62,10 +71,10 @@ def claim_device(
         claims += 1
 
 
-def settled(wanted: str) -> str:
+def settled(device: str) -> str:
     """Resolve ``auto``: ``cuda`` if torch can use a GPU of this machine, else ``cpu``."""
-    if wanted != "auto":
-        return wanted
+    if device != "auto":
+        return device
     return "cuda" if cuda_is_usable() else "cpu"
 
 
@@ -89,28 +98,8 @@ def visible_devices(environment: MutableMapping[str, str] = os.environ, nodes: P
     """
     listed = environment.get(VISIBLE)
     if listed is None:
-        return [str(number) for number, _ in enumerate(path for path in nodes.glob("nvidia*") if _is_gpu(path))]
-    return list(_until_invalid(name.strip() for name in listed.split(",")))
-
-
-def _is_gpu(path: Path) -> bool:
-    return re.fullmatch(r"nvidia\d+", path.name) is not None
-
-
-def _until_invalid(names: Iterable[str]) -> Iterable[str]:
-    """CUDA ignores every name after one that it does not know."""
-    for name in names:
-        if not re.fullmatch(r"\d+|(GPU|MIG)-[A-Za-z0-9/-]+", name):
-            return
-        yield name
-
-
-def _folder_of_locks(environment: MutableMapping[str, str]) -> Path:
-    job = environment.get("SLURM_JOB_ID")
-    folder = Path(tempfile.gettempdir()) / f"resaudit-devices-{os.getuid()}{f'-slurm-{job}' if job else ''}"
-    try:
-        folder.mkdir(mode=0o700, exist_ok=True)
-    except OSError as error:
-        message = f"cannot make {folder} for locks: {error.strerror}; set TMPDIR to another folder"
-        raise ResauditError(message) from error
-    return folder
+        gpus = [node for node in nodes.glob("nvidia*") if re.fullmatch(r"nvidia\d+", node.name)]
+        return [str(number) for number in range(len(gpus))]
+    # CUDA ignores every name after one that it does not know.
+    names = (name.strip() for name in listed.split(","))
+    return list(takewhile(re.compile(r"\d+|(GPU|MIG)-[A-Za-z0-9/-]+").fullmatch, names))

@@ -21,15 +21,15 @@ def lanes_allowed(lanes: int, bits: int) -> int:
 def extension(folder: Path, name: str) -> ctypes.CDLL | None:
     """The extension ``_name`` in a package's folder; None if it was not built from the source beside it."""
     paths = (folder / f"_{name}{suffix}" for suffix in EXTENSION_SUFFIXES)
-    found = next((path for path in paths if path.is_file()), None)
-    if found is None:
+    path = next(filter(Path.is_file, paths), None)
+    if path is None:
         return None
-    loaded = ctypes.CDLL(str(found))
-    built_from = getattr(loaded, "resaudit_source", None)
+    library = ctypes.CDLL(str(path))
+    built_from = getattr(library, "resaudit_source", None)
     if built_from is None:
         return None
     built_from.restype = ctypes.c_char_p
-    return loaded if built_from().decode() == source_sha256(folder, name) else None
+    return library if built_from().decode() == source_sha256(folder, name) else None
 
 
 def source_sha256(folder: Path, name: str) -> str:
@@ -41,7 +41,7 @@ _LANES: dict[str, Callable[[], int | None]] = {}
 
 
 def register_lanes(name: str, lanes: Callable[[], int | None]) -> None:
-    """Make an extension known to the machine class.
+    """Make an extension part of the CPU platform.
 
     Args:
         name: what it computes.

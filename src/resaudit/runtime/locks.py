@@ -67,11 +67,20 @@ def hold_lock(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         if not hold(path):
             raise ResauditError(
-                f"another run (process {path.read_text(encoding='utf-8')}) is at work in {folder}; "
-                "wait for it, or give this one another paths.results and paths.figures"
+                "busy-folder",
+                "another run (process {process}) is at work in {folder}; "
+                "wait for it, or give this one another paths.results and paths.figures",
+                process=path.read_text(encoding="utf-8"),
+                folder=folder,
             )
         path.write_text(str(os.getpid()), encoding="utf-8")
     except NotImplementedError as error:
         print(f"resaudit: warning: {error}: start one run at a time there, a second is not noticed", file=sys.stderr)
     except OSError as error:
-        raise ResauditError(f"cannot write into {folder}: {error.strerror}; allow it, or set paths.results") from error
+        raise ResauditError(
+            "unwritable-folder",
+            "cannot write into {folder}: {reason}; choose another paths.{key}",
+            folder=folder,
+            reason=error.strerror,
+            key="results",
+        ) from error

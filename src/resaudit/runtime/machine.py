@@ -1,4 +1,4 @@
-"""The machine class of a result: within one class the same settings give the same bytes."""
+"""The CPU platform of a result: on one platform the same settings give the same bytes."""
 
 import os
 import platform
@@ -15,18 +15,15 @@ SWITCHES = (
     "ATEN_CPU_CAPABILITY", "MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS", "NPY_DISABLE_CPU_FEATURES", "ONEDNN_MAX_CPU_ISA",
     "OPENBLAS_CORETYPE", VECTOR_BITS,
 )  # fmt: skip
-"""Environment variables that make a machine compute like another class."""
+"""Environment variables that make a machine compute like another platform."""
 _CPU_INFO = Path("/proc/cpuinfo")
 
 
-def machine_class(device: str) -> dict[str, Any]:
-    """The properties of this machine that the last digits of a result depend on; torch's only if the job loaded it.
-
-    Args:
-        device: "cpu" or a GPU's name.
-    """
-    blas = {"numpy": _numpy_blas()}
-    found = {
+def cpu_platform(device: str) -> dict[str, Any]:
+    """The properties of this machine that the last digits of a result depend on; torch's only if the job loaded it."""
+    numpy = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
+    blas = {"numpy": f"{numpy['name']} {numpy['version']}"}
+    properties = {
         "device": device,
         "processor": processor(),
         "BLAS": blas,
@@ -34,12 +31,12 @@ def machine_class(device: str) -> dict[str, Any]:
     }
     if torch := sys.modules.get("torch"):
         blas["torch"] = _torch_blas(torch.__config__.show())
-        found |= {
+        properties |= {
             "instruction set": torch.backends.cpu.get_cpu_capability(),
             "vector lanes": vector_lanes(),
             "torch": torch.__version__,
         }
-    return found
+    return properties
 
 
 def processor(cpu_info: Path = _CPU_INFO) -> str:
@@ -66,9 +63,4 @@ def _torch_blas(build: str) -> str:
     """
     name = re.search(r"BLAS_INFO=(\w+)", build)
     version = re.search(r"Math Kernel Library Version (\d[\d.]*)", build)
-    return " ".join(found[1] for found in (name, version) if found) or "not known"
-
-
-def _numpy_blas() -> str:
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
-    return f"{blas['name']} {blas['version']}"
+    return " ".join(match[1] for match in (name, version) if match) or "not known"

@@ -1,5 +1,7 @@
-"""Progress of long loops: a bar on a terminal, a line every few seconds in a log. A full disk stops nothing."""
+"""Progress of long loops: a bar on a terminal, a line every few seconds in a log; standard streams that never fail."""
 
+import io
+import os
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sized
@@ -15,20 +17,23 @@ class SizedIterable(Sized, Iterable[T_co], Protocol[T_co]):
 
 
 def with_progress(items: SizedIterable[T], what: str) -> Iterator[T]:
-    """Iterate over ``items`` and report progress on standard error."""
+    """Iterate over ``items`` and report progress on standard error.
+
+    Args:
+        items: any items.
+        what: the work and, as last word, what the items are, such as ``train/x-1 epochs``.
+    """
     if sys.stderr.isatty():
         from tqdm import tqdm  # not needed in a log
 
         yield from tqdm(items, desc=what, leave=False)
         return
-    start = last = time.monotonic()
-    for done, item in enumerate(items):
-        now = time.monotonic()
-        if now - last > SECONDS_BETWEEN_LINES:
-            last = now
-            say(f"{what}: {done} of {len(items)} after {now - start:.0f} s")
+    name, _, unit = what.rpartition(" ")
+    progress = Progress(len(items), unit, name)
+    for item in items:
         yield item
-    say(f"{what}: {len(items)} of {len(items)} after {time.monotonic() - start:.1f} s")
+        progress.add(1)
+    progress.end()
 
 
 class Progress:
@@ -36,8 +41,8 @@ class Progress:
 
     Args:
         total: items of the work.
-        unit: their name.
-        what: the work.
+        unit: name of the items.
+        what: name of the work.
     """
 
     def __init__(self, total: int, unit: str, what: str) -> None:
@@ -51,41 +56,55 @@ class Progress:
         self._skipped += items
 
     def add(self, items: int) -> None:
-        """Count items; say how far the work is if the last line is old enough."""
+        """Count items; log how far the work is if the last line is old enough."""
         self._done += items
         now = time.monotonic()
         if now - self._last > SECONDS_BETWEEN_LINES:
             self._last = now
             speed = (self._done - self._skipped) / (now - self._start)
             left = (self._total - self._done) / speed / 60
-            say(f"{self._so_far}, {speed:.0f} {self._unit}/s, {left:.0f} min left")
+            log(f"{self._so_far}, {speed:.0f} {self._unit}/s, {left:.0f} min left")
 
     def end(self) -> None:
-        """Say that the work is done."""
-        say(f"{self._so_far} after {time.monotonic() - self._start:.1f} s")
+        """Log that the work is done."""
+        log(f"{self._so_far} after {time.monotonic() - self._start:.1f} s")
 
     @property
     def _so_far(self) -> str:
         return f"{self._what}: {self._done} of {self._total} {self._unit}"
 
 
-def say(line: str, else_to: TextIO | None = None) -> None:
-    """Print a line to standard error; a full disk under it is ignored.
-
-    Args:
-        line: without a line break.
-        else_to: where to print the line if standard error fails.
-    """
+def log(line: str, fallback: TextIO | None = None) -> None:
+    """Print a line to standard error; a full disk under it is ignored."""
     try:
         print(line, file=sys.stderr, flush=True)
     except OSError:
-        if else_to:
-            print(line, file=else_to, flush=True)
+        if fallback:
+            print(line, file=fallback, flush=True)
 
 
-def leave_unsaid() -> None:
+def flush_stderr() -> None:
     """Discard what standard error could not take: flushing it at exit would change the exit status."""
     try:
         sys.stderr.flush()
     except OSError:
         sys.stderr = None
+
+
+def open_streams() -> None:
+    """Open closed standard streams to nowhere, and print replacements for characters that an encoding lacks.
+
+    Services and cron close them: Python then has None for a stream, and the next file opened takes its number.
+    """
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # The lowest number that is free, which is this one.
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)
+    sys.stdin = sys.stdin or os.fdopen(0, "r")
+    sys.stdout = sys.stdout or os.fdopen(1, "w")
+    sys.stderr = sys.stderr or os.fdopen(2, "w")
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")

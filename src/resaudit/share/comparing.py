@@ -42,14 +42,14 @@ def compare(
         files: names of the job's result files.
         ours: folder of what was recomputed here.
         theirs: folder of what was imported.
-        same_class: whether both are of one class of machine, so that equal bytes are expected, and no run may part.
+        same_class: whether both are of one CPU platform, so that equal bytes are expected, and no run may part.
         tolerances: tolerances by array; None if only equal bytes count.
     """
     other = [name for name in files if sha256_of(ours / name) != sha256_of(theirs / name)]
     if not other:
         return Compared("equal")
     if tolerances is None and not same_class:
-        return Compared("not confirmed", "made on another class of machine, and this kind of job has no tolerances")
+        return Compared("not confirmed", "made on another CPU platform, and this kind of job has no tolerances")
     if tolerances is not None and same_class:
         tolerances = {name: tolerance.of_rounding() for name, tolerance in tolerances.items()}
     beyond = [

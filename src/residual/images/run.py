@@ -11,7 +11,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from resaudit.runtime.progress import say
+from resaudit.runtime.progress import log
 from residual.images.augmentation import Images
 from residual.images.costs import TEST_BATCH
 from residual.images.optimiser import FlatParameters, MomentumSgd
@@ -181,7 +181,7 @@ class Run:
         except RuntimeError as error:
             reason = str(error).partition("\n")[0]
             how = f"eager, since the CUDA graph failed: {reason}"
-            say(f"resaudit: warning: steps are {how}; this takes longer")
+            log(f"resaudit: warning: steps are {how}; this takes longer")
             return how
         finally:
             restore()

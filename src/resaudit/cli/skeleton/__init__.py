@@ -21,30 +21,33 @@ def write_paper(name: str, folder: Path) -> list[Path]:
     Raises:
         ResauditError: one of the folders exists or cannot be written, or a paper cannot have this name.
     """
-    parts = {"yaml": folder / "config" / "paper" / name, "py": folder / name}
-    for part in parts.values():
-        if part.exists():
-            raise ResauditError(f"{part} exists; choose another name or --into another folder")
+    folders = {"yaml": folder / "config" / "paper" / name, "py": folder / name}
+    for target in folders.values():
+        if target.exists():
+            raise ResauditError(
+                "existing-paper", "{path} exists; choose another name or --into another folder", path=target
+            )
     check_name(name)
     command = snakemake_command({KEY: papers_path(str(folder)), "figures": [f"{name}/fig01"]})
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        with TemporaryDirectory(dir=folder, prefix=".new-") as staging:
-            for kind, part in parts.items():
-                (Path(staging) / kind).mkdir()
-                _render(kind, Path(staging) / kind, {"name": name, "command": command})
-                part.parent.mkdir(parents=True, exist_ok=True)
-            for kind, part in parts.items():
-                (Path(staging) / kind).rename(part)
-    except OSError as error:
-        raise ResauditError(f"cannot write into {folder}: {error.strerror}; choose another with --into") from error
-    return [file for part in parts.values() for file in sorted(part.iterdir())]
-
-
-def _render(kind: str, folder: Path, values: dict[str, str]) -> None:
     templates = Environment(
         loader=FileSystemLoader(_FILES), undefined=StrictUndefined, keep_trailing_newline=True, autoescape=False
     )
-    for template in sorted(_FILES.glob(f"*.{kind}.j2")):
-        text = templates.get_template(template.name).render(values)
-        (folder / template.stem).write_text(text, encoding="utf-8")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=folder, prefix=".new-") as staging:
+            for kind, target in folders.items():
+                (Path(staging) / kind).mkdir()
+                for template in sorted(_FILES.glob(f"*.{kind}.j2")):
+                    text = templates.get_template(template.name).render(name=name, command=command)
+                    (Path(staging) / kind / template.stem).write_text(text, encoding="utf-8")
+                target.parent.mkdir(parents=True, exist_ok=True)
+            for kind, target in folders.items():
+                (Path(staging) / kind).rename(target)
+    except OSError as error:
+        raise ResauditError(
+            "unwritable-paper",
+            "cannot write into {folder}: {reason}; choose another with --into",
+            folder=folder,
+            reason=error.strerror,
+        ) from error
+    return [file for target in folders.values() for file in sorted(target.iterdir())]

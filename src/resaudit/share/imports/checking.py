@@ -125,11 +125,11 @@ def check_machine(job: Job, provenance: JobProvenance, where: str) -> None:
         return
     device = "cpu" if provenance.device == "cpu" else "cuda"
     can_use_it = device == "cpu" or job.cost(Execution(device)).wants_gpu
-    lanes = provenance.machine_class.get("vector lanes")
+    lanes = provenance.cpu_platform.get("vector lanes")
     known = {name: n for name, n in lanes.items() if isinstance(n, int)} if isinstance(lanes, dict) else {}
     kernels = job.kernels(device, known)
     is_kernel = any(fnmatchcase(provenance.kernel or "", name) for name in kernels or ("",))
-    if not can_use_it or provenance.machine_class.get("device") != provenance.device or not is_kernel:
+    if not can_use_it or provenance.cpu_platform.get("device") != provenance.device or not is_kernel:
         raise ResauditError(
             "impossible-machine",
             "{where} has the device {device} and the kernel {kernel}; this job can have {devices}, as its machine "

@@ -27,7 +27,7 @@ from resaudit.plan.composition import config_folder
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.runtime.locks import hold_lock
-from resaudit.runtime.progress import say as warn
+from resaudit.runtime.progress import log as warn
 from resaudit.share.imports.arrays import check_arrays
 from resaudit.share.imports.building import build_tables
 from resaudit.share.imports.checking import check_jobs
@@ -201,11 +201,11 @@ def _stage(packed: Packed, job: Job, folder: Path, provenance: JobProvenance, di
         by=packed.agents[job.key],
         code=provenance.code,
         accepted_code=code_of(job),
-        machine_class=provenance.machine_class,
+        cpu_platform=provenance.cpu_platform,
         kernel=provenance.kernel,
         sha256=provenance.sha256,
     )
-    write_json(folder / IMPORTED, origin.model_dump(mode="json"))
+    write_json(folder / IMPORTED, origin.model_dump(mode="json", by_alias=True))
 
 
 def _check_lines(content: Any, where: str) -> None:

@@ -173,16 +173,16 @@ def _continued(
 
 
 def _compared(recomputation: Recomputation, results: Path) -> tuple[Compared, bool]:
-    """The comparison of one job, and whether both were made from the same inputs by one class of machine."""
+    """The comparison of one job, and whether both were made from the same inputs by one CPU platform."""
     if recomputation.error is not None:
         return Compared("not confirmed", f"it failed here: {recomputation.error}"), False
     job, origin, is_same = recomputation.one.job, recomputation.one.origin, False
     ours, theirs = _recomputed(job, results), job.folder(results)
     try:
         here, there = read_provenance(ours), read_provenance(theirs)
-        # Input digests differ where, say, whitened data had to be computed here on another class of machine.
+        # Input digests differ where, say, whitened data had to be computed here on another CPU platform.
         same_inputs = _computed_inputs(job, here) == _computed_inputs(job, there)
-        is_same = same_inputs and here.machine_class == origin.machine_class
+        is_same = same_inputs and here.cpu_platform == origin.cpu_platform
         if is_same and family(here.kernel) != family(origin.kernel):
             return Compared("not confirmed", f"computed by {here.kernel}, not by {shown(origin.kernel)}"), True
         return compare(job.files, ours, theirs, is_same, job.tolerances()), is_same

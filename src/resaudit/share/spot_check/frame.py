@@ -95,7 +95,7 @@ def sampling_frame(
     for key, weight in weights(claims).items():
         job, origin = plan.jobs[key], origins[key]
         can_use_gpu = job.cost(replace(here, device="cuda")).wants_gpu
-        device = "cuda" if can_use_gpu and origin.machine_class.get("device") != "cpu" else "cpu"
+        device = "cuda" if can_use_gpu and origin.cpu_platform.get("device") != "cpu" else "cpu"
         kernel = {"torch": "torch", "fused kernel": "fused"}.get(family(origin.kernel), here.kernel)
         execution = replace(here, device=device, kernel=kernel)
         jobs[key] = Imported(job, origin, execution, job.cost(execution).on(device), weight)
@@ -110,7 +110,7 @@ def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: 
     if one.origin.accepted_code != code_of(one.job):
         return "it was imported for other code than today's"
     if one.execution.device != "cpu" and here.device == "cpu":
-        return f"it was made on {one.origin.machine_class.get('device')}, and torch can use no GPU here"
+        return f"it was made on {one.origin.cpu_platform.get('device')}, and torch can use no GPU here"
     lanes = {name: number for name, number in vector_lanes().items() if number}
     kernels = [family(kernel) for kernel in one.job.kernels(one.execution.device, lanes)]
     if kernels and family(one.origin.kernel) not in kernels:
@@ -122,7 +122,7 @@ def _out_of_reach(one: Imported, here: Execution, seconds: float | None, cores: 
 
 
 def family(kernel: str | None) -> str:
-    """A kernel without the reason for it and the width of its vectors, which the class of machine has.
+    """A kernel without the reason for it and the width of its vectors, which the CPU platform has.
 
     >>> family("torch, as configured"), family("fused kernel, vectors of 8 floats")
     ('torch', 'fused kernel')
