@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from residual.demystifying_resnet.training.ensemble import AfterEpoch, Descent, Objective
+    from residual.demystifying_resnet.training.ensemble import Objective
+    from residual.descent import AfterStep, Descent
 
 # Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
 SECONDS_PER_LAYER_STEP = 8e-6
@@ -133,21 +134,15 @@ class Train(Job):
         """
         import torch
 
-        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
-        from residual.demystifying_resnet.training.ensemble import Descent
+        from resaudit.jobs.checkpoints import delayed_signals
+        from residual.descent import resumed
 
         device = torch.device(work.device)
         with delayed_signals() as signalled:
             objective, work.record["kernel"] = self.objective(work, device)
             rates = self.rates(work.results)
-            own = {"learning rates": list(rates), "kernel": work.record["kernel"]}
-            seconds = work.execution.checkpoint_seconds
-            checkpoint = Checkpoint(work.checkpoints, Descent, made_by(self, work, own), seconds)
-            start = checkpoint.read()
-            if start is not None:
-                work.record["resumed from epoch"] = int(start.epoch)
-                work.record["seconds before"] = checkpoint.seconds_before
-            trajectory = train(self, objective, rates, device, start, lambda s: checkpoint.keep(s, signalled()))
+            settings = {"learning rates": list(rates), "kernel": work.record["kernel"]}
+            trajectory = train(self, objective, rates, device, *resumed(self, work, settings, "epoch", signalled))
         return {"trajectory.npz": trajectory}
 
     def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
@@ -192,7 +187,7 @@ def train(
     learning_rates: Sequence[float],
     device: "torch.device",
     start: "Descent[np.ndarray] | None" = None,
-    after_epoch: "AfterEpoch | None" = None,
+    after_epoch: "AfterStep | None" = None,
 ) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost.
 
@@ -201,7 +196,8 @@ def train(
     import torch
 
     from resaudit.runtime.progress import with_progress
-    from residual.demystifying_resnet.training.ensemble import descend, go_on
+    from residual.demystifying_resnet.training.ensemble import descend
+    from residual.descent import keep_nothing
 
     weights = job.ensemble.initial_weights().to(device).repeat(1, len(learning_rates), 1, 1)
     return descend(
@@ -212,5 +208,5 @@ def train(
         job.snapshot_epochs,
         lambda epochs: with_progress(epochs, f"{job.id} epochs"),
         start,
-        after_epoch or go_on,
+        after_epoch or keep_nothing,
     )
