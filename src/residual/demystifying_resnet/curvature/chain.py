@@ -30,15 +30,7 @@ class Chain:
 
 
 def chains_of(weights: torch.Tensor, network: Network, moments: Moments) -> list[Chain]:
-    """A chain for every run of weights (depth, runs, width, width).
-
-    Raises:
-        ValueError: the network is not linear, or the weights are not float64.
-    """
-    if not network.is_linear:
-        raise ValueError("closed-form Hessians exist for linear networks only")
-    if weights.dtype != torch.float64:
-        raise ValueError(f"eigenvalues are counted in float64 only, not in {weights.dtype}")
+    """A chain for every run of weights (depth, runs, width, width), float64, of a linear network."""
     weights = weights.cpu()
     second = torch.from_numpy(moments.xx).to(weights)
     *inputs, product = forward(weights, network)

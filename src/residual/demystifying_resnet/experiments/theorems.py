@@ -12,8 +12,7 @@ from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import Depths, Names, Runs
 from residual.demystifying_resnet.experiments.networks import checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
-from residual.demystifying_resnet.networks.activations import ACTIVATIONS
-from residual.demystifying_resnet.networks.network import base_name, shortcut_depth_of
+from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
 from residual.demystifying_resnet.theory.cases import Cases
 
 LARGEST_UNITS = 1000

@@ -10,8 +10,7 @@ from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execut
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
 from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.training.kernels.library import kernel_of, why_not
-from residual.demystifying_resnet.training.kernels.steps import unfit
+from residual.demystifying_resnet.training.kernels.library import kernel_of, library, unfit
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ class Train(Job):
             per_run = SECONDS_PER_LAYER_STEP_AND_RUN * (network.width / 10) ** 2
             step = SECONDS_PER_LAYER_STEP + per_run * runs
             return Cost(SECONDS_TO_START + step * network.depth * self.epochs, megabytes)
-        kernel = "torch" if execution.kernel == "torch" or why_not(network) else "fused"
+        kernel = "torch" if execution.kernel == "torch" or unfit(network) or not library() else "fused"
         each = SECONDS_PER_SAMPLE_AND_PARAMETER[kernel]
         seconds = SECONDS_TO_START + each * SAMPLES * network.parameters * runs * self.epochs
         # The fused kernel's bits do not depend on the number of threads.
@@ -147,11 +146,13 @@ class Train(Job):
 
     def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
         """The objective, and what computes it, in words."""
-        from residual.demystifying_resnet.training.objectives import linear_objective, sampled_objective
+        from residual.demystifying_resnet.training.linear import LinearObjective
+        from residual.demystifying_resnet.training.sampled import sampled_objective
 
         network = self.ensemble.network
         if network.is_linear:
-            return linear_objective(network, self.data.moments(work.results), device)
+            moments = self.data.moments(work.results)
+            return LinearObjective.of(network, moments, device), "moments of the data in torch"
         return sampled_objective(network, self.data.samples(work.results), device, work.execution.kernel)
 
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:

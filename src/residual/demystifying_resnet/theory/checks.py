@@ -65,11 +65,12 @@ def check_theorem_2(cases: Cases, real: RealData, loop: Loop = iter) -> Measurem
         for draw, width, per_class in _product(loop, cases):
             for name in ("random", real.name):
                 rng = _rng(cases, draw, width, per_class)
-                drawn = random_samples(width, per_class, rng) if name == "random" else real_samples(
-                    real.whitened, width, per_class, rng
-                )  # fmt: skip
-                yield from _at_zero(cases, drawn, name, draw, rng)
-                yield from _by_depth(cases, moments_of(drawn.inputs, drawn.targets), drawn.count, name, draw)
+                if name == "random":
+                    samples = random_samples(width, per_class, rng)
+                else:
+                    samples = real_samples(real.whitened, width, per_class, rng)
+                yield from _at_zero(cases, samples, name, draw, rng)
+                yield from _by_depth(cases, moments_of(samples.inputs, samples.targets), samples.count, name, draw)
         yield from _by_depth(cases, real.moments, len(real.whitened.labels), real.name, 0)
 
     return as_columns(list(rows()))
@@ -82,17 +83,14 @@ def _at_zero(cases: Cases, samples: Samples, name: str, draw: int, rng: np.rando
         for activations, units in itertools.product(cases.activations, cases.units):
             network = Network(n, n * units, width, *activations)
             case = Case(n, with_activations(network), width, units, samples.count, name, draw)
-            for finding in (*measure_stationarity(network, samples, rng), *_hessian_findings(network, samples)):
-                yield case, finding
+            findings = [*measure_stationarity(network, samples, rng)]
+            if n == 1:
+                findings += measure_one_shortcut(network, samples)
+            if n == 2:
+                findings += measure_two_shortcut(network, samples)
+            yield from ((case, finding) for finding in findings)
         if n == 2:
             yield from _depth_invariance(cases, samples, name, draw)
-
-
-def _hessian_findings(network: Network, samples: Samples) -> Iterator[Finding]:
-    if network.shortcut_depth == 1:
-        yield from measure_one_shortcut(network, samples)
-    if network.shortcut_depth == 2:
-        yield from measure_two_shortcut(network, samples)
 
 
 def _depth_invariance(cases: Cases, samples: Samples, name: str, draw: int) -> Rows:
@@ -102,12 +100,12 @@ def _depth_invariance(cases: Cases, samples: Samples, name: str, draw: int) -> R
         first: Finding | None = None
         for units in cases.units:
             network = Network(2, 2 * units, width, *activations)
-            found = next(f for f in measure_two_shortcut(network, samples) if f.property.startswith("eq. 9"))
-            first = first or found
+            condition = next(f for f in measure_two_shortcut(network, samples) if f.property.startswith("eq. 9"))
+            first = first or condition
             case = Case(2, with_activations(network), width, units, samples.count, name, draw)
-            error = abs(found.value - first.value) / first.value
-            yield case, Finding("the condition number does not change with the number of units", found.value,
-                                first.value, error, found.tolerance + first.tolerance)  # fmt: skip
+            error = abs(condition.value - first.value) / first.value
+            yield case, Finding("the condition number does not change with the number of units", condition.value,
+                                first.value, error, condition.tolerance + first.tolerance)  # fmt: skip
 
 
 def _by_depth(cases: Cases, moments: Moments, samples: int, name: str, draw: int) -> Rows:

@@ -147,21 +147,30 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     Distances of rho/2 between unit vectors are off by (d + 16) eps / (rho/2).
     """
     rho, width = rho_of(samples), len(samples.inputs)
-    found, units = ways(samples, rho), samples.count * steps
+    paths, units = ways(samples, rho), samples.count * steps
     met = _Extremes(samples.inputs)
-    for step in chain(samples, found, steps):
+    for step in chain(samples, paths, steps):
         met.add(step, rho)
-    longest, bound = max(way.length for way in found), path_bound(rho, samples.count)
-    tolerance = EPS * (width + 4) * 8 / rho**2
+    longest, bound = max(way.length for way in paths), path_bound(rho, samples.count)
+    product = EPS * (width + 4) * 8 / rho**2
     yield Finding("lemma 1, eq. 13: a unit moves its column and leaves the others", met.moved_wrongly, 0.0,
-                  met.moved_wrongly, tolerance * met.step + 4 * EPS)  # fmt: skip
+                  met.moved_wrongly, product * met.step + 4 * EPS)  # fmt: skip
     yield Finding("lemma 1, eq. 14: both norms are sqrt(8d)/rho", met.norm, np.sqrt(8 * met.step) / rho,
                   met.norm_error, EPS * (width + 8))  # fmt: skip
     yield Finding("lemma 2: every step keeps a distance of rho/2", met.nearest, rho / 2,
                   max(0.0, rho / 2 - met.nearest), EPS * (width + 16) / (rho / 2))  # fmt: skip
     yield _at_most("lemma 2: the longest path is below its bound", longest, bound)
     yield _at_most("lemma 2, eq. 19: every step is shorter than d", met.step, bound / steps)
-    yield from _whole_network(samples, found, steps, rho, met)
+
+    growths = [amplification(way.points(steps), rho) for way in paths]
+    own = max(growth.sum() * (product * met.step + 4 * EPS) for growth in growths)
+    growth = float(max(growth.max() for growth in growths))
+    # A unit that passes an obstacle at the least distance may move it by rounding.
+    beside = product * sum(arc.length for way in paths for arc in way.detours) * growth
+    distance = float(np.abs(met.state - samples.targets).max())
+    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(own + beside))
+    yield Finding("largest growth of an input's rounding error through the network", growth, np.nan, 0.0, EPS)
+
     yield _at_most("theorem 1, eq. 6: every norm is below the bound", met.norm,
                    norm_bound(rho, samples.count, units))  # fmt: skip
     yield Finding("theorem 1, eq. 7: largest Frobenius norm by units", met.norm, np.nan, met.norm_error,
@@ -169,29 +178,12 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     yield Finding("largest norm of a bias by units", met.bias, np.nan, 0.0, EPS)
 
 
-def _whole_network(samples: Samples, found: list[Way], steps: int, rho: float, met: _Extremes) -> Iterator[Finding]:
-    product = EPS * 8 * (len(samples.inputs) + 4) / rho**2
-    growths = [amplification(way.points(steps), rho) for way in found]
-    own = max(growth.sum() * (product * met.step + 4 * EPS) for growth in growths)
-    growth = float(max(growth.max() for growth in growths))
-    # A unit that passes an obstacle at the least distance may move it by rounding.
-    beside = product * sum(arc.length for way in found for arc in way.detours) * growth
-    distance = float(np.abs(met.state - samples.targets).max())
-    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(own + beside))
-    yield Finding("largest growth of an input's rounding error through the network", growth, np.nan, 0.0, EPS)
-
-
 def amplification(points: np.ndarray, rho: float) -> np.ndarray:
     """How much a small error in a column grows, at most, from each of its steps to the end of its way.
 
-    The derivative of a unit at the column that it moves is I + W^2 diag(ReLU') W^1 = I + (8/rho^2)(a' - a) a^T.
-
-    Args:
-        points: of the column's way, shape (steps + 1, d).
-        rho: minimum distance.
-
-    Returns:
-        Spectral norms from before each step on, the last step's first, shape (steps,).
+    The derivative of a unit at the column that it moves is I + W^2 diag(ReLU') W^1 = I + (8/rho^2)(a' - a) a^T. Of
+    the column's ``points``, shape (steps + 1, d), the result has spectral norms from before each step on, the last
+    step's first, shape (steps,).
     """
     product, norms = np.eye(points.shape[1]), []
     for before, after in zip(points[-2::-1], points[:0:-1], strict=True):
@@ -212,7 +204,7 @@ def longest_detour(draws: Sequence[Samples], steps: int) -> SpherePath:
     """
     every = [(samples, column, rho, way) for samples in draws for rho in [rho_of(samples)]
              for column, way in enumerate(ways(samples, rho))]  # fmt: skip
-    samples, column, rho, way = max(every, key=lambda found: (len(found[3].detours), found[3].length))
+    samples, column, rho, way = max(every, key=lambda path: (len(path[3].detours), path[3].length))
     others = np.concatenate([samples.targets[:, :column], samples.inputs[:, column + 1 :]], axis=1)
     direct = Way(way.start, way.end, (great_circle(way.start, way.end),))
     return SpherePath(way.points(steps), direct.points(steps), others.T, np.array(rho))

@@ -7,6 +7,8 @@ import torch
 from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet.networks.functions import output
 from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import Objective
+from residual.demystifying_resnet.training.kernels.library import kernel_of
 
 BYTES_AT_ONCE = 256 * 2**20
 """Memory for the activations of one batch of samples."""
@@ -16,11 +18,11 @@ BYTES_AT_ONCE = 256 * 2**20
 class SampledObjective:
     """The loss (1/2m) sum |y - f(x)|^2 of any network (Demystifying ResNet, eq. 23), over all samples.
 
-    The plain twin of the fused kernel and its fallback. Samples are computed in the precision of ``inputs``; losses
-    and gradients of batches are summed in double precision.
+    The reference implementation of the fused kernel, and its fallback. Samples are computed in the precision of
+    ``inputs``; losses and gradients of batches are summed in double precision.
 
     Attributes:
-        network: with any activations.
+        network: shape and activations.
         inputs, targets: samples in columns, each of shape (width, m).
         baseline_loss: 0, since the optimum is unknown.
     """
@@ -51,3 +53,20 @@ class SampledObjective:
             gradient += torch.autograd.grad(losses.sum(), rounded)[0]
             loss += losses.detach()
         return loss / self.inputs.shape[1], gradient / self.inputs.shape[1]
+
+
+def sampled_objective(network: Network, whitened: Whitened, device: torch.device, kernel: str) -> tuple[Objective, str]:
+    """The objective of a network with activations, and what computes it, in words.
+
+    Args:
+        network: shape and activations.
+        whitened: the samples.
+        device: the device to train on.
+        kernel: as for :func:`residual.demystifying_resnet.training.kernels.library.kernel_of`.
+    """
+    chosen, reason = kernel_of(network, kernel, device.type)
+    if chosen == "fused":
+        from residual.demystifying_resnet.training.kernels.native import NativeObjective
+
+        return NativeObjective(network, whitened, torch.get_num_threads()), reason
+    return SampledObjective.of(network, whitened, device), reason

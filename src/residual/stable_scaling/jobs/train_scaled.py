@@ -99,10 +99,12 @@ class TrainScaled(Job):
         images, labels = self.data.training_set()
         if len(images) < self.samples:
             raise ResauditError(
-                "missing-samples",
-                "{dataset} has {available} samples; {wanted} are asked for",
-                dataset=self.data.dataset.name, available=len(images), wanted=self.samples,
-            )  # fmt: skip
+                "too-few-images",
+                "{dataset} has {images} training images; {samples} are asked for",
+                dataset=self.data.dataset.name,
+                images=len(images),
+                samples=self.samples,
+            )
         images, labels = images[: self.samples], labels[: self.samples]
         classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
         drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, self.runs, self.power is None)
