@@ -1,7 +1,7 @@
 """Oracle: counts and values by hand, made tables, and what impossible settings must be answered with.
 
-It sees accepted settings that no network has, a job that is not the one planned, tables whose rows belong to another network,
-and checks that would hold whatever the numbers are.
+It sees accepted settings that no network has, a job that is not the one planned, tables whose rows belong to another
+network, and checks that would hold whatever the numbers are.
 """
 
 from pathlib import Path

@@ -35,12 +35,7 @@ class PreActivationTraining(ImageTraining, name="preactivation_training"):
         Raises:
             ValueError: no network has that name; the message continues the protocol's name.
         """
-        shortcut_depth = 2 if name == RESNET else _shortcut_depth(name)
-        return PreActivation(depth, shortcut_depth, self.statistics)
-
-
-def _shortcut_depth(name: str) -> int:
-    found = re.fullmatch("([1-9][0-9]?)-shortcut", name)
-    if found is None:
-        raise ValueError(f"has the network {name!r}; allowed: {RESNET}, 1-shortcut, 2-shortcut, …")
-    return int(found[1])
+        match = re.fullmatch("([1-9][0-9]?)-shortcut", "2-shortcut" if name == RESNET else name)
+        if match is None:
+            raise ValueError(f"has the network {name!r}; allowed: {RESNET}, 1-shortcut, 2-shortcut, …")
+        return PreActivation(depth, int(match[1]), self.statistics)

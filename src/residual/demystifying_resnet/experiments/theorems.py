@@ -23,8 +23,9 @@ LARGEST_SHORTCUT = 10
 LEAST_WIDTH_OF_SPHERE = 3
 """Lemma 2 goes round obstacles on a sphere, which needs three dimensions; Figure 10 shows exactly three."""
 
-Units = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_UNITS)]], Field(min_length=1), AfterValidator(different)]
-One = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_UNITS)]], Field(min_length=1, max_length=1)]
+Unit = Annotated[int, Field(ge=1, le=LARGEST_UNITS)]
+Units = Annotated[list[Unit], Field(min_length=1), AfterValidator(different)]
+One = Annotated[list[Unit], Field(min_length=1, max_length=1)]
 Distance = Annotated[float, Field(gt=0, le=2.0)]
 """Between points on the unit sphere."""
 
@@ -85,9 +86,9 @@ class TheoremExperiment(Experiment):
 
     def check_width(self, width: int) -> None:
         """Check that no network is wider than the data."""
-        for given in getattr(self, "widths", []):
-            if given > width:
-                raise ValueError(f"has widths {given}; allowed: at most {width} (whitening.components)")
+        widest = max(getattr(self, "widths", [0]))
+        if widest > width:
+            raise ValueError(f"has widths {widest}; allowed: at most {width} (whitening.components)")
 
 
 class Sphere(TheoremExperiment):
