@@ -75,21 +75,13 @@ class Percentile:
 
 @dataclass
 class Bracketing:
-    """The inertia counts of one Hessian so far, and searches among them.
-
-    Attributes:
-        count: counts the eigenvalues below bounds.
-        size: number of eigenvalues.
-        floor: least absolute value to search.
-        top: absolute value above all eigenvalues.
-        tolerance: relative width of bounds at which an eigenvalue counts as known.
-    """
+    """The inertia counts of one Hessian so far, and searches among them."""
 
     count: Counter
-    size: int
-    floor: float
-    top: float
-    tolerance: float = 1e-7
+    size: int  # number of eigenvalues
+    floor: float  # least absolute value to search
+    top: float  # absolute value above all eigenvalues
+    tolerance: float = 1e-7  # relative width of bounds at which an eigenvalue counts as known
     pairs: list[Pair] = field(default_factory=list)
 
     def at(self, t: float) -> Pair:
@@ -109,9 +101,6 @@ class Bracketing:
         Args:
             share: in [0, 1).
             hint: bounds that may enclose the two ranks, such as those of a nearby Hessian.
-
-        Raises:
-            CountsInconsistent: counts contradict each other or failed.
         """
         position = share * (self.size - 1)
         rank = math.floor(position)
@@ -262,15 +251,10 @@ def _estimate(left: Side, right: Side, outside: Side | None) -> float:
 
 @dataclass
 class Extrapolation:
-    """The recent percentiles of one run, from which the next Hessian's is predicted: a good guess saves counts.
+    """The recent percentiles of one run, from which the next Hessian's is predicted: a good guess saves counts."""
 
-    Attributes:
-        logarithms: of the last percentiles.
-        around: bounds of the last percentile, as multiples of it.
-    """
-
-    logarithms: list[float] = field(default_factory=list)
-    around: Bounds = (1.0, 1.0)
+    logarithms: list[float] = field(default_factory=list)  # of the last percentiles
+    around: Bounds = (1.0, 1.0)  # bounds of the last percentile, as multiples of it
 
     def remember(self, percentile: Percentile) -> None:
         """Store a percentile."""

@@ -12,21 +12,13 @@ from residual.demystifying_resnet.networks.network import Network
 
 @dataclass(frozen=True)
 class Chain:
-    """The factors of a linear network's Hessian at one point, each of shape (depth, width, width), float64.
+    """The factors of a linear network's Hessian at one point, each of shape (depth, width, width), float64."""
 
-    Attributes:
-        network: shape and shortcuts.
-        weights: W_l.
-        before: B_l, the matrix from the network's input to layer l's input.
-        slopes: Lambda_l, the derivative of the loss by layer l's output map.
-        second: S_XX, shape (width, width).
-    """
-
-    network: Network
-    weights: np.ndarray
-    before: np.ndarray
-    slopes: np.ndarray
-    second: np.ndarray
+    network: Network  # shape and shortcuts
+    weights: np.ndarray  # W_l
+    before: np.ndarray  # B_l, the matrix from the network's input to layer l's input
+    slopes: np.ndarray  # Lambda_l, the derivative of the loss by layer l's output map
+    second: np.ndarray  # S_XX, shape (width, width)
 
 
 def chains_of(weights: torch.Tensor, network: Network, moments: Moments) -> list[Chain]:

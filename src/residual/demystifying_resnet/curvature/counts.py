@@ -29,29 +29,19 @@ _reused = threading.local()
 
 @dataclass(frozen=True)
 class Counts:
-    """The result of eliminating H - t I, for each t.
+    """The result of eliminating H - t I, for each t."""
 
-    Attributes:
-        below: number of eigenvalues below t; -1 if the count was given up.
-        log_determinant: log |det(H - t I)|.
-        delayed: largest number of pivots delayed at once.
-        largest: largest absolute entry during elimination; eps times it estimates the rounding error in H.
-    """
-
-    below: np.ndarray
-    log_determinant: np.ndarray
-    delayed: np.ndarray
-    largest: np.ndarray
+    below: np.ndarray  # number of eigenvalues below t; -1 if the count was given up
+    log_determinant: np.ndarray  # log |det(H - t I)|
+    delayed: np.ndarray  # largest number of pivots delayed at once
+    largest: np.ndarray  # largest absolute entry on the way; eps times it estimates the rounding error in H
 
 
 def counted_by() -> str:
     """The method that counts on this machine, in words."""
-    wide = lanes()
-    return (
-        f"compiled counts, vectors of {wide} doubles"
-        if wide
-        else f"LAPACK up to 3200 parameters and counts in NumPy above, since {NOT_BUILT}"
-    )
+    if wide := lanes():
+        return f"compiled counts, vectors of {wide} doubles"
+    return f"LAPACK up to 3200 parameters and counts in NumPy above, since {NOT_BUILT}"
 
 
 def count_below(
@@ -64,9 +54,6 @@ def count_below(
         bounds: finite numbers t.
         threshold: least pivot relative to its couplings, at most 0.3 (eq. 9).
         compiled: use the compiled kernel or its reference implementation; None: the kernel if it exists.
-
-    Raises:
-        ValueError: a bound is not finite, or the threshold is out of range.
     """
     shifts = np.ascontiguousarray(bounds, dtype=np.float64)
     if not np.isfinite(shifts).all():

@@ -67,15 +67,10 @@ class HessianProduct:
 
 @dataclass(frozen=True)
 class Largest:
-    """The eigenvalue of largest absolute value of each run's Hessian.
+    """The eigenvalue of largest absolute value of each run's Hessian."""
 
-    Attributes:
-        magnitude: its absolute value, shape (runs,); never above the true one but for rounding.
-        vector: an approximate eigenvector, of the weights' shape, of norm 1: a start for a nearby Hessian.
-    """
-
-    magnitude: torch.Tensor
-    vector: torch.Tensor
+    magnitude: torch.Tensor  # its absolute value, shape (runs,); never above the true one but for rounding
+    vector: torch.Tensor  # an approximate eigenvector, of the weights' shape, of norm 1: a start for a nearby Hessian
 
 
 def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None) -> Largest:

@@ -23,7 +23,7 @@ class RunsAt(Model):
 
     Attributes:
         depth: number of weight matrices.
-        runs: at this depth, at most.
+        runs: largest number of runs at this depth.
     """
 
     depth: Depth
@@ -97,11 +97,7 @@ class LinearNetworks(Networks):
 
 
 def checked_network(name: str, depth: int) -> Network:
-    """A network by its name in figures.
-
-    Raises:
-        ValueError: no network has that name and depth; the message lists what is allowed.
-    """
+    """A network by its name in figures, or a ValueError that lists what is allowed."""
     try:
         return network_named(name, depth, width=1)
     except ValueError as error:
@@ -110,11 +106,7 @@ def checked_network(name: str, depth: int) -> Network:
 
 
 def checked_name(name: str) -> str:
-    """A network's name.
-
-    Raises:
-        ValueError: no network has it.
-    """
+    """The name, if a network has it."""
     try:
         shortcut_depth_of(name)
     except ValueError as error:

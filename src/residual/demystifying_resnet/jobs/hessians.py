@@ -110,11 +110,7 @@ class Hessians(Job):
         }
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Compute the spectra.
-
-        Raises:
-            ResauditError: an input is missing, or of other settings.
-        """
+        """Compute the spectra."""
         import torch
 
         from resaudit.runtime.progress import with_progress

@@ -89,11 +89,7 @@ class Train(Job):
         return [*self.data.written(results, of_data), *of_sweep]
 
     def warnings(self, execution: Execution) -> tuple[str, ...]:
-        """That networks with activations train slowly without the compiled kernel.
-
-        Raises:
-            ResauditError: the fused kernel is wanted and cannot be used.
-        """
+        """That networks with activations train slowly without the compiled kernel; refuses one that cannot be used."""
         if self.ensemble.network.is_linear:
             return ()
         chosen, reason = kernel_of(self.ensemble.network, execution.kernel, execution.device)
@@ -126,11 +122,7 @@ class Train(Job):
         }
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; resume from a checkpoint if there is one.
-
-        Raises:
-            ResauditError: an input is missing or of other settings, or the chosen kernel cannot be used here.
-        """
+        """Train; resume from a checkpoint if there is one."""
         import torch
 
         from resaudit.jobs.checkpoints import delayed_signals
@@ -173,11 +165,7 @@ class Train(Job):
         return followed_rates(self.sweep.read(results), self.rate)
 
     def read(self, results: Path, with_snapshots: bool = False) -> Trajectory:
-        """The trajectory; its weights are read only ``with_snapshots``.
-
-        Raises:
-            ResauditError: as :func:`resaudit.jobs.results.read_result`.
-        """
+        """The trajectory; its weights are read only ``with_snapshots``."""
         without = () if with_snapshots else ("snapshots",)
         return read_result(self, results, "trajectory.npz", Trajectory, without)
 

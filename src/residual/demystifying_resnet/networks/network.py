@@ -38,19 +38,12 @@ ACTIVATIONS = {
 
 @dataclass(frozen=True)
 class Step:
-    """A layer's product W x and what surrounds it.
+    """A layer's product W x and what surrounds it."""
 
-    Attributes:
-        before: activation of the layer's input.
-        after: activation of the product.
-        enters: whether a shortcut begins at the layer's input.
-        leaves: whether the shortcut is added after the activation.
-    """
-
-    before: str
-    after: str
-    enters: bool
-    leaves: bool
+    before: str  # activation of the layer's input
+    after: str  # activation of the product
+    enters: bool  # whether a shortcut begins at the layer's input
+    leaves: bool  # whether the shortcut is added after the activation
 
 
 @dataclass(frozen=True)

@@ -18,17 +18,11 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Unit:
-    """A residual unit x -> W^2 ReLU(W^1 x + b) + x (eq. 3).
+    """A residual unit x -> W^2 ReLU(W^1 x + b) + x (eq. 3)."""
 
-    Attributes:
-        first: W^1, shape (d, d).
-        second: W^2, shape (d, d).
-        bias: b, shape (d,).
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    bias: np.ndarray
+    first: np.ndarray  # W^1, shape (d, d)
+    second: np.ndarray  # W^2, shape (d, d)
+    bias: np.ndarray  # b, shape (d,)
 
     def __call__(self, columns: np.ndarray) -> np.ndarray:
         """Apply it to samples in columns, shape (d, m)."""

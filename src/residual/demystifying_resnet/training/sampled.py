@@ -20,17 +20,12 @@ class SampledObjective:
 
     The reference implementation of the fused kernel, and its fallback. Samples are computed in the precision of
     ``inputs``; losses and gradients of batches are summed in double precision.
-
-    Attributes:
-        network: shape and activations.
-        inputs, targets: samples in columns, each of shape (width, m).
-        baseline_loss: 0, since the optimum is unknown.
     """
 
-    network: Network
-    inputs: torch.Tensor
-    targets: torch.Tensor
-    baseline_loss: float = 0.0
+    network: Network  # shape and activations
+    inputs: torch.Tensor  # samples in columns, shape (width, m)
+    targets: torch.Tensor  # likewise
+    baseline_loss: float = 0.0  # the optimum is unknown
 
     @classmethod
     def of(
@@ -46,9 +41,8 @@ class SampledObjective:
         at_once = max(1, BYTES_AT_ONCE // (3 * self.inputs.element_size() * depth * runs * width))
         rounded = weights.detach().to(self.inputs.dtype).requires_grad_()
         loss, gradient = weights.new_zeros(runs, dtype=torch.float64), torch.zeros_like(weights, dtype=torch.float64)
-        starts = range(0, self.inputs.shape[1], at_once)
-        for part in (slice(start, start + at_once) for start in starts):
-            inputs, targets = self.inputs[:, part], self.targets[:, part]
+        batches = zip(self.inputs.split(at_once, dim=1), self.targets.split(at_once, dim=1), strict=True)
+        for inputs, targets in batches:
             losses = 0.5 * ((output(rounded, self.network, inputs) - targets) ** 2).sum(dim=(1, 2))
             gradient += torch.autograd.grad(losses.sum(), rounded)[0]
             loss += losses.detach()
@@ -58,11 +52,7 @@ class SampledObjective:
 def sampled_objective(network: Network, whitened: Whitened, device: torch.device, kernel: str) -> tuple[Objective, str]:
     """The objective of a network with activations, and what computes it, in words.
 
-    Args:
-        network: shape and activations.
-        whitened: the samples.
-        device: the device to train on.
-        kernel: as for :func:`residual.demystifying_resnet.training.kernels.library.kernel_of`.
+    The ``kernel`` is as for :func:`residual.demystifying_resnet.training.kernels.library.kernel_of`.
     """
     chosen, reason = kernel_of(network, kernel, device.type)
     if chosen == "fused":

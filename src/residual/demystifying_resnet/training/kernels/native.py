@@ -25,9 +25,6 @@ class NativeObjective:
         whitened: the samples.
         threads: number of threads.
         vector_lanes: floats in a vector: 16, 8 or 4, at most and by default :func:`lanes`.
-
-    Raises:
-        ResauditError: the kernel was not built, or is not for such networks.
     """
 
     baseline_loss = 0.0
