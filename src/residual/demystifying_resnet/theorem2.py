@@ -7,7 +7,7 @@ from matplotlib.lines import Line2D
 
 from resaudit.figures.style import annotate, depth_axis, label_ends, panels
 from residual.demystifying_resnet.looks import look
-from residual.demystifying_resnet.theorems import measurements_table, statements_panel, with_depth
+from residual.demystifying_resnet.theorems import measurements_table, statements_panel
 from residual.demystifying_resnet.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
@@ -28,7 +28,8 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: the error of each statement. b: condition numbers by depth, on all real data."""
     figure, (statements, axes) = panels("ab", 3.7, width_ratios=[1.75, 1])
     statements_panel(statements, table)
-    real = with_depth(table[table["samples"] == table["samples"].max()])
+    real = table[table["samples"] == table["samples"].max()]
+    real = real.assign(depth=real["units"] * real["shortcut_depth"])
     networks = [f"{n}-shortcut" for n in sorted(real["shortcut_depth"].unique())]
     ends = []
     for least, line, name in LEAST:

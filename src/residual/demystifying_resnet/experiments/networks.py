@@ -9,13 +9,7 @@ from resaudit.base.models import Model
 from resaudit.plan.experiment import Experiment
 from resaudit.plan.fields import Depth, Depths, Key, Names, Runs
 from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.networks.network import (
-    Network,
-    base_name,
-    network_named,
-    period_of,
-    shortcut_depth_of,
-)
+from residual.demystifying_resnet.networks.network import Network, base_name, network_named, shortcut_depth_of
 
 
 class RunsAt(Model):
@@ -101,8 +95,7 @@ def checked_network(name: str, depth: int) -> Network:
     try:
         return network_named(name, depth, width=1)
     except ValueError as error:
-        hint = "" if " network " in f" {error}" else f"; allowed for {name}: multiples of {period_of(name)}"
-        raise ValueError(f"is wrong: {error}{hint}") from None
+        raise ValueError(f"is wrong: {error}") from None
 
 
 def checked_name(name: str) -> str:

@@ -8,11 +8,6 @@ import torch
 from residual.demystifying_resnet.networks.network import Network
 
 
-def end_to_end(weights: torch.Tensor, network: Network) -> torch.Tensor:
-    """The matrix P of f(x) = Px, shape (runs, width, width) (Demystifying ResNet, eq. 2)."""
-    return forward(weights, network)[-1]
-
-
 def forward(weights: torch.Tensor, network: Network) -> list[torch.Tensor]:
     """For every layer the matrix from the network's input to its input, then the end-to-end matrix.
 

@@ -142,16 +142,6 @@ def shortcut_depth_of(name: str) -> int:
     return int(_parsed(name)["n"] or 0)
 
 
-def period_of(name: str) -> int:
-    """The number that a network's depth must be a multiple of.
-
-    >>> period_of("3-shortcut"), period_of("xavier"), period_of("xavier-relu")
-    (3, 1, 2)
-    """
-    match = _parsed(name)
-    return int(match["n"] or (PLAIN_PERIOD if match["activations"] else 1))
-
-
 def base_name(name: str) -> str:
     """A network's name without its activations; other names are unchanged.
 

@@ -41,7 +41,7 @@ class SampledObjective:
         at_once = max(1, BYTES_AT_ONCE // (3 * self.inputs.element_size() * depth * runs * width))
         rounded = weights.detach().to(self.inputs.dtype).requires_grad_()
         loss, gradient = weights.new_zeros(runs, dtype=torch.float64), torch.zeros_like(weights, dtype=torch.float64)
-        batches = zip(self.inputs.split(at_once, dim=1), self.targets.split(at_once, dim=1), strict=True)
+        batches = zip(torch.split(self.inputs, at_once, dim=1), torch.split(self.targets, at_once, dim=1), strict=True)
         for inputs, targets in batches:
             losses = 0.5 * ((output(rounded, self.network, inputs) - targets) ** 2).sum(dim=(1, 2))
             gradient += torch.autograd.grad(losses.sum(), rounded)[0]
