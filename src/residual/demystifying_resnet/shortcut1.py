@@ -67,9 +67,9 @@ def plot(table: pd.DataFrame) -> Figure:
         along.plot(ratio.index, ratio, color=colour, label=f"{depth}")
     for network in others:
         ends.plot(ratios.xs(last, level="epoch")[network], **look(network))
-        chosen = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
-        known = {d: own / other for d, (own, other) in chosen.items() if own and other}
-        rates.plot(list(known), list(known.values()), **look(network))
+        shown_rates = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
+        rate_ratios = {d: rate / beside for d, (rate, beside) in shown_rates.items() if rate and beside}
+        rates.plot(list(rate_ratios), list(rate_ratios.values()), **look(network))
     for axes, zone in ((along, 10), (ends, 10), (rates, 10**0.5)):
         axes.axhspan(1 / zone, zone, color="0.92", zorder=0)
         axes.axhline(1, color="0.3", linewidth=0.7, zorder=1)

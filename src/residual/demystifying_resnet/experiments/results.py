@@ -42,7 +42,8 @@ def read_training(
         followed: a choice of :func:`residual.demystifying_resnet.training.rates.followed_rates`.
         negative: the eigenvalues that the index counts.
     """
-    by_key = [((at["network"], at["depth"]), job) for at, job in ((dict(where), job) for where, job in jobs.items())]
+    by_coordinates = [(dict(coordinates), job) for coordinates, job in jobs.items()]
+    by_key = [((at["network"], at["depth"]), job) for at, job in by_coordinates]
     sweeps = {key: job.read(results) for key, job in by_key if isinstance(job, Train) and job.sweep is None}
     hessians = {key: job for key, job in by_key if isinstance(job, Hessians)}
     return TrainingResults(

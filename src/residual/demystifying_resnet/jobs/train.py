@@ -92,8 +92,8 @@ class Train(Job):
         """That networks with activations train slowly without the compiled kernel; refuses one that cannot be used."""
         if self.ensemble.network.is_linear:
             return ()
-        chosen, reason = kernel_of(self.ensemble.network, execution.kernel, execution.device)
-        if chosen == "fused" or execution.device == "cuda" or execution.kernel == "torch":
+        kernel, reason = kernel_of(self.ensemble.network, execution.kernel, execution.device)
+        if kernel == "fused" or execution.device == "cuda" or execution.kernel == "torch":
             return ()
         return (f"on a CPU networks with ReLUs train some five times slower here: {reason}",)
 

@@ -140,12 +140,12 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     yield _at_most("lemma 2, eq. 19: every step is shorter than d", longest_step, bound / steps)
 
     growths = [amplification(way.points(steps), rho) for way in paths]
-    own = max(growth.sum() * (product * longest_step + 4 * EPS) for growth in growths)
+    along = max(growth.sum() * (product * longest_step + 4 * EPS) for growth in growths)
     growth = float(max(growth.max() for growth in growths))
     # A unit that passes an obstacle at the least distance may move it by rounding.
     beside = product * sum(arc.length for way in paths for arc in way.detours) * growth
     distance = float(np.abs(state - samples.targets).max())
-    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(own + beside))
+    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(along + beside))
     yield Finding("largest growth of an input's rounding error through the network", growth, np.nan, 0.0, EPS)
 
     yield _at_most("theorem 1, eq. 6: every norm is below the bound", norm,

@@ -90,15 +90,15 @@ def way_round(start: np.ndarray, end: np.ndarray, obstacles: np.ndarray, distanc
 
 def _in_the_way(direct: Arc, obstacles: np.ndarray, height: float) -> Sequence[tuple[float, float, int]]:
     """Angles at which the great circle enters and leaves the cap above a height round each obstacle that it meets."""
-    met = []
+    crossings = []
     for number, obstacle in enumerate(obstacles.T):
         along, across = float(obstacle @ direct.u), float(obstacle @ direct.v)
         # obstacle . point = top cos(t - nearest): largest, hence nearest, at t = nearest.
         top, nearest = np.hypot(along, across), np.arctan2(across, along)
         if top > height and 0 < nearest < direct.angle:
             half = float(np.arccos(height / top))
-            met.append((nearest - half, nearest + half, number))
-    return met
+            crossings.append((nearest - half, nearest + half, number))
+    return crossings
 
 
 def _minor_arc(

@@ -54,8 +54,8 @@ def sampled_objective(network: Network, whitened: Whitened, device: torch.device
 
     The ``kernel`` is as for :func:`residual.demystifying_resnet.training.kernels.library.kernel_of`.
     """
-    chosen, reason = kernel_of(network, kernel, device.type)
-    if chosen == "fused":
+    name, reason = kernel_of(network, kernel, device.type)
+    if name == "fused":
         from residual.demystifying_resnet.training.kernels.native import NativeObjective
 
         return NativeObjective(network, whitened, torch.get_num_threads()), reason
