@@ -8,7 +8,6 @@ from setuptools import Extension, setup
 # Where there is no C compiler, torch and NumPy stand in: networks with ReLUs train some five times slower, and
 # eigenvalues of deep Hessians are counted some fifty times slower.
 PAPER = "residual.demystifying_resnet"
-PAPER = "residual.demystifying_resnet"
 KERNELS = {"training": "fused", "curvature": "counts"}
 
 

@@ -20,7 +20,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.plan import make_plan
 from residual.demystifying_resnet.curvature.linear import hessians
 from residual.demystifying_resnet.networks.initialization import initial_weights
-from residual.demystifying_resnet.networks.linear import end_to_end
+from residual.demystifying_resnet.networks.linear import forward
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.ensemble import descend
 from residual.demystifying_resnet.training.linear import LinearObjective
@@ -80,7 +80,7 @@ def one_run_to_the_end(moments: Moments) -> None:
     print("excess at epoch 1000:", np.array2string(np.sort(trajectory.excess_loss[1000]), precision=2))
     later = {epoch: float(f"{trajectory.excess_loss[epoch, slowest]:.2g}") for epoch in (1000, 1500, 2000, 3000, 5000)}
     print(f"run {slowest} by epoch:", later)
-    product = end_to_end(torch.from_numpy(trajectory.snapshots[0]), network)[slowest].numpy()
+    product = forward(torch.from_numpy(trajectory.snapshots[0]), network)[-1][slowest].numpy()
     missing = np.linalg.svd(product - moments.optimal_map, compute_uv=False)
     print(f"share of its largest singular direction in the distance: {missing[0] ** 2 / np.sum(missing**2):.4f}")
     for name, matrix in (("optimal map", moments.optimal_map), ("its map", product)):

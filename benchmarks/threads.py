@@ -24,7 +24,8 @@ from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train, train
-from residual.demystifying_resnet.training.objectives import linear_objective, sampled_objective
+from residual.demystifying_resnet.training.linear import LinearObjective
+from residual.demystifying_resnet.training.sampled import sampled_objective
 
 EPOCHS = 2
 CPU = torch.device("cpu")
@@ -72,7 +73,7 @@ def jobs(plan: Plan) -> Iterator[tuple[str, Any]]:
         if isinstance(job, Hessians) and job.ensemble.network.depth in (2, 16):
             few = replace(job.ensemble, runs=2)
             weights, network = few.initial_weights(), few.network
-            objective, _ = linear_objective(network, moments, CPU)
+            objective = LinearObjective.of(network, moments, CPU)
             short = Train(data, few, EPOCHS, (0.1,))
             yield f"train, linear, {job.id}", train(short, objective, short.learning_rates, CPU)
             yield f"counts, {job.id}", structured_spectra_along([weights], network, moments)

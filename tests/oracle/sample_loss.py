@@ -1,4 +1,4 @@
-"""The plain twin of the moments: the loss (1/2m) sum |y - f(x)|^2 written out over the samples."""
+"""The reference implementation of the moments: the loss (1/2m) sum |y - f(x)|^2 written out over the samples."""
 
 from collections.abc import Callable
 

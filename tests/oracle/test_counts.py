@@ -1,4 +1,4 @@
-"""Oracles: eigenvalues of the dense Hessian, the plain twin of the compiled kernel, products with the dense Hessian.
+"""Oracles: eigenvalues and products of the dense Hessian, the reference implementation of the compiled kernel.
 
 They see a lost or doubled eigenvalue, a pivot divided by that should have been put off, a transposed factor, statistics
 of the wrong rank, and a kernel for one width of vectors that differs from the others.
@@ -77,7 +77,7 @@ def assert_counted(weights: torch.Tensor, network: Network, moments: Moments) ->
 
 @pytest.mark.parametrize(("shortcut_depth", "depth"), SMALL)
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0])
-def test_the_plain_twin_counts_what_lapack_finds(shortcut_depth: int, depth: int, scale: float) -> None:
+def test_the_reference_implementation_counts_what_lapack_finds(shortcut_depth: int, depth: int, scale: float) -> None:
     network, moments = Network(shortcut_depth, depth, 3), small_moments()
     weights = initial_weights(network, "xavier", scale, 2, 1)
     (chain,) = chains_of(weights, network, moments)
@@ -92,7 +92,7 @@ def test_the_plain_twin_counts_what_lapack_finds(shortcut_depth: int, depth: int
 @compiled
 @pytest.mark.parametrize(("shortcut_depth", "depth"), SMALL)
 @pytest.mark.parametrize("scale", [0.0, 0.3, 1.0])
-def test_the_kernel_counts_as_its_plain_twin_does(shortcut_depth: int, depth: int, scale: float) -> None:
+def test_the_kernel_counts_as_its_reference_implementation_does(shortcut_depth: int, depth: int, scale: float) -> None:
     network, moments = Network(shortcut_depth, depth, 3), small_moments()
     (chain,) = chains_of(initial_weights(network, "xavier", scale, 2, 1), network, moments)
     bounds = [-1.0, -0.1, -1e-3, 1e-6, 1e-3, 0.1, 1.0, 100.0]
@@ -131,7 +131,8 @@ def trained(
         initial_weights(network, initialization, scale, 1, 1),
         torch.tensor([rate], dtype=torch.float64), 1000, (20, 1000), lambda epochs: epochs,
     )  # fmt: skip
-    assert np.isfinite(trajectory.excess_loss).all(), "the oracle needs a run that does not diverge"
+    # The oracle needs a run that does not diverge.
+    assert np.isfinite(trajectory.excess_loss).all()
     yield from torch.from_numpy(trajectory.snapshots)
 
 

@@ -64,7 +64,8 @@ def test_trained_on_moments_is_trained_on_samples(
     np.testing.assert_allclose(trajectory.loss[:, 0], losses, rtol=1e-9)
     final = torch.from_numpy(trajectory.snapshots[0, :, 0])
     assert (final - current).norm() <= 1e-9 * current.norm()
-    assert losses[-1] < 0.9 * losses[0], "the comparison is of training that gets somewhere"
+    # The comparison is of training that gets somewhere.
+    assert losses[-1] < 0.9 * losses[0]
 
 
 def test_loss_and_gradient_where_the_inputs_are_not_white(few_samples: tuple[np.ndarray, np.ndarray, Moments]) -> None:

@@ -109,9 +109,8 @@ def test_training_by_the_kernel_is_training_in_double_precision(whitened: Whiten
     fused = descend(NativeObjective(network, whitened), weights, rates, 30)
     np.testing.assert_allclose(fused.excess_loss, exact.excess_loss, rtol=1e-4)
     np.testing.assert_allclose(fused.mean_frobenius_norm, exact.mean_frobenius_norm, rtol=1e-4)
-    assert (exact.excess_loss[-1] < 0.5 * exact.excess_loss[0]).all(), (
-        "the comparison is of training that gets somewhere"
-    )
+    # The comparison is of training that gets somewhere.
+    assert (exact.excess_loss[-1] < 0.5 * exact.excess_loss[0]).all()
 
 
 @needs_kernel
@@ -204,4 +203,5 @@ def test_samples_in_parts_are_samples_at_once(whitened: Whitened, monkeypatch: p
     again_loss, again_gradient = objective(weights)
     assert relative(again_loss, loss) <= 1e-13
     assert relative(again_gradient, gradient) <= 1e-13
-    assert not torch.equal(again_gradient, gradient), "other parts were summed"
+    # Other parts were summed.
+    assert not torch.equal(again_gradient, gradient)

@@ -16,10 +16,11 @@ from resaudit.base.errors import Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Execution, Work
+from residual.descent import Descent
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.model import Weights, output
-from residual.stable_scaling.network.training import DescentState, train
+from residual.stable_scaling.network.training import train
 
 WIDTH, DEPTH, RUNS, BATCH, STEPS = 12, 6, 3, 5, 20
 RATES = (0.3, 1.0, 3.0)
@@ -54,7 +55,7 @@ def autograd(weights: Weights, tau: float | None, rate: float, batches: Shuffled
 @pytest.mark.parametrize("tau", [DEPTH**-0.25, DEPTH**-0.5, 1 / DEPTH, None])
 def test_the_ensemble_is_automatic_differentiation_run_by_run(tau: float | None) -> None:
     weights, batches = start(tau)
-    kept: list[DescentState] = []
+    kept: list[Descent[np.ndarray]] = []
     found = train(weights, tau, RATES, batches, STEPS, after_step=lambda state: kept.append(state()))
     # Each of STEPS steps sums WIDTH products in each of 2 DEPTH layers, forward and back.
     bound = STEPS * 2 * DEPTH * WIDTH * np.finfo(float).eps
@@ -62,7 +63,7 @@ def test_the_ensemble_is_automatic_differentiation_run_by_run(tau: float | None)
         losses, layers = autograd(weights, tau, rate, batches, run)
         assert (found.learning_rate[place], found.run[place]) == (rate, run)
         np.testing.assert_allclose(found.loss[:, place], losses, rtol=bound)
-        np.testing.assert_allclose(kept[-1].layers[:, place], layers, rtol=0, atol=bound * float(layers.abs().max()))
+        np.testing.assert_allclose(kept[-1].weights[:, place], layers, rtol=0, atol=bound * float(layers.abs().max()))
 
 
 def test_a_diverged_run_leaves_and_changes_no_other() -> None:

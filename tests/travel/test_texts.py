@@ -35,7 +35,7 @@ ODD_TEXTS = ["a\nb", "\x1b[2J", "a\u202eb", "a\u2066b", "a" * 201, "", "\udc80",
 DIGEST, TIME = "0" * 64, "2026-11-22T12:00:00+00:00"
 ORIGIN = {
     "archive": DIGEST, "by": "A. Person", "code": DIGEST, "accepted_code": DIGEST,
-    "cpu_platform": RAN["machine class"], "kernel": "torch", "sha256": {"counts.npz": DIGEST},
+    "machine_class": RAN["machine class"], "kernel": "torch", "sha256": {"counts.npz": DIGEST},
 }  # fmt: skip
 IMPORT = {
     "archive": DIGEST, "name": "run.zip", "by": "A. Person", "imported": TIME, "jobs": ["train/a"], "kept": ["train/b"],

@@ -1,10 +1,11 @@
 """Oracle: made spectra, whose counts and determinants are known.
 
 Sees a wrong rank, a search that does not end or costs far more than it should, trust in counts that contradict each
-other, and bad input that is not refused in words.
+other, and bad input that is computed with.
 """
 
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -16,10 +17,9 @@ from hypothesis import strategies as st
 from resaudit.data.moments import Moments
 from resaudit.runtime import extensions
 from residual.demystifying_resnet.curvature import counts, structured
-from residual.demystifying_resnet.curvature.bracketing import Bracketing, Untrusted
+from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation
 from residual.demystifying_resnet.curvature.chain import Chain, chains_of
 from residual.demystifying_resnet.curvature.counts import Counts, count_below
-from residual.demystifying_resnet.curvature.foresight import Foresight
 from residual.demystifying_resnet.curvature.kernels import library
 from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import (
@@ -111,12 +111,12 @@ def test_contradicting_counts_are_not_believed() -> None:
     search = made.search()
     search.count = lying
     search.at(2e-7)
-    with pytest.raises(Untrusted, match="contradict each other"):
+    with pytest.raises(CountsInconsistent):
         search.at(5e-8)
 
 
-def test_foresight_follows_a_swing() -> None:
-    seen = Foresight()
+def test_an_extrapolation_follows_a_swing() -> None:
+    seen = Extrapolation()
     assert seen.hint() is None
     made = Made(np.linspace(1.0, 2.0, 101))
     found = made.search().percentile(0.1)
@@ -139,21 +139,24 @@ def weights() -> torch.Tensor:
 
 @pytest.mark.parametrize("bounds", [[math.nan], [0.0, math.inf]])
 def test_bounds_must_be_finite(bounds: list[float], weights: torch.Tensor, moments: Moments) -> None:
-    with pytest.raises(ValueError, match="finite bounds only"):
+    with pytest.raises(ValueError, match="finite"):
         count_below(chains_of(weights, NETWORK, moments)[0], bounds)
 
 
 @pytest.mark.parametrize("threshold", [0.0, -1.0, 0.5, math.nan])
 def test_a_threshold_has_a_range(threshold: float, weights: torch.Tensor, moments: Moments) -> None:
-    with pytest.raises(ValueError, match=r"must lie in \(0, 0\.3\]"):
+    with pytest.raises(ValueError, match=r"\(0, 0\.3\]"):
         count_below(chains_of(weights, NETWORK, moments)[0], [1.0], threshold)
 
 
-def test_only_linear_networks_in_double_precision_are_counted(weights: torch.Tensor, moments: Moments) -> None:
-    with pytest.raises(ValueError, match="linear networks only"):
-        chains_of(weights, Network(2, 4, 10, mid="relu"), moments)
-    with pytest.raises(ValueError, match=r"float64 only, not in torch\.float32"):
-        chains_of(weights.float(), NETWORK, moments)
+def test_only_linear_networks_are_counted_and_always_in_double_precision(
+    weights: torch.Tensor, moments: Moments
+) -> None:
+    with pytest.raises(ValueError, match="linear"):
+        structured_spectra_along([weights], Network(2, 4, 10, mid="relu"), moments)
+    spectra = structured_spectra_along([weights.float()], NETWORK, moments)
+    rounded = structured_spectra_along([weights.float().double()], NETWORK, moments)
+    np.testing.assert_array_equal(spectra.lambda_p10, rounded.lambda_p10)
 
 
 def test_a_diverged_run_has_no_spectrum_and_spares_the_others(weights: torch.Tensor, moments: Moments) -> None:
@@ -216,7 +219,7 @@ def test_without_the_kernel_numpy_counts(
     expected = count_below(chain, [-0.1, 0.1])
     monkeypatch.setattr("residual.demystifying_resnet.curvature.counts.library", lambda: None)
     np.testing.assert_array_equal(count_below(chain, [-0.1, 0.1]).below, expected.below)
-    with pytest.raises(ValueError, match="was not built"):
+    with pytest.raises(ValueError, match=re.escape(extensions.NOT_BUILT)):
         count_below(chain, [0.1], compiled=True)
 
 
@@ -232,12 +235,14 @@ def test_doubtful_counts_are_taken_again(
         return Counts(some, some * 0.0, some, np.full(len(bounds), 1e9))
 
     monkeypatch.setattr(structured, "count_below", disagreeing)
-    assert [n for n, _ in trusted_counts(chain, [1.0])] == [7], "rounding is far below 1"
-    with pytest.raises(Untrusted, match="two counts below 1e-09 differ: 7 and 8"):
+    # Rounding is far below 1, but not below 1e-9.
+    assert [n for n, _ in trusted_counts(chain, [1.0])] == [7]
+    with pytest.raises(CountsInconsistent):
         trusted_counts(chain, [1e-9])
     untrusted = structured_spectra_along([weights[:, :1]], NETWORK, moments)
     dense = spectra_along([weights[:, :1]], NETWORK, moments)
-    assert untrusted.lambda_p10 == dense.lambda_p10, "small Hessians are computed densely instead"
+    # Small Hessians are computed densely instead.
+    assert untrusted.lambda_p10 == dense.lambda_p10
     monkeypatch.setattr(structured, "LARGEST_DENSE", 100)
     unknown = structured_spectra_along([weights[:, :1]], NETWORK, moments)
     assert not unknown.resolved.any()

@@ -21,10 +21,11 @@ from resaudit.data.whitening import Whitened
 from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, forget
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network, network_named
-from residual.demystifying_resnet.training.ensemble import Descent, Objective, descend
+from residual.demystifying_resnet.training.ensemble import Objective, descend
 from residual.demystifying_resnet.training.linear import LinearObjective
 from residual.demystifying_resnet.training.sampled import SampledObjective
 from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.descent import Descent
 from tests.refusals import refused
 
 CPU = torch.device("cpu")
@@ -45,7 +46,7 @@ class Stop(Exception):
 def until(epoch: int, kept: Checkpoint[Descent[np.ndarray]]) -> Callable[[Callable[[], Descent[np.ndarray]]], None]:
     def after(state: Callable[[], Descent[np.ndarray]]) -> None:
         kept.keep(state)
-        if int(state().epoch) >= epoch:
+        if int(state().step) >= epoch:
             raise Stop
 
     return after
@@ -80,7 +81,7 @@ def test_left_at_any_epochs_and_gone_on_with_it_ends_with_the_same_bits(
             run(objective, weights, start, until(epoch, kept))
     start = checkpoint(folder).read()
     assert start is not None
-    assert int(start.epoch) == left_at[-1]
+    assert int(start.step) == left_at[-1]
     assert_same(run(objective, weights, start), alone)
 
 
@@ -225,7 +226,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
     )
 
     def after(state: Callable[[], Descent[np.ndarray]]) -> None:
-        if int(state().epoch) == 9:
+        if int(state().step) == 9:
             os.kill(os.getpid(), number)
         kept.keep(state, signalled())
 
@@ -235,7 +236,7 @@ def test_a_signal_waits_for_the_end_of_an_epoch_and_loses_nothing(
     assert signal.getsignal(number) is before
     start = kept.read()
     assert start is not None
-    assert int(start.epoch) == 9
+    assert int(start.step) == 9
     assert_same(run(objective, weights, start), run(objective, weights))
 
 

@@ -1,7 +1,7 @@
 """Oracle: counts and values by hand, made tables, and what impossible settings must be answered with.
 
-It sees settings that no network has, a job that is not the one planned, tables whose rows belong to another network,
-and checks that would hold whatever the numbers are.
+It sees accepted settings that no network has, a job that is not the one planned, tables whose rows belong to another
+network, and checks that would hold whatever the numbers are.
 """
 
 from pathlib import Path
@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.base.errors import ResauditError
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import plan_figure
-from tests.conftest import assert_read_back, assert_refused, configured, smoke_figure
+from tests.conftest import assert_read_back, configured, smoke_figure
 
 PAPER = "stable_scaling"
 FIGURES = ["forward", "products", "backward"]
@@ -57,21 +58,24 @@ def tables() -> dict[str, pd.DataFrame]:
 
 
 @pytest.mark.parametrize(
-    ("name", "override", "message"),
+    ("name", "override", "mentioned"),
     [
-        ("forward", "protocol.widths=[1]", "protocol.widths[0] is 1; allowed: greater than or equal to 2"),
-        ("forward", "protocol.depths=[1,10]", "protocol.depths[0] is 1; allowed: greater than or equal to 2"),
-        ("forward", "protocol.powers=[-0.1]", "protocol.powers[0] is -0.1; allowed: greater than or equal to 0"),
-        ("forward", "protocol.inputs=[cifar]", "protocol.inputs[0] is 'cifar'; allowed: 'mnist' or 'sphere'"),
-        ("forward", "protocol.stable=[{c:1.0,width:64,depths:[10]}]", "stable[0].c is 1.0; allowed: less than 1"),
-        ("forward", "protocol.normalised.samples=1", "normalised.samples is 1; allowed: greater than or equal to 2"),
-        ("products", "protocol.bounds=[0]", "protocol.bounds[0] is 0; allowed: greater than 0"),
-        ("products", "protocol.steps=1", "protocol.steps is 1; allowed: greater than or equal to 2"),
-        ("backward", "protocol.start=zero", "protocol.start is 'zero'; allowed: 'gaussian', 'uniform' or 'unit'"),
+        ("forward", "protocol.widths=[1]", "protocol.widths[0] is 1"),
+        ("forward", "protocol.depths=[1,10]", "protocol.depths[0] is 1"),
+        ("forward", "protocol.powers=[-0.1]", "protocol.powers[0] is -0.1"),
+        ("forward", "protocol.inputs=[cifar]", "protocol.inputs[0] is 'cifar'"),
+        ("forward", "protocol.stable=[{c:1.0,width:64,depths:[10]}]", "stable[0].c is 1.0"),
+        ("forward", "protocol.normalised.samples=1", "normalised.samples is 1"),
+        ("products", "protocol.bounds=[0]", "protocol.bounds[0] is 0"),
+        ("products", "protocol.steps=1", "protocol.steps is 1"),
+        ("backward", "protocol.start=zero", "protocol.start is 'zero'"),
     ],
 )
-def test_settings_that_no_network_has_are_refused_in_one_line(name: str, override: str, message: str) -> None:
-    assert_refused(figure, name, override, message=message)
+def test_settings_that_no_network_has_are_refused_in_one_line(name: str, override: str, mentioned: str) -> None:
+    with pytest.raises(ResauditError) as refusal:
+        figure(name, override)
+    assert mentioned in str(refusal.value)
+    assert len(refusal.value.line.splitlines()) == 1
 
 
 @pytest.mark.parametrize("name", FIGURES)
@@ -172,4 +176,5 @@ def test_rows_of_a_grid_are_those_of_their_network(tables: dict[str, pd.DataFram
     gradients = tables["backward"].query("part == 'depth' and depth == 100").groupby("network")[["last", "largest"]]
     assert gradients.mean().loc["L^-0.25"].gt(3 * gradients.mean().loc["L^-0.5"]).all()
     norms = tables["products"].query("run >= 0").groupby("property")["norm"].max()
-    assert norms["norm over 1 + c, c = 0.1"] < norms["norm over 1 + c, c = 1"] < norms["largest norm, tau = L^-0.5"]
+    norms.index = norms.index.str.rpartition(" = ").get_level_values(2)
+    assert norms["0.1"] < norms["1"] < norms["L^-0.5"]

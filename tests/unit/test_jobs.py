@@ -31,8 +31,8 @@ from resaudit.runtime.progress import with_progress
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.training.ensemble import Descent
 from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.descent import Descent
 from tests.conftest import CHECKOUT, first_of, of_kind, run_command, run_planned
 from tests.ran import RAN
 from tests.refusals import refused
@@ -117,7 +117,7 @@ def test_a_training_goes_on_only_from_its_own_rates_kernel_device_and_code(
     work = Work(tmp_path, Execution(), "cpu", tmp_path, {"device": "cpu", "threads": 1}, "1f")
     on_gpu = dataclasses.replace(work, device="cuda", record={"device": "NVIDIA H200"})
     written = Checkpoint(tmp_path, Descent, made_by(job, work, own), 0.0)
-    written.write(Descent(np.asarray(3), *[empty] * 6))
+    written.write(Descent(np.asarray(3), *[empty] * 4))
     with_threads = dataclasses.replace(work, record=work.record | {"threads": 2})
     assert Checkpoint(tmp_path, Descent, made_by(job, with_threads, own), 0.0).read() is not None
     for made, said in [

@@ -1,4 +1,4 @@
-"""Oracle: what each network and setting asks for. Sees a fallback that nobody is told of."""
+"""Oracle: what each network and setting asks for. Sees a fallback without a reason, and one that is not allowed."""
 
 import shutil
 from pathlib import Path
@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 import torch
 
-from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import warn
 from resaudit.data.whitening import Whitened
 from resaudit.jobs.job import Execution, Work
@@ -19,9 +18,9 @@ from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.network import Network, network_named
 from residual.demystifying_resnet.training.kernels import library
 from residual.demystifying_resnet.training.kernels.native import NativeObjective
-from residual.demystifying_resnet.training.objectives import sampled_objective
-from residual.demystifying_resnet.training.sampled import SampledObjective
+from residual.demystifying_resnet.training.sampled import SampledObjective, sampled_objective
 from tests.conftest import first_of, run_planned
+from tests.refusals import refused
 
 CPU = torch.device("cpu")
 RELU, TANH = network_named("xavier-relu", 4, 10), network_named("xavier-tanh", 4, 10)
@@ -29,30 +28,27 @@ needs_kernel = pytest.mark.skipif(library.library() is None, reason="the kernel 
 
 
 @needs_kernel
-def test_the_kernel_is_taken_where_it_can_be_and_said_so(whitened: Whitened) -> None:
-    for wanted in ("auto", "fused"):
-        objective, said = sampled_objective(RELU, whitened, CPU, wanted)
+def test_the_kernel_is_taken_where_it_can_be_with_the_widest_vectors(whitened: Whitened) -> None:
+    for kernel in ("auto", "fused"):
+        objective, said = sampled_objective(RELU, whitened, CPU, kernel)
         assert isinstance(objective, NativeObjective)
-        assert said == f"fused kernel, vectors of {library.lanes()} floats"
+        assert str(library.lanes()) in said
 
 
 @needs_kernel
-@pytest.mark.parametrize(
-    ("network", "why"),
-    [(TANH, "the kernel has no tanh, only identity and relu"), (Network(2, 4, 5, mid="relu"), "width 10, not 5")],
-)
-def test_what_the_kernel_cannot_do_is_done_in_torch_and_said_so(network: Network, why: str) -> None:
+@pytest.mark.parametrize(("network", "limit"), [(TANH, "tanh"), (Network(2, 4, 5, mid="relu"), "width 10, not 5")])
+def test_what_the_kernel_cannot_do_is_done_in_torch_with_the_reason(network: Network, limit: str) -> None:
     chosen, said = library.kernel_of(network, "auto")
     assert chosen == "torch"
-    assert why in said
-    with pytest.raises(ResauditError, match=r"kernel is fused, but .*; allowed: kernel=auto, kernel=torch"):
+    assert limit in said
+    with refused("unavailable-kernel") as caught:
         library.kernel_of(network, "fused")
+    assert limit in str(caught.value)
 
 
 def test_torch_can_be_asked_for(whitened: Whitened) -> None:
-    objective, said = sampled_objective(RELU, whitened, CPU, "torch")
+    objective, _ = sampled_objective(RELU, whitened, CPU, "torch")
     assert isinstance(objective, SampledObjective)
-    assert said == "torch, as configured"
 
 
 def test_a_kernel_of_other_source_is_none(tmp_path: Path) -> None:
@@ -78,24 +74,21 @@ def test_the_workflow_says_before_it_starts_that_training_will_be_slow(
     monkeypatch.setattr(library, "library", lambda: None)
     warn_of("figures=[fig08]", "device=cpu")
     (said,) = capsys.readouterr().err.splitlines()
-    assert said.startswith(
-        "resaudit: warning: on a CPU networks with ReLUs train some five times slower here: torch, since"
-    )
+    assert NOT_BUILT in said
     for quiet in (["figures=[fig07]"], ["figures=[fig08]", "kernel=torch"]):
         warn_of(*quiet, "device=cpu")
         assert capsys.readouterr().err == ""
     for device in ("cpu", "cuda"):
-        with pytest.raises(ResauditError, match="kernel is fused, but"):
+        with refused("unavailable-kernel"):
             warn_of("figures=[fig08]", f"device={device}", "kernel=fused")
 
 
-def test_on_a_gpu_it_is_torch_and_fused_is_refused_in_one_line(capsys: pytest.CaptureFixture[str]) -> None:
-    assert library.kernel_of(RELU, "auto", "cuda") == ("torch", "torch, since the fused kernel computes on a CPU alone")
-    with pytest.raises(ResauditError) as refusal:
+def test_on_a_gpu_it_is_torch_and_fused_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    chosen, said = library.kernel_of(RELU, "auto", "cuda")
+    assert (chosen, "CPU" in said) == ("torch", True)
+    with refused("unavailable-kernel") as caught:
         library.kernel_of(RELU, "fused", "cuda")
-    assert str(refusal.value) == (
-        "kernel is fused, but the fused kernel computes on a CPU alone; allowed: kernel=auto, kernel=torch"
-    )
+    assert "CPU" in str(caught.value)
     warn_of("figures=[fig08]", "device=cuda")
     assert capsys.readouterr().err == ""
 
@@ -119,14 +112,14 @@ def test_what_training_costs_depends_on_the_kernel() -> None:
     assert by_torch.megabytes > fused.megabytes or library.library() is None
 
 
-def test_where_the_kernel_was_not_built_torch_stands_in_and_says_why(
+def test_where_the_kernel_was_not_built_torch_stands_in_with_the_reason(
     whitened: Whitened, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(library, "library", lambda: None)
     objective, said = sampled_objective(RELU, whitened, CPU, "auto")
     assert isinstance(objective, SampledObjective)
-    assert said == f"torch, since {NOT_BUILT}"
-    with pytest.raises(ResauditError, match="kernel is fused, but the compiled kernel was not built"):
+    assert NOT_BUILT in said
+    with refused("unavailable-kernel", reason=NOT_BUILT):
         sampled_objective(RELU, whitened, CPU, "fused")
 
 
@@ -134,4 +127,4 @@ def test_where_the_kernel_was_not_built_torch_stands_in_and_says_why(
 def test_kernels_can_be_told_to_use_the_vectors_of_an_older_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(VECTOR_BITS, "128")
     assert (library.lanes(), counts_library.lanes()) == (4, 2)
-    assert library.kernel_of(RELU, "auto")[1] == "fused kernel, vectors of 4 floats"
+    assert "vectors of 4" in library.kernel_of(RELU, "auto")[1]

@@ -5,7 +5,7 @@ import pytest
 import torch
 
 from residual.demystifying_resnet.networks.initialization import initial_weights
-from residual.demystifying_resnet.networks.linear import backward, end_to_end
+from residual.demystifying_resnet.networks.linear import backward, forward
 from residual.demystifying_resnet.networks.network import Network, network_named, shortcut_depth_of
 
 
@@ -75,7 +75,7 @@ def test_end_to_end_is_the_product_of_units(shortcut_depth: int) -> None:
             for layer in range(first, first + max(shortcut_depth, 1)):
                 unit = weights[layer, run].numpy() @ unit
             expected = (unit + np.eye(4) * (shortcut_depth > 0)) @ expected
-        np.testing.assert_allclose(end_to_end(weights, network)[run], expected, rtol=1e-12)
+        np.testing.assert_allclose(forward(weights, network)[-1][run], expected, rtol=1e-12)
 
 
 def test_backward_from_the_identity_gives_the_maps_to_the_output() -> None:

@@ -57,8 +57,8 @@ def test_a_rate_at_which_every_run_is_worse_is_not_tied_however_far_one_run_is_o
     losses[4, 0] = outlier
     assert stats.ttest_rel(losses[:, 0], losses[:, 1], alternative="greater").pvalue > 0.05 / 6
     assert choose_rate(RATES, losses).tied == (0.1,)
-    few = choose_rate(RATES, losses[3:6]).tied
-    assert few == (0.01, 0.1), "three pairs are too few to tell"
+    # Three pairs are too few to tell.
+    assert choose_rate(RATES, losses[3:6]).tied == (0.01, 0.1)
 
 
 def test_a_rate_with_a_lower_average_is_not_worse_by_the_signs_of_pairs() -> None:
@@ -94,8 +94,8 @@ def test_rates_are_tied_where_scipys_paired_tests_cannot_tell_them_apart() -> No
 def test_the_edge_of_the_grid_is_said_and_whether_losses_still_fall_there() -> None:
     assert choose_rate(RATES, spread(9, 4, 2, 1)) == BestRate(10.0, (10.0,), True, True)
     assert choose_rate(RATES, spread(1, 2, 4, 8)) == BestRate(0.01, (0.01,), True, True)
-    flat = choose_rate(RATES, spread(0.5, 0.5, 0.5, 0.5))
-    assert flat == BestRate(0.01, tuple(RATES), True, False), "every rate is as good as another: none is best"
+    # Every rate is as good as another: none is best.
+    assert choose_rate(RATES, spread(0.5, 0.5, 0.5, 0.5)) == BestRate(0.01, tuple(RATES), True, False)
 
 
 def test_where_every_rate_has_a_diverged_run_there_is_no_best_one() -> None:
@@ -107,7 +107,8 @@ def test_where_every_rate_has_a_diverged_run_there_is_no_best_one() -> None:
 
 def test_what_follows_a_sweep_takes_the_shown_rate_first_then_those_tied() -> None:
     sweep = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], [2.0, 2.05, 9, 9.1, 1.99, 2.01])
-    assert followed_rates(sweep, "tied_for_best") == (0.2, 0.3), "0.1 is worse in both runs, by the same"
+    # 0.1 is worse in both runs, by the same.
+    assert followed_rates(sweep, "tied_for_best") == (0.2, 0.3)
     assert followed_rates(made([1.0, 0.1, 0.01], [1, 2, 3]), "tenth_of_best") == (0.1,)
     with pytest.raises(ValueError, match="unknown choice"):
         followed_rates(sweep, "worst")
@@ -116,7 +117,8 @@ def test_what_follows_a_sweep_takes_the_shown_rate_first_then_those_tied() -> No
 def test_the_best_rate_is_of_the_last_epoch() -> None:
     trajectory = made([0.1, 0.1, 0.2, 0.2], [2, 2.1, 3, 3.3])
     trajectory.excess_loss[0] = [2, 2, 1, 1]
-    assert choice_of(trajectory).shown == 0.1, "0.2 was lower on the way"
+    # 0.2 was lower on the way.
+    assert choice_of(trajectory).shown == 0.1
 
 
 @pytest.mark.parametrize("final", [[4, 2, 1, 3, 0, INF], [1, 1, 1, 1, 1, 1], [INF] * 6, [3, 3, 1, 4, 9, 9]])

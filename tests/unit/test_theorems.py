@@ -56,13 +56,13 @@ def test_a_table_has_a_row_for_each_measurement() -> None:
 
 
 def test_statements_are_printed_with_their_cases_and_largest_error() -> None:
-    rows = [*made(Finding("good of order 1", 0, 0, 0.0, 1.0), Finding("good of order 2", 0, 0, 0.05, 0.1)),
+    rows = [*made(Finding("order 1", 0, 0, 0.0, 1.0), Finding("order 2", 0, 0, 0.05, 0.1)),
             *made(Finding("exact", 0, 0, 0.0, 1.0)),
             *made(Finding("bad", 0, 0, 3.0, 1.0), Finding("not stated", 1, np.nan, 9.0, 1.0))]  # fmt: skip
     axes = Figure().add_subplot()
     theorems.statements_panel(axes, pd.DataFrame(dataclasses.asdict(as_columns(rows))))
     said = [text.get_text() for text in axes.texts]
-    assert said[3:] == ["good of order k", "2", "0.5", "exact", "1", "0", "bad", "1", "3 (!)"]
+    assert said[3:] == ["order k", "2", "0.5", "exact", "1", "0", "bad", "1", "3 (!)"]
 
 
 def test_theorem1_draws_the_norms_of_real_data_by_units() -> None:
@@ -105,7 +105,8 @@ def test_fig10_says_how_near_every_point_is() -> None:
     np.testing.assert_allclose(table["nearest"][:2], [np.hypot(0.4, 0.8), np.hypot(0.6, 0.2)])
     assert set(table["rho"]) == {0.5}
     left, right = fig10.plot(table).axes
-    assert [line.get_label() for line in left.get_lines()].count("path of Lemma 2") == 1
+    drawn = {tuple(line.get_xdata()) for line in left.get_lines() if line.get_color() == fig10.COLOURS["path"]}
+    assert drawn == {tuple(fig10._view(path.path)[0] @ path.path.T)}
     assert right.get_lines()[-1].get_ydata() == [0.25, 0.25]
 
 
@@ -126,7 +127,8 @@ def test_fig11_names_equal_blocks_and_draws_the_first() -> None:
     two, block_of_two, one, block_of_one, _ = fig11.plot(table).axes
     assert block_of_two.images[0].get_array().tolist() == [[-3]]
     assert block_of_one.images[0].get_array().tolist() == [[2]]
-    assert {text.xy: text.get_text() for text in two.texts} == {(0, 1): "$A$", (1, 0): "$?$"}, "3 is not -3"
+    # 3 is not -3.
+    assert {text.xy: text.get_text() for text in two.texts} == {(0, 1): "$A$", (1, 0): "$?$"}
     assert [text.get_text() for text in one.texts] == ["$B$", "$A^T$", "$A$", "$B$"]
     assert [text.get_text() for text in two.get_xticklabels()] == ["$W^{1,1}$", "$W^{1,2}$"]
     assert [text.get_text() for text in one.get_xticklabels()] == ["$W^{1,1}$", "$W^{2,1}$"]
@@ -149,7 +151,8 @@ def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> Non
     assert final["loss"].tolist() == [1.25, 2.25, 1.25, np.inf]
     curve = table[table["learning_rate"] == 0.1]
     assert curve[curve["run"] == 1]["excess_loss"].tolist() == [9, 5, 3, 2]
-    assert table[table["learning_rate"] == 0.2]["epoch"].tolist() == [3, 3], "a run diverges there"
+    # A run diverges there.
+    assert table[table["learning_rate"] == 0.2]["epoch"].tolist() == [3, 3]
     assert table[table["shown"]]["learning_rate"].unique().tolist() == [0.1]
 
 
@@ -223,40 +226,35 @@ def test_a_theorems_settings_in_words_are_those_that_it_depends_on() -> None:
 
 
 @pytest.mark.parametrize(
-    ("override", "said"),
+    ("override", "mentioned"),
     [
-        ("theorem1.protocol.widths=[2]", "theorem1.protocol.widths[0] is 2; allowed: greater than or equal to 3"),
-        (
-            "theorem2.protocol.widths=[11]",
-            "theorem2.protocol has widths 11; allowed: at most 10 (whitening.components)",
-        ),
-        ("theorem1.protocol.widths=[]", "widths is empty; give at least one"),
-        ("theorem1.protocol.steps=[0]", "steps[0] is 0; allowed: greater than or equal to 1"),
-        ("theorem1.protocol.min_distance=0", "min_distance is 0; allowed: greater than 0"),
-        ("theorem1.protocol.label_noise=-1", "label_noise is -1; allowed: greater than 0"),
-        ("theorem1.protocol.runs=0", "runs is 0; allowed"),
-        ("theorem2.protocol.units=[1,1]", "units names 1 twice; allowed: each value once"),
-        ("theorem2.protocol.networks=[xavier]", "networks has 'xavier'; allowed: 'N-shortcut'"),
-        ("theorem2.protocol.networks=[highway]", "unknown network 'highway'; allowed: 'N-shortcut'"),
-        ("theorem2.protocol.depths=[3]", "depth 3 is not a multiple of the shortcut depth 2"),
-        ("theorem2.protocol.activations=[{mid:softplus}]", "mid 'softplus'; allowed: identity, tanh, symm"),
-        ("theorem2.protocol.activations=[{pre:relu}]", "pre 'relu'; allowed: identity, tanh, symmetric_sigmoid, soft"),
-        ("theorem2.protocol.activations=[{},{}]", "activations names identity/identity/identity twice"),
-        (
-            "theorem2.protocol.activations=[{mdi:tanh}]",
-            "[0] has an unknown key 'mdi'; allowed: pre, mid, post",
-        ),
-        ("fig10.protocol.widths=[4]", "widths[0] is 4; allowed: less than or equal to 3"),
-        ("fig10.protocol.steps=[10,20]", "steps is [10, 20]; allowed: a list of at most 1"),
+        ("theorem1.protocol.widths=[2]", "widths[0] is 2"),
+        ("theorem2.protocol.widths=[11]", "whitening.components"),
+        ("theorem1.protocol.widths=[]", "widths is empty"),
+        ("theorem1.protocol.steps=[0]", "steps[0] is 0"),
+        ("theorem1.protocol.min_distance=0", "min_distance is 0"),
+        ("theorem1.protocol.label_noise=-1", "label_noise is -1"),
+        ("theorem1.protocol.runs=0", "runs is 0"),
+        ("theorem2.protocol.units=[1,1]", "units names 1"),
+        ("theorem2.protocol.networks=[xavier]", "'N-shortcut'"),
+        ("theorem2.protocol.networks=[highway]", "'highway'"),
+        ("theorem2.protocol.depths=[3]", "depth 3"),
+        ("theorem2.protocol.activations=[{mid:softplus}]", "identity, tanh, symmetric_sigmoid, shifted_softplus"),
+        ("theorem2.protocol.activations=[{pre:relu}]", "pre 'relu'"),
+        ("theorem2.protocol.activations=[{},{}]", "identity/identity/identity"),
+        ("theorem2.protocol.activations=[{mdi:tanh}]", "'mdi'"),
+        ("fig10.protocol.widths=[4]", "widths[0] is 4"),
+        ("fig10.protocol.steps=[10,20]", "[10, 20]"),
         ("fig11.protocol.units=[]", "units is empty"),
-        ("fig11.protocol.runs=2", "fig11.protocol has an unknown key 'runs'; allowed: networks, units"),
+        ("fig11.protocol.runs=2", "'runs'"),
     ],
 )
-def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> None:
+def test_impossible_checks_are_refused_in_one_line(override: str, mentioned: str) -> None:
     with pytest.raises(ResauditError) as refusal:
         load([f"{PREFIX}.{override}"], only=[f"demystifying_resnet/{override.split('.')[0]}"])
-    assert said in str(refusal.value)
-    assert "\n" not in str(refusal.value)
+    assert override.split(".")[0] in str(refusal.value)
+    assert mentioned in str(refusal.value)
+    assert len(refusal.value.line.splitlines()) == 1
 
 
 # The job
@@ -265,7 +263,7 @@ def test_impossible_checks_are_refused_in_one_line(override: str, said: str) -> 
 def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp_path: Path) -> None:
     asked = plan(f"paths.data={mnist_config.paths.data}", "figures=[fig11]", f"{PREFIX}.fig11.protocol.units=[1]")
     (theorem,), (part,) = of_kind(asked, Theorem).values(), asked.figures.values()
-    with pytest.raises(ResauditError, match=r"settings\.json does not exist; copy .* --force"):
+    with pytest.raises(ResauditError, match=theorem.data.id):
         run_planned(theorem, tmp_path)
     run_planned(theorem.data, tmp_path)
     run_planned(theorem, tmp_path)
@@ -275,5 +273,5 @@ def test_a_theorem_is_checked_from_files_and_read_back(mnist_config: Config, tmp
     assert isinstance(found, ZeroHessians)
     assert set(found.shortcut_depth) == {1, 2}
     write_json(folder / "settings.json", theorem.identity | {"data": "other"})
-    with pytest.raises(ResauditError, match="is not what was asked for here"):
+    with pytest.raises(ResauditError, match=theorem.id):
         theorem.read(tmp_path)

@@ -35,7 +35,7 @@ class Origin(Closed):
     by: Line | None
     code: Sha256
     accepted_code: Sha256
-    cpu_platform: Annotated[CpuPlatform, Field(alias="cpu_platform")]
+    cpu_platform: Annotated[CpuPlatform, Field(alias="machine_class")]
     kernel: Line | None
     sha256: dict[Line, Sha256]
 

@@ -10,7 +10,9 @@ from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, mark_judged
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.tables import long_table, runs_of_rate
-from residual.demystifying_resnet.training.trajectory import Trajectory
+
+JUDGED = (0.01, 0.1, 1.0)
+"""Shares of the training after which depths are compared."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
@@ -21,20 +23,15 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory, rates = results.sweeps[key], results.rates[key]
-        return pd.concat([_norms(trajectory, rate).assign(shown=rate == rates[0]) for rate in rates])[COLUMNS]
+        parts = []
+        for rate in rates:
+            norms = trajectory.mean_frobenius_norm[:, runs_of_rate(trajectory, rate)].T
+            run, epoch = (grid.ravel() for grid in np.indices(norms.shape))
+            columns = {"run": run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()}
+            parts.append(pd.DataFrame({"learning_rate": rate, "shown": rate == rates[0]} | columns))
+        return pd.concat(parts)
 
     return long_table(results.sweeps, rows)
-
-
-COLUMNS = ["learning_rate", "shown", "run", "epoch", "mean_frobenius_norm"]
-JUDGED = (0.01, 0.1, 1.0)
-"""Shares of the training after which depths are compared."""
-
-
-def _norms(trajectory: Trajectory, rate: float) -> pd.DataFrame:
-    norms = trajectory.mean_frobenius_norm[:, runs_of_rate(trajectory, rate)].T
-    run, epoch = (grid.ravel() for grid in np.indices(norms.shape))
-    return pd.DataFrame({"learning_rate": rate, "run": run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()})
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -20,16 +20,9 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
     def rows(key: Key) -> pd.DataFrame:
         spectra = results.spectra[key]
-        return pd.DataFrame(
-            {
-                "run": np.arange(spectra.lambda_max.shape[1]),
-                "lambda_max": spectra.lambda_max[0],
-                "lambda_p10": spectra.lambda_p10[0],
-                "condition_number": spectra.condition_number[0],
-                "noise_floor": spectra.noise_floor[0],
-                "resolved": spectra.resolved[0],
-            }
-        )
+        columns = ("lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved")
+        rows = pd.DataFrame({column: getattr(spectra, column)[0] for column in columns})
+        return rows.rename_axis("run").reset_index()
 
     return long_table(results.spectra, rows)
 

@@ -49,8 +49,8 @@ def plot(table: pd.DataFrame) -> Figure:
 
 def _shade_larger(axes: Axes) -> None:
     """Shade the losses at which the first network's mean is above another's."""
-    (losses, own), *others = map(_points, axes.get_lines())
-    larger = np.any([own > interpolate(losses, *other) for other in others], axis=0) if others else own < 0
+    (losses, first), *others = map(_points, axes.get_lines())
+    larger = np.any([first > interpolate(losses, *other) for other in others], axis=0) if others else first < 0
     if larger.any():
         across = axes.get_xaxis_transform()
         axes.fill_between(losses, 0, 1, where=larger, transform=across, color="0.88", linewidth=0, zorder=0)

@@ -13,16 +13,15 @@ from residual.demystifying_resnet.theory.records import SpherePath
 COLOURS = {"path": BLUE, "direct": RED, "obstacle": "0.35"}
 
 
-def table(found: SpherePath) -> pd.DataFrame:
+def table(sphere: SpherePath) -> pd.DataFrame:
     """Columns: kind (path, direct or obstacle), step, x, y, z, nearest (distance to the nearest obstacle), rho."""
     parts = []
-    for kind, points in (("path", found.path), ("direct", found.direct), ("obstacle", found.obstacles)):
-        apart = np.linalg.norm(points[:, None] - found.obstacles[None], axis=2)
-        part = pd.DataFrame(points, columns=["x", "y", "z"])
-        part.insert(0, "kind", kind)
-        part.insert(1, "step", range(len(points)))
+    for kind, points in (("path", sphere.path), ("direct", sphere.direct), ("obstacle", sphere.obstacles)):
+        apart = np.linalg.norm(points[:, None] - sphere.obstacles[None], axis=2)
+        part = pd.DataFrame({"kind": kind, "step": range(len(points))})
+        part[["x", "y", "z"]] = points
         parts.append(part.assign(nearest=apart.min(axis=1) if kind != "obstacle" else np.nan))
-    return pd.concat(parts, ignore_index=True).assign(rho=float(found.rho))
+    return pd.concat(parts, ignore_index=True).assign(rho=float(sphere.rho))
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -15,19 +15,19 @@ CORNER = 3
 """Columns of a weight matrix whose entries of a block are drawn."""
 
 
-def table(found: ZeroHessians) -> pd.DataFrame:
+def table(hessians: ZeroHessians) -> pd.DataFrame:
     """Columns: network, units, width, row, column, value; entries within rounding of zero are left out.
 
     Rows and columns count from 0 in the order of Definition 5: by unit, layer, column and row of the weights.
     """
     return pd.DataFrame(
         {
-            "network": [f"{n}-shortcut" for n in found.shortcut_depth],
-            "units": found.units,
-            "width": found.width,
-            "row": found.row,
-            "column": found.column,
-            "value": found.value,
+            "network": [f"{n}-shortcut" for n in hessians.shortcut_depth],
+            "units": hessians.units,
+            "width": hessians.width,
+            "row": hessians.row,
+            "column": hessians.column,
+            "value": hessians.value,
         }
     )
 
@@ -43,13 +43,17 @@ def plot(table: pd.DataFrame) -> Figure:
     norm = FuncNorm((np.cbrt, lambda scaled: scaled**3), -largest, largest)
     for (network, units), pattern, zoom in zip(every, all_axes[::2], all_axes[1::2], strict=True):
         rows, depth = table[(table["network"] == network) & (table["units"] == units)], shortcut_depth_of(network)
-        blocks = _blocks(rows, units * depth)
+        width, layers = int(rows["width"].iloc[0]), units * depth
+        hessian = np.zeros((layers * width**2,) * 2)
+        hessian[rows["row"], rows["column"]] = rows["value"]
+        # By pairs of layers.
+        blocks = hessian.reshape(layers, width**2, layers, width**2).swapaxes(1, 2)
         names = _names(blocks)
         _plot_pattern(pattern, names, depth)
         pattern.set_title(label(network))
         shown = "A" if (names == "A").any() else "B"
         row, column = np.argwhere(names == shown)[0]
-        corner = blocks[row, column][: CORNER * int(rows["width"].iloc[0]), : CORNER * int(rows["width"].iloc[0])]
+        corner = blocks[row, column][: CORNER * width, : CORNER * width]
         image = zoom.imshow(corner, cmap="RdBu_r", norm=norm, interpolation="nearest")
         # A map of two colours has no signs in grey.
         zoom.plot(*np.argwhere(corner < 0).T[::-1], "_", color="black", markersize=2, markeredgewidth=0.4)
@@ -64,14 +68,6 @@ def plot(table: pd.DataFrame) -> Figure:
     bar.set_ticks([tick for tick in (-2, -1, -0.1, 0, 0.1, 1, 2) if abs(tick) <= largest])
     bar.ax.minorticks_off()
     return figure
-
-
-def _blocks(rows: pd.DataFrame, layers: int) -> np.ndarray:
-    """The Hessian by pairs of layers, shape (layers, layers, d^2, d^2)."""
-    size = int(rows["width"].iloc[0]) ** 2
-    matrix = np.zeros((layers * size,) * 2)
-    matrix[rows["row"], rows["column"]] = rows["value"]
-    return matrix.reshape(layers, size, layers, size).swapaxes(1, 2)
 
 
 def _names(blocks: np.ndarray) -> np.ndarray:

@@ -14,7 +14,7 @@ from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
 from residual.demystifying_resnet.networks.network import base_name
-from residual.demystifying_resnet.tables import long_table
+from residual.demystifying_resnet.tables import long_table, runs_in_rates
 
 LEAST_DRAWN = 1e-8
 
@@ -28,8 +28,8 @@ def final_losses(results: TrainingResults) -> pd.DataFrame:
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory = results.sweeps[key]
-        rates = pd.DataFrame({"learning_rate": trajectory.learning_rate})
-        finals = rates.assign(run=rates.groupby("learning_rate").cumcount(), final_loss=trajectory.loss[-1])
+        rates = trajectory.learning_rate
+        finals = pd.DataFrame({"learning_rate": rates, "run": runs_in_rates(rates), "final_loss": trajectory.loss[-1]})
         if base_name(key[0]) != key[0]:
             return finals
         return finals.assign(

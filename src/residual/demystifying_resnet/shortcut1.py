@@ -10,9 +10,8 @@ from resaudit.figures.sweeps import at_shown_rate, best_rates
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend
-from residual.demystifying_resnet.tables import long_table
+from residual.demystifying_resnet.tables import long_table, runs_of_rate
 from residual.demystifying_resnet.training.rates import choice_of
-from residual.demystifying_resnet.training.trajectory import Trajectory
 
 OURS, BESIDE = "1-shortcut", "orthogonal"
 JUDGED = (0.01, 0.1, 1.0)
@@ -30,31 +29,25 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
     def rows(key: Key) -> pd.DataFrame:
         trajectory = results.sweeps[key]
-        last = len(trajectory.excess_loss) - 1
-        final = np.array([last])
-        curve = np.array(snapshot_epochs(last, CURVE_EPOCHS))
-        best = choice_of(trajectory)
-        return pd.concat(
-            _rows_at(trajectory, rate, curve if rate in best.tied else final).assign(shown=rate == best.shown)
-            for rate in np.unique(trajectory.learning_rate)
-        )
+        last, best = len(trajectory.excess_loss) - 1, choice_of(trajectory)
+        parts = []
+        for rate in np.unique(trajectory.learning_rate):
+            epochs = snapshot_epochs(last, CURVE_EPOCHS) if rate in best.tied else [last]
+            runs = runs_of_rate(trajectory, rate)
+            run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
+            part = {
+                "learning_rate": rate,
+                "run": run,
+                "epoch": epoch,
+                "loss": trajectory.loss[epoch, runs[run]],
+                "optimal_loss": float(trajectory.baseline_loss),
+                "excess_loss": trajectory.excess_loss[epoch, runs[run]],
+                "shown": rate == best.shown,
+            }
+            parts.append(pd.DataFrame(part))
+        return pd.concat(parts)
 
     return long_table(results.sweeps, rows)
-
-
-def _rows_at(trajectory: Trajectory, rate: float, epochs: np.ndarray) -> pd.DataFrame:
-    runs = np.flatnonzero(trajectory.learning_rate == rate)
-    run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
-    return pd.DataFrame(
-        {
-            "learning_rate": rate,
-            "run": run,
-            "epoch": epoch,
-            "loss": trajectory.loss[epoch, runs[run]],
-            "optimal_loss": float(trajectory.baseline_loss),
-            "excess_loss": trajectory.excess_loss[epoch, runs[run]],
-        }
-    )
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -74,9 +67,9 @@ def plot(table: pd.DataFrame) -> Figure:
         along.plot(ratio.index, ratio, color=colour, label=f"{depth}")
     for network in others:
         ends.plot(ratios.xs(last, level="epoch")[network], **look(network))
-        chosen = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
-        known = {d: own / other for d, (own, other) in chosen.items() if own and other}
-        rates.plot(list(known), list(known.values()), **look(network))
+        shown_rates = {d: (best[network, d].shown, best[BESIDE, d].shown) for d in depths}
+        rate_ratios = {d: rate / beside for d, (rate, beside) in shown_rates.items() if rate and beside}
+        rates.plot(list(rate_ratios), list(rate_ratios.values()), **look(network))
     for axes, zone in ((along, 10), (ends, 10), (rates, 10**0.5)):
         axes.axhspan(1 / zone, zone, color="0.92", zorder=0)
         axes.axhline(1, color="0.3", linewidth=0.7, zorder=1)

@@ -9,11 +9,7 @@ from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
-_INDEX = {
-    "beyond_noise": "index",
-    "every": "raw_index",
-    "sizeable": "sizeable_index",
-}
+_INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
 
 
 def runs_of_rate(trajectory: Trajectory, rate: float) -> np.ndarray:
@@ -49,24 +45,24 @@ def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
     def rows(key: Key) -> pd.DataFrame:
         trajectory, spectra = results.followed[key], results.spectra[key]
         epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
-        position, epoch = np.meshgrid(np.arange(len(rates)), epochs)
-        return pd.DataFrame(
-            {
-                "learning_rate": rates[position].ravel(),
-                "shown": rates[position].ravel() == rates[0],
-                "run": runs_in_rates(rates)[position].ravel(),
-                "epoch": epoch.ravel(),
-                "loss": trajectory.loss[epochs].ravel(),
-                "excess_loss": trajectory.excess_loss[epochs].ravel(),
-                "gradient_norm": trajectory.gradient_norm[epochs].ravel(),
-                "lambda_max": spectra.lambda_max.ravel(),
-                "lambda_p10": spectra.lambda_p10.ravel(),
-                "condition_number": spectra.condition_number.ravel(),
-                "index": getattr(spectra, counted).ravel(),
-                "eigenvalues": results.eigenvalues[key],
-                "noise_floor": spectra.noise_floor.ravel(),
-                "resolved": spectra.resolved.ravel(),
-            }
-        ).sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
+        rate, epoch = np.meshgrid(rates, epochs)
+        columns = {
+            "learning_rate": rate,
+            "shown": rate == rates[0],
+            "run": np.tile(runs_in_rates(rates), (len(epochs), 1)),
+            "epoch": epoch,
+            "loss": trajectory.loss[epochs],
+            "excess_loss": trajectory.excess_loss[epochs],
+            "gradient_norm": trajectory.gradient_norm[epochs],
+            "lambda_max": spectra.lambda_max,
+            "lambda_p10": spectra.lambda_p10,
+            "condition_number": spectra.condition_number,
+            "index": getattr(spectra, counted),
+            "eigenvalues": np.full(rate.shape, results.eigenvalues[key]),
+            "noise_floor": spectra.noise_floor,
+            "resolved": spectra.resolved,
+        }
+        part = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        return part.sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
 
     return long_table(results.spectra, rows).drop(columns="depth")

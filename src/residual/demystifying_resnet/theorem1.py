@@ -2,7 +2,6 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import BLUE, RED, annotate, panels, plot_band
@@ -28,26 +27,20 @@ def plot(table: pd.DataFrame) -> Figure:
     for width, axes in zip(widths, facets, strict=True):
         rows = real[real["width"] == width]
         axes.sharey(facets[0])
+        norms = rows[rows["property"] == NORMS]
         for samples, marker in zip(sorted(rows["samples"].unique()), "os^Dv", strict=False):
-            _plot_norms(axes, rows[rows["samples"] == samples], marker, samples)
-        _guide(axes, rows[rows["property"] == NORMS])
+            by_units = norms[norms["samples"] == samples].groupby("units")["value"]
+            bounds = rows[(rows["property"] == BOUND) & (rows["samples"] == samples)]
+            colour, low, high = BLUE if marker == "o" else RED, by_units.min(), by_units.max()
+            plot_band(axes, by_units.mean(), low, high, 0.25, color=colour, marker=marker, label=f"{samples} samples")
+            axes.plot(bounds.groupby("units")["expected"].mean(), f"{marker}:", color=colour, markersize=2,
+                      linewidth=0.9)  # fmt: skip
+        # A line of slope -1/2 below all norms.
+        lowest = 0.75 * float((norms["value"] * np.sqrt(norms["units"])).min())
+        units = np.array([norms["units"].min(), norms["units"].max()])
+        axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=0.9)
+        annotate(axes, r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")
         axes.set(xscale="log", yscale="log", xlabel="residual units R", title=f"d = {width}")
         axes.legend(loc="upper right")
     facets[0].set_ylabel(r"largest $\Vert W^{r,l}\Vert_F$")
     return figure
-
-
-def _plot_norms(axes: Axes, rows: pd.DataFrame, marker: str, samples: int) -> None:
-    by_units = rows[rows["property"] == NORMS].groupby("units")["value"]
-    bound = rows[rows["property"] == BOUND].groupby("units")["expected"].mean()
-    colour, low, high = BLUE if marker == "o" else RED, by_units.min(), by_units.max()
-    plot_band(axes, by_units.mean(), low, high, 0.25, color=colour, marker=marker, label=f"{samples} samples")
-    axes.plot(bound, f"{marker}:", color=colour, markersize=2, linewidth=0.9)
-
-
-def _guide(axes: Axes, rows: pd.DataFrame) -> None:
-    """A line of slope -1/2 below all norms."""
-    lowest = 0.75 * float((rows["value"] * np.sqrt(rows["units"])).min())
-    units = np.array([rows["units"].min(), rows["units"].max()])
-    axes.plot(units, lowest / np.sqrt(units), "--", color="0.4", linewidth=0.9)
-    annotate(axes, r"$\propto R^{-1/2}$", (units[1], lowest / np.sqrt(units[1])), (-16, -2), ha="right")

@@ -2,13 +2,12 @@
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from resaudit.figures.style import annotate, depth_axis, label_ends, panels
 from residual.demystifying_resnet.looks import look
-from residual.demystifying_resnet.theorems import measurements_table, statements_panel, with_depth
+from residual.demystifying_resnet.theorems import measurements_table, statements_panel
 from residual.demystifying_resnet.theory.records import Measurements
 
 CONDITION = "condition number |l|max / |l|{} of the Hessian at zero"
@@ -29,14 +28,17 @@ def plot(table: pd.DataFrame) -> Figure:
     """a: the error of each statement. b: condition numbers by depth, on all real data."""
     figure, (statements, axes) = panels("ab", 3.7, width_ratios=[1.75, 1])
     statements_panel(statements, table)
-    real = with_depth(table[table["samples"] == table["samples"].max()])
+    real = table[table["samples"] == table["samples"].max()]
+    real = real.assign(depth=real["units"] * real["shortcut_depth"])
     networks = [f"{n}-shortcut" for n in sorted(real["shortcut_depth"].unique())]
     ends = []
     for least, line, name in LEAST:
         for network in networks:
             rows = real[real["shortcut_depth"] == int(network[0])]
-            known = _plot_condition(axes, rows, CONDITION.format(least), network, line)
-            ends += [(float(known.iloc[-1]), name, "0.2")] if network == "1-shortcut" and len(known) else []
+            resolved = (rows["property"] == CONDITION.format(least)) & (rows["error"] < rows["tolerance"])
+            known = rows[resolved].sort_values("depth")
+            axes.plot(known["depth"], known["value"], **look(network) | {"linestyle": line})
+            ends += [(float(known["value"].iloc[-1]), name, "0.2")] if network == "1-shortcut" and len(known) else []
     depth_axis(axes, sorted(real.loc[real["expected"].isna(), "depth"].unique()))
     axes.set_yscale("log")
     axes.set_ylabel(r"condition number $|\lambda|_{\max}\,/\,\ldots$ of the Hessian at zero")
@@ -46,10 +48,3 @@ def plot(table: pd.DataFrame) -> Figure:
         annotate(axes, f"× {above / below:.0f}", (axes.get_xlim()[1], np.sqrt(above * below)), ha="right")
     axes.legend(handles=[Line2D([], [], **look(network) | {"linestyle": "none"}) for network in networks])
     return figure
-
-
-def _plot_condition(axes: Axes, rows: pd.DataFrame, name: str, network: str, line: str) -> pd.Series:
-    """A line over the depths whose value double precision resolves; returns the values."""
-    known = rows[(rows["property"] == name) & (rows["error"] < rows["tolerance"])].sort_values("depth")
-    axes.plot(known["depth"], known["value"], **look(network) | {"linestyle": line})
-    return known["value"]

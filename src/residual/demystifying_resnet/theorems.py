@@ -20,11 +20,6 @@ def measurements_table(measured: Measurements) -> pd.DataFrame:
     return pd.DataFrame(dataclasses.asdict(measured))
 
 
-def with_depth(table: pd.DataFrame) -> pd.DataFrame:
-    """The table with the networks' depth, in weight matrices."""
-    return table.assign(depth=table["units"] * table["shortcut_depth"])
-
-
 def statements_panel(axes: Axes, table: pd.DataFrame) -> None:
     """Print each statement, its number of cases, and its largest error relative to the bound on its round-off."""
     stated = table[table["expected"].notna()]

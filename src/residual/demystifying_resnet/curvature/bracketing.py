@@ -1,14 +1,14 @@
-"""Percentiles of absolute eigenvalues from counts: bracketing by counts, then zeros of the determinant.
+"""Percentiles of absolute eigenvalues by spectrum slicing: inertia counts, then zeros of the determinant.
 
-Counts bracket the eigenvalue of a given rank with certainty. Within bounds that contain only this eigenvalue, the
-determinant of H - t I, which each count also yields, has a single zero; a secant-like step finds it in a few counts
+Inertia counts bracket the eigenvalue of a given rank with certainty. Within bounds that contain only this eigenvalue,
+the determinant of H - t I, which each count also yields, has a single zero; a secant-like step finds it in a few counts
 (eq. 11). Imports only the standard library.
 """
 
 import itertools
 import math
 from bisect import insort
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 Bounds = tuple[float, float]
@@ -16,24 +16,23 @@ Bounds = tuple[float, float]
 Counter = Callable[[Sequence[float]], list[tuple[int, float]]]
 """For each bound, the number of eigenvalues below it and log |det(H - bound I)|."""
 
-
 CERTAIN = 1e-5
 """Interpolation is trusted once counts enclose an eigenvalue within this relative width."""
 SHRUNK = 0.005
 """The bounds must also be this much narrower than those that first isolated the eigenvalue: about two steps."""
 MOST_COUNTS = 100
 """Counts for one isolated eigenvalue; bisection alone would need about 30."""
-
-
 LEAST_CUT = 0.1
 """Least share of a bracket, in log t, that a count cuts off."""
 CUTS_BEFORE_TWO = 2
 """Attempts to separate eigenvalues of opposite sign before both are searched: near zero weights they pair up."""
 LEAST_WEIGHT = 0.1
 """Least interpolation weight that counts: an eigenvalue with less weight in the percentile needs less accuracy."""
+REMEMBERED = 4
+"""Previous percentiles: three that the rules of extrapolation need, and one to choose among the rules."""
 
 
-class Untrusted(ArithmeticError):
+class CountsInconsistent(ArithmeticError):
     """Counts contradict each other or failed."""
 
 
@@ -76,38 +75,24 @@ class Percentile:
 
 @dataclass
 class Bracketing:
-    """The counts of one Hessian so far, and searches among them.
-
-    Attributes:
-        count: counts.
-        size: number of eigenvalues.
-        floor: least absolute value to search.
-        top: absolute value above all eigenvalues.
-        tolerance: relative width of bounds at which an eigenvalue counts as known.
-    """
+    """The inertia counts of one Hessian so far, and searches among them."""
 
     count: Counter
-    size: int
-    floor: float
-    top: float
-    tolerance: float = 1e-7
+    size: int  # number of eigenvalues
+    floor: float  # least absolute value to search
+    top: float  # absolute value above all eigenvalues
+    tolerance: float = 1e-7  # relative width of bounds at which an eigenvalue counts as known
     pairs: list[Pair] = field(default_factory=list)
 
     def at(self, t: float) -> Pair:
-        """Count at +-t.
-
-        Raises:
-            Untrusted: the count contradicts one at a neighbouring bound.
-        """
+        """Count at +-t."""
         (upper, log_upper), (lower, log_lower) = self.count([t, -t])
         pair = Pair(t, upper, lower, log_upper, log_lower)
         insort(self.pairs, pair)
         place = self.pairs.index(pair)
-        for less, more in zip(
-            self.pairs[max(0, place - 1) :], self.pairs[max(0, place - 1) + 1 : place + 2], strict=False
-        ):
+        for less, more in itertools.pairwise(self.pairs[max(0, place - 1) : place + 2]):
             if less.upper > more.upper or less.lower < more.lower:
-                raise Untrusted(f"counts at {less.t:.3g} and {more.t:.3g} contradict each other")
+                raise CountsInconsistent(f"counts at {less.t:.3g} and {more.t:.3g} contradict each other")
         return pair
 
     def percentile(self, share: float, hint: Bounds | None = None) -> Percentile | None:
@@ -116,9 +101,6 @@ class Bracketing:
         Args:
             share: in [0, 1).
             hint: bounds that may enclose the two ranks, such as those of a nearby Hessian.
-
-        Raises:
-            Untrusted: counts contradict each other or failed.
         """
         position = share * (self.size - 1)
         rank = math.floor(position)
@@ -131,27 +113,28 @@ class Bracketing:
         first, second = self._both(rank, (1 - weight, weight))
         return Percentile((1 - weight) * first + weight * second, (self._below(rank).t, self._above(rank + 2).t))
 
-    def _below(self, wanted: int) -> Pair:
-        """The largest known bound with at most ``wanted`` eigenvalues within."""
-        return max(p for p in self.pairs if p.within <= wanted)
+    def _below(self, number: int) -> Pair:
+        """The largest known bound with at most this number of eigenvalues within."""
+        return max(p for p in self.pairs if p.within <= number)
 
-    def _above(self, wanted: int) -> Pair:
-        """The least known bound with at least ``wanted`` eigenvalues within."""
-        return min(p for p in self.pairs if p.within >= wanted)
+    def _above(self, number: int) -> Pair:
+        """The least known bound with at least this number of eigenvalues within."""
+        return min(p for p in self.pairs if p.within >= number)
 
-    def _enclose(self, wanted: int) -> bool:
-        """Count until bounds with at most and at least ``wanted`` within are known; False if the floor hides one."""
+    def _enclose(self, number: int) -> bool:
+        """Count until bounds with at most and at least this number within are known; False if the floor hides one."""
+        # Steps in log t, as if the number of eigenvalues within were proportional to t.
         step = 0.0
-        while (lowest := self.pairs[0]).within > wanted:
+        while (lowest := self.pairs[0]).within > number:
             if lowest.t <= self.floor:
                 return False
-            step = max(2 * step, _step(lowest.within - wanted + 1, wanted))
+            step = max(2 * step, 1.2 * (lowest.within - number + 1) / max(number, 1))
             self.at(max(self.floor, lowest.t * math.exp(-step)))
         step = 0.0
-        while (highest := self.pairs[-1]).within < wanted:
+        while (highest := self.pairs[-1]).within < number:
             if highest.t >= self.top:
-                raise Untrusted(f"only {highest.within} of {self.size} eigenvalues within the largest")
-            step = max(2 * step, _step(wanted - highest.within + 1, wanted))
+                raise CountsInconsistent(f"only {highest.within} of {self.size} eigenvalues within the largest")
+            step = max(2 * step, 1.2 * (number - highest.within + 1) / max(number, 1))
             self.at(min(self.top, highest.t * math.exp(step)))
         return True
 
@@ -222,24 +205,19 @@ class Bracketing:
             if width > widths[-3] / 2:
                 t = (left.t + right.t) / 2
             widths.append(width)
-            asked = self._one(t, positive)
-            if asked.count not in ends:
-                raise Untrusted(f"{asked.count} eigenvalues below {asked.t:.3g}, where only {ends} are possible")
-            if asked.count == ends[0]:
-                left, outside = asked, left
+            side = self._one(t, positive)
+            if side.count not in ends:
+                raise CountsInconsistent(f"{side.count} eigenvalues below {side.t:.3g}, where only {ends} are possible")
+            if side.count == ends[0]:
+                left, outside = side, left
             else:
-                right, outside = asked, right
-        raise Untrusted(f"the eigenvalue near {t:.3g} was not found in {MOST_COUNTS} counts")
+                right, outside = side, right
+        raise CountsInconsistent(f"the eigenvalue near {t:.3g} was not found in {MOST_COUNTS} counts")
 
 
-def _step(missing: int, wanted: int) -> float:
-    """Step in log t towards ``missing`` more eigenvalues, assuming that their number is proportional to t."""
-    return 1.2 * missing / max(wanted, 1)
-
-
-def _cut(low: Pair, high: Pair, wanted: int, tried: int) -> float:
+def _cut(low: Pair, high: Pair, number: int, tried: int) -> float:
     """The next bound to count at, interpolated in log t; every fourth time the middle."""
-    share = (wanted - low.within) / (high.within - low.within)
+    share = (number - low.within) / (high.within - low.within)
     share = 0.5 if tried % 4 == 3 else min(max(share, LEAST_CUT), 1 - LEAST_CUT)
     return low.t * math.exp(share * math.log(high.t / low.t))
 
@@ -269,3 +247,43 @@ def _estimate(left: Side, right: Side, outside: Side | None) -> float:
         excess = sum(w * math.log(abs(r - at.t)) for w, at in points) - constant
         low, high = (middle, high) if (excess > 0) == (weights[0] < 0) else (low, middle)
     return p + (low + high) / 2 * (q - p)
+
+
+@dataclass
+class Extrapolation:
+    """The recent percentiles of one run, from which the next Hessian's is predicted: a good guess saves counts."""
+
+    logarithms: list[float] = field(default_factory=list)  # of the last percentiles
+    around: Bounds = (1.0, 1.0)  # bounds of the last percentile, as multiples of it
+
+    def remember(self, percentile: Percentile) -> None:
+        """Store a percentile."""
+        self.logarithms = [*self.logarithms[1 - REMEMBERED :], math.log(percentile.value)]
+        self.around = percentile.bounds[0] / percentile.value, percentile.bounds[1] / percentile.value
+
+    def hint(self) -> Bounds | None:
+        """Bounds to try first; None without previous values."""
+        if not self.logarithms:
+            return None
+        value = math.exp(extrapolated(self.logarithms))
+        return value * self.around[0], value * self.around[1]
+
+
+def extrapolated(values: list[float]) -> float:
+    """Predict the next value by the rule that would have predicted the last one best.
+
+    >>> extrapolated([1.0, 2.0, 3.0, 4.0]), extrapolated([1.0, 5.0, 1.0, 5.0])
+    (5.0, 1.0)
+    """
+
+    def predictions(known: list[float]) -> Iterator[float]:
+        # At a large learning rate a network oscillates from epoch to epoch, hence the rules with a period of two.
+        yield known[-1]
+        yield known[-2]
+        yield 2 * known[-1] - known[-2]
+        yield known[-2] + known[-1] - known[-3]
+
+    if len(values) < REMEMBERED:
+        return values[-1]
+    errors = [abs(value - values[-1]) for value in predictions(values[:-1])]
+    return list(predictions(values))[errors.index(min(errors))]

@@ -12,33 +12,17 @@ from residual.demystifying_resnet.networks.network import Network
 
 @dataclass(frozen=True)
 class Chain:
-    """The factors of a linear network's Hessian at one point, each of shape (depth, width, width), float64.
+    """The factors of a linear network's Hessian at one point, each of shape (depth, width, width), float64."""
 
-    Attributes:
-        network: shape and shortcuts.
-        weights: W_l.
-        before: B_l, the matrix from the network's input to layer l's input.
-        slopes: Lambda_l, the derivative of the loss by layer l's output map.
-        second: S_XX, shape (width, width).
-    """
-
-    network: Network
-    weights: np.ndarray
-    before: np.ndarray
-    slopes: np.ndarray
-    second: np.ndarray
+    network: Network  # shape and shortcuts
+    weights: np.ndarray  # W_l
+    before: np.ndarray  # B_l, the matrix from the network's input to layer l's input
+    slopes: np.ndarray  # Lambda_l, the derivative of the loss by layer l's output map
+    second: np.ndarray  # S_XX, shape (width, width)
 
 
 def chains_of(weights: torch.Tensor, network: Network, moments: Moments) -> list[Chain]:
-    """A chain for every run of weights (depth, runs, width, width).
-
-    Raises:
-        ValueError: the network is not linear, or the weights are not float64.
-    """
-    if not network.is_linear:
-        raise ValueError("closed-form Hessians exist for linear networks only")
-    if weights.dtype != torch.float64:
-        raise ValueError(f"eigenvalues are counted in float64 only, not in {weights.dtype}")
+    """A chain for every run of weights (depth, runs, width, width), float64, of a linear network."""
     weights = weights.cpu()
     second = torch.from_numpy(moments.xx).to(weights)
     *inputs, product = forward(weights, network)

@@ -1,4 +1,6 @@
-"""Number of a Hessian's eigenvalues below a bound, in time linear in the depth; docs/curvature.md derives it.
+"""Inertia counts: how many of a Hessian's eigenvalues lie below a bound, in time linear in the depth.
+
+docs/curvature.md derives them.
 
 H of a linear network is a chain: a layer's change v_l acts on later layers only through the change F of the signal, a
 width x width matrix. H - t I is eliminated layer by layer from the output to the input, leaving a symmetric matrix over
@@ -22,34 +24,24 @@ THRESHOLD = 1e-4
 """Least pivot relative to its largest coupling (eq. 9)."""
 MOST_DELAYED = 600
 """Most delayed pivots at a width of 10 (scaled by its square); with more the count is given up."""
-_kept = threading.local()
+_reused = threading.local()
 
 
 @dataclass(frozen=True)
 class Counts:
-    """The result of eliminating H - t I, for each t.
+    """The result of eliminating H - t I, for each t."""
 
-    Attributes:
-        below: number of eigenvalues below t; -1 if the count was given up.
-        log_determinant: log |det(H - t I)|.
-        delayed: largest number of pivots delayed at once.
-        largest: largest absolute entry during elimination; eps times it estimates the rounding error in H.
-    """
-
-    below: np.ndarray
-    log_determinant: np.ndarray
-    delayed: np.ndarray
-    largest: np.ndarray
+    below: np.ndarray  # number of eigenvalues below t; -1 if the count was given up
+    log_determinant: np.ndarray  # log |det(H - t I)|
+    delayed: np.ndarray  # largest number of pivots delayed at once
+    largest: np.ndarray  # largest absolute entry on the way; eps times it estimates the rounding error in H
 
 
 def counted_by() -> str:
     """The method that counts on this machine, in words."""
-    wide = lanes()
-    return (
-        f"compiled counts, vectors of {wide} doubles"
-        if wide
-        else f"LAPACK up to 3200 parameters and counts in NumPy above, since {NOT_BUILT}"
-    )
+    if wide := lanes():
+        return f"compiled counts, vectors of {wide} doubles"
+    return f"LAPACK up to 3200 parameters and counts in NumPy above, since {NOT_BUILT}"
 
 
 def count_below(
@@ -61,10 +53,7 @@ def count_below(
         chain: the Hessian.
         bounds: finite numbers t.
         threshold: least pivot relative to its couplings, at most 0.3 (eq. 9).
-        compiled: use the compiled kernel or its plain twin; None: the kernel if it exists.
-
-    Raises:
-        ValueError: a bound is not finite, or the threshold is out of range.
+        compiled: use the compiled kernel or its reference implementation; None: the kernel if it exists.
     """
     shifts = np.ascontiguousarray(bounds, dtype=np.float64)
     if not np.isfinite(shifts).all():
@@ -87,25 +76,21 @@ def _count_compiled(chain: Chain, shifts: np.ndarray, threshold: float) -> Count
     below, delayed = np.zeros((2, len(shifts)), dtype=np.int64)
     log_determinant, largest = np.zeros((2, len(shifts)))
     network = chain.network
+    doubles = loaded.resaudit_count_memory(network.width, _most_delayed(chain))
+    # Working memory of this thread, reused: fresh pages cost as much as a count of 16 layers.
+    memory: np.ndarray = getattr(_reused, "memory", np.zeros(0))
+    if len(memory) < doubles:
+        memory = _reused.memory = np.zeros(doubles)
     arrays = chain.weights, chain.before, chain.slopes, chain.second
-    memory = _memory(loaded.resaudit_count_memory(network.width, _most_delayed(chain)))
-    answers = shifts, below, delayed, log_determinant, largest, memory
+    results = shifts, below, delayed, log_determinant, largest, memory
     work = CountWork(
         network.depth, network.width, network.unit_depth, network.has_shortcuts,
         *(array.ctypes.data for array in arrays),
         threshold, _most_delayed(chain), len(shifts),
-        *(array.ctypes.data for array in answers),
+        *(array.ctypes.data for array in results),
     )  # fmt: skip
     loaded.resaudit_count(ctypes.byref(work), wide)
     return Counts(below, log_determinant, delayed, largest)
-
-
-def _memory(doubles: int) -> np.ndarray:
-    """Working memory of this thread, reused: fresh pages cost as much as a count of 16 layers."""
-    kept: np.ndarray | None = getattr(_kept, "memory", None)
-    if kept is None or len(kept) < doubles:
-        kept = _kept.memory = np.zeros(doubles)
-    return kept
 
 
 def _count_plainly(chain: Chain, shifts: np.ndarray, threshold: float) -> Counts:

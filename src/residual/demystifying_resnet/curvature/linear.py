@@ -19,19 +19,16 @@ from residual.demystifying_resnet.networks.network import Network
 
 
 def hessians(weights: torch.Tensor, network: Network, moments: Moments) -> torch.Tensor:
-    """Hessians of the loss (1/2m) sum |y - f(x)|^2 at the weights of every run.
+    """Hessians of the loss (1/2m) sum |y - f(x)|^2 at the weights of every run of a linear network.
 
     Args:
         weights: shape (depth, runs, width, width), float64.
-        network: a linear network.
-        moments: of the data, float64.
+        network: shape and shortcuts.
+        moments: second moments of the data, float64.
 
     Returns:
         Shape (runs, N, N), N = depth * width^2, exactly symmetric. Parameters are ordered as in
         Demystifying ResNet, Definition 5: by layer, then column, then row of the weight matrix.
-
-    Raises:
-        ValueError: the network is not linear.
     """
     lower = lower_hessians(weights, network, moments)
     return lower.tril() + lower.tril(-1).mT

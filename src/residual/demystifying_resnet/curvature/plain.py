@@ -1,6 +1,5 @@
-"""The plain twin of kernels/counts.c: the same elimination, written for readability."""
+"""The reference implementation of kernels/counts.c: the same elimination, written for readability."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -29,17 +28,7 @@ class Tally:
 
 
 def eliminate_chain(chain: Chain, shift: float, threshold: float, most_delayed: int) -> Tally:
-    """Eliminate H - shift I from the last layer to the first.
-
-    Args:
-        chain: the Hessian.
-        shift: t.
-        threshold: least pivot relative to its couplings.
-        most_delayed: limit of delayed pivots.
-
-    Raises:
-        TooManyDelayed: the limit was exceeded.
-    """
+    """Eliminate H - shift I from the last layer to the first, with at most ``most_delayed`` delayed pivots."""
     network, eye, tally = chain.network, np.eye(chain.network.width), Tally()
     square = network.width**2
     rest, delayed = np.kron(chain.second.T, eye), 0
@@ -115,7 +104,13 @@ def _eliminate(front: np.ndarray, candidates: int, threshold: float, tally: Tall
 def _pivot(front: np.ndarray, column: int, candidates: int, left: np.ndarray, threshold: float) -> np.ndarray | None:
     """The first of three pivots that passes eq. 9: the diagonal entry, its partner's, or both as a 2 x 2 pivot."""
     others = np.flatnonzero(left[:candidates])
-    for chosen in _tried(front, column, others[others != column]):
+    others = others[others != column]
+    orders = [np.array([column])]
+    if len(others):
+        partner = others[np.argmax(np.abs(front[others, column]))]
+        if front[partner, column]:
+            orders += [np.array([partner]), np.array([column, partner])]
+    for chosen in orders:
         outside = left.copy()
         outside[chosen] = False
         coupled = np.abs(front[np.ix_(outside, chosen)]).max(axis=0, initial=0.0)
@@ -127,12 +122,3 @@ def _pivot(front: np.ndarray, column: int, candidates: int, left: np.ndarray, th
         if np.linalg.det(block) != 0 and np.all(np.abs(np.linalg.inv(block)) @ coupled * threshold <= 1):
             return chosen
     return None
-
-
-def _tried(front: np.ndarray, column: int, others: np.ndarray) -> Iterator[np.ndarray]:
-    yield np.array([column])
-    if len(others):
-        partner = others[np.argmax(np.abs(front[others, column]))]
-        if front[partner, column]:
-            yield np.array([partner])
-            yield np.array([column, partner])

@@ -23,20 +23,9 @@ FRESH = 0.03
 
 
 class HessianProduct:
-    """v -> H v for directions v of shape (depth, runs, width, width), like the weights (eq. 3).
-
-    Args:
-        weights: shape (depth, runs, width, width).
-        network: a linear network.
-        moments: of the data.
-
-    Raises:
-        ValueError: the network is not linear.
-    """
+    """v -> H v of linear networks for directions v of the weights' shape, (depth, runs, width, width) (eq. 3)."""
 
     def __init__(self, weights: torch.Tensor, network: Network, moments: Moments) -> None:
-        if not network.is_linear:
-            raise ValueError("closed-form Hessians exist for linear networks only")
         self.weights, self.network = weights, network
         self.second = torch.from_numpy(moments.xx).to(weights)
         *inputs, product = forward(weights, network)
@@ -78,22 +67,17 @@ class HessianProduct:
 
 @dataclass(frozen=True)
 class Largest:
-    """The eigenvalue of largest absolute value of each run's Hessian.
+    """The eigenvalue of largest absolute value of each run's Hessian."""
 
-    Attributes:
-        magnitude: its absolute value, shape (runs,); never above the true one but for rounding.
-        vector: an approximate eigenvector, of the weights' shape, of norm 1: a start for a nearby Hessian.
-    """
-
-    magnitude: torch.Tensor
-    vector: torch.Tensor
+    magnitude: torch.Tensor  # its absolute value, shape (runs,); never above the true one but for rounding
+    vector: torch.Tensor  # an approximate eigenvector, of the weights' shape, of norm 1: a start for a nearby Hessian
 
 
 def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None) -> Largest:
     """The largest absolute eigenvalue of every run by Lanczos's method with full orthogonalization.
 
     Args:
-        product: with the Hessians.
+        product: multiplies with the Hessians.
         start: vectors near the eigenvectors, of the weights' shape; None: random.
     """
     shape = product.weights.shape
@@ -101,7 +85,14 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
     most = min(MOST_STEPS, size)
     basis = product.weights.new_empty(runs, most, size)
     diagonal, beside = product.weights.new_empty(2, runs, most)
-    image = _first_vector(product.weights, start)
+    # The same random vector for every run, so that a run's result does not depend on the batch.
+    generator = torch.Generator().manual_seed(shape[0])
+    random = torch.randn(shape[0], 1, *shape[2:], generator=generator, dtype=torch.float64).to(product.weights)
+    image = _flat(random.expand(shape))
+    image = image / image.norm(dim=1, keepdim=True)
+    if start is not None:
+        image = _flat(start) + FRESH * image
+    image = torch.nn.functional.normalize(image, dim=1)
     for step in range(most):
         basis[:, step] = image
         known = basis[:, : step + 1]
@@ -114,9 +105,12 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
         beside[:, step] = image.norm(dim=1)
         exhausted = step + 1 == most or not torch.any(beside[:, step] > 0)
         if exhausted or (step + 1) % STEPS_BETWEEN_CHECKS == 0:
-            values, vectors = _ritz(diagonal[:, : step + 1], beside[:, :step])
+            # On the CPU, which is faster for small matrices.
+            off = torch.diag_embed(beside[:, :step], offset=1)
+            tridiagonal = torch.diag_embed(diagonal[:, : step + 1]) + off + off.mT
+            values, vectors = (part.to(diagonal) for part in torch.linalg.eigh(tridiagonal.cpu()))
             best = values.abs().argmax(dim=1)
-            if exhausted or _settled(values, vectors[:, -1], beside[:, step], best):
+            if exhausted or _settled(values, vectors[:, -1], beside[:, step]):
                 break
         image = image / beside[:, step, None].clamp_min(torch.finfo(image.dtype).tiny)
     every = torch.arange(runs, device=best.device)
@@ -129,37 +123,15 @@ def runs_at_once(network: Network) -> int:
     return max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
 
 
-def _first_vector(weights: torch.Tensor, start: torch.Tensor | None) -> torch.Tensor:
-    generator = torch.Generator().manual_seed(weights.shape[0])
-    depth, _, width, _ = weights.shape
-    # The same for every run, so that a run's result does not depend on the batch.
-    random = torch.randn(depth, 1, width, width, generator=generator, dtype=torch.float64).to(weights)
-    random = _flat(random.expand(weights.shape))
-    vector = random / random.norm(dim=1, keepdim=True)
-    if start is not None:
-        vector = _flat(start) + FRESH * vector
-    return torch.nn.functional.normalize(vector, dim=1)
-
-
-def _ritz(diagonal: torch.Tensor, beside: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """Eigenvalues and eigenvectors of the tridiagonal matrices, on the CPU, which is faster for small ones."""
-    off = torch.diag_embed(beside, offset=1)
-    values, vectors = torch.linalg.eigh((torch.diag_embed(diagonal) + off + off.mT).cpu())
-    return values.to(diagonal), vectors.to(diagonal)
-
-
-def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor, best: torch.Tensor) -> bool:
+def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor) -> bool:
     """Whether the largest magnitude is known to :data:`ACCURACY` and the other end is certainly smaller."""
-    residual = beside[:, None] * last.abs()
-    ends = torch.stack([torch.zeros_like(best), torch.full_like(best, values.shape[1] - 1)], dim=1)
     if values.shape[1] < 4:
         return False
-    neighbours = torch.stack([torch.ones_like(best), torch.full_like(best, values.shape[1] - 2)], dim=1)
-    end, off = values.gather(1, ends), residual.gather(1, ends)
-    gap = (end - values.gather(1, neighbours)).abs().clamp_min(torch.finfo(values.dtype).tiny)
-    error = torch.minimum(off, off**2 / gap)
+    end, residual = values[:, [0, -1]], beside[:, None] * last[:, [0, -1]].abs()
+    gap = (end - values[:, [1, -2]]).abs().clamp_min(torch.finfo(values.dtype).tiny)
+    error = torch.minimum(residual, residual**2 / gap)
     top = end.abs().amax(dim=1, keepdim=True)
-    return bool(((error <= ACCURACY * top) | (end.abs() + off < top)).all())
+    return bool(((error <= ACCURACY * top) | (end.abs() + residual < top)).all())
 
 
 def _flat(direction: torch.Tensor) -> torch.Tensor:

@@ -52,24 +52,33 @@ def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Mo
     A run that has diverged, or whose Hessian overflows, has NaN statistics and is not resolved.
 
     Args:
-        weights: any number, each of shape (depth, runs, width, width). In float32 (the paper may have used it) the
-            eigenvalues are computed in float32, and the noise floor is 5e8 times that of float64.
-        network: linear.
-        moments: of the data.
+        weights: any number of points, each of shape (depth, runs, width, width). In float32 (the paper may have used
+            it) the eigenvalues are computed in float32, and the noise floor is 5e8 times that of float64.
+        network: shape and shortcuts.
+        moments: second moments of the data.
 
     Raises:
         ValueError: shapes differ from the network's, or the network is not linear.
     """
-    found = [_spectra_at(at, network, moments) for at in weights]
-    return Spectra(*(np.stack([getattr(spectra, f.name) for spectra in found]) for f in fields(Spectra)))
+    by_weights = []
+    for at in weights:
+        check_shapes(at, network, moments)
+        finite = torch.isfinite(at).all(dim=3).all(dim=2).all(dim=0)
+        eigenvalues = at.new_full((at.shape[1], network.parameters), torch.nan)
+        at_once = max(1, BYTES_AT_ONCE // (at.element_size() * network.parameters**2))
+        for runs in torch.split(finite.nonzero()[:, 0], at_once):
+            hessians = lower_hessians(at[:, runs], network, moments).tril_()
+            # Shortly before a run diverges its Hessian leaves float32's range, and LAPACK then refuses the whole batch.
+            overflowed = ~hessians.isfinite().all(dim=2).all(dim=1)
+            hessians[overflowed] = 0
+            eigenvalues[runs] = torch.linalg.eigvalsh(hessians)
+            eigenvalues[runs[overflowed]] = torch.nan
+        by_weights.append(spectrum_statistics(eigenvalues))
+    return Spectra(*(np.stack([getattr(spectra, f.name) for spectra in by_weights]) for f in fields(Spectra)))
 
 
 def check_shapes(weights: torch.Tensor, network: Network, moments: Moments) -> None:
-    """Check that weights and moments fit a linear network.
-
-    Raises:
-        ValueError: they do not.
-    """
+    """Raise a ValueError if weights and moments do not fit a linear network."""
     depth, width = network.depth, network.width
     if weights.ndim != 4 or (weights.shape[0], *weights.shape[2:]) != (depth, width, width):
         raise ValueError(
@@ -80,18 +89,3 @@ def check_shapes(weights: torch.Tensor, network: Network, moments: Moments) -> N
         raise ValueError(f"moments are of {len(moments.xx)} inputs; needed: {width}, the network's width")
     if not network.is_linear:
         raise ValueError("the network has activations; the exact Hessian is that of a linear one")
-
-
-def _spectra_at(weights: torch.Tensor, network: Network, moments: Moments) -> Spectra:
-    check_shapes(weights, network, moments)
-    finite = torch.isfinite(weights).all(dim=3).all(dim=2).all(dim=0)
-    eigenvalues = weights.new_full((weights.shape[1], network.parameters), torch.nan)
-    at_once = max(1, BYTES_AT_ONCE // (weights.element_size() * network.parameters**2))
-    for runs in torch.split(finite.nonzero()[:, 0], at_once):
-        hessians = lower_hessians(weights[:, runs], network, moments).tril_()
-        # Shortly before a run diverges its Hessian leaves float32's range, and LAPACK then refuses the whole batch.
-        overflowed = ~hessians.isfinite().all(dim=2).all(dim=1)
-        hessians[overflowed] = 0
-        eigenvalues[runs] = torch.linalg.eigvalsh(hessians)
-        eigenvalues[runs[overflowed]] = torch.nan
-    return spectrum_statistics(eigenvalues)

@@ -1,4 +1,4 @@
-"""Statistics of spectra from eigenvalue counts, in time linear in the depth; docs/curvature.md derives them."""
+"""Statistics of spectra by spectrum slicing, in time linear in the depth; docs/curvature.md derives them."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -9,10 +9,9 @@ import numpy as np
 import torch
 
 from resaudit.data.moments import Moments
-from residual.demystifying_resnet.curvature.bracketing import Bracketing, Untrusted
+from residual.demystifying_resnet.curvature.bracketing import Bracketing, CountsInconsistent, Extrapolation
 from residual.demystifying_resnet.curvature.chain import Chain, chains_of
 from residual.demystifying_resnet.curvature.counts import count_below
-from residual.demystifying_resnet.curvature.foresight import Foresight
 from residual.demystifying_resnet.curvature.kernels.library import library
 from residual.demystifying_resnet.curvature.products import HessianProduct, largest_magnitude, runs_at_once
 from residual.demystifying_resnet.curvature.spectra import Spectra
@@ -52,59 +51,53 @@ class _Row:
 
 
 def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Moments) -> Spectra:
-    """Spectra of the exact Hessians at each of the weights, from eigenvalue counts; shape (weights, runs).
+    """Spectra of the exact Hessians at each of the weights, from inertia counts; shape (weights, runs).
 
     The result of :func:`residual.demystifying_resnet.curvature.spectrum.spectra_along` from about twenty counts each:
     the indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise
     floor is NaN, and so is an index whose count was given up.
 
     Args:
-        weights: any number, each of shape (depth, runs, width, width); computed in float64 on the CPU, also from
-            float32. Similar consecutive weights cost less.
-        network: linear.
-        moments: of the data.
+        weights: any number of points, each of shape (depth, runs, width, width); computed in float64 on the CPU, also
+            from float32. Similar consecutive weights cost less.
+        network: shape and shortcuts.
+        moments: second moments of the data.
 
     Raises:
         ValueError: shapes differ from the network's, or the network is not linear.
     """
     vectors: torch.Tensor | None = None
-    foresight: list[Foresight] = []
+    extrapolations: list[Extrapolation] = []
     rows: list[list[_Row]] = []
-    for at in weights:
-        check_shapes(at, network, moments)
-        sound, finite = _sound(at.to("cpu", torch.float64), network, moments)
-        magnitudes, vectors = _largest(sound, network, moments, vectors)
-        foresight = foresight or [Foresight() for _ in magnitudes]
-        jobs = zip(chains_of(sound, network, moments), magnitudes, foresight, finite, strict=True)
+    for point in weights:
+        check_shapes(point, network, moments)
+        at = point.to("cpu", torch.float64)
+        image = HessianProduct(at, network, moments)(torch.ones_like(at))
+        # Runs that have diverged are computed at zero: products would overflow. NaN compares as not smaller.
+        finite = ((at.abs() < LARGEST_ENTRY) & (image.abs() < LARGEST_ENTRY)).all(dim=3).all(dim=2).all(dim=0)
+        at = torch.where(finite[None, :, None, None], at, torch.zeros_like(at))
+
+        # Lanczos starts from the previous Hessians' eigenvectors.
+        largest = [
+            largest_magnitude(
+                HessianProduct(at[:, runs], network, moments), None if vectors is None else vectors[:, runs]
+            )
+            for runs in torch.split(torch.arange(at.shape[1]), runs_at_once(network))
+        ]
+        magnitudes = [value for batch in largest for value in batch.magnitude.tolist()]
+        vectors = torch.cat([batch.vector for batch in largest], dim=1)
+
+        extrapolations = extrapolations or [Extrapolation() for _ in magnitudes]
+        chains = chains_of(at, network, moments)
         with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            counted = list(pool.map(lambda job: _statistics(*job), jobs))
+            counted = list(pool.map(_statistics, chains, magnitudes, extrapolations, finite.tolist()))
         rows.append([
-            row or _dense_row(sound[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
+            row or _dense_row(at[:, run], magnitudes[run], network, moments) for run, row in enumerate(counted)
         ])  # fmt: skip
     return Spectra(*(np.array([[getattr(row, f.name) for row in at] for at in rows]) for f in fields(Spectra)))
 
 
-def _sound(weights: torch.Tensor, network: Network, moments: Moments) -> tuple[torch.Tensor, list[bool]]:
-    """The weights, zero for runs that have diverged (products would overflow), and which runs have not."""
-    image = HessianProduct(weights, network, moments)(torch.ones_like(weights))
-    # NaN compares as not smaller.
-    finite = ((weights.abs() < LARGEST_ENTRY) & (image.abs() < LARGEST_ENTRY)).all(dim=3).all(dim=2).all(dim=0)
-    return torch.where(finite[None, :, None, None], weights, torch.zeros_like(weights)), finite.tolist()
-
-
-def _largest(
-    weights: torch.Tensor, network: Network, moments: Moments, vectors: torch.Tensor | None
-) -> tuple[list[float], torch.Tensor]:
-    """Largest absolute eigenvalues by Lanczos, and eigenvectors, started from the previous Hessians' eigenvectors."""
-    found = []
-    for runs in torch.split(torch.arange(weights.shape[1]), runs_at_once(network)):
-        start = None if vectors is None else vectors[:, runs]
-        found.append(largest_magnitude(HessianProduct(weights[:, runs], network, moments), start))
-    magnitudes = [value for part in found for value in part.magnitude.tolist()]
-    return magnitudes, torch.cat([part.vector for part in found], dim=1)
-
-
-def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: bool) -> _Row | None:
+def _statistics(chain: Chain, lambda_max: float, extrapolation: Extrapolation, finite: bool) -> _Row | None:
     """Statistics of one Hessian; None if counts are untrusted or cost more than all eigenvalues."""
     if not finite:
         return _Row()
@@ -116,65 +109,55 @@ def _statistics(chain: Chain, lambda_max: float, foresight: Foresight, finite: b
     try:
         lambda_max = certified_largest(chain, lambda_max)
         floor = EPS * size * lambda_max
-        index, raw, sizeable = (math.nan if n is None else n / size for n in _indices(chain, floor, lambda_max))
+        (certain, _), (sizeable, _) = trusted_counts(chain, [-floor, -SIZEABLE * lambda_max])
+        raw = int(count_below(chain, [0.0]).below[0])
         search = Bracketing(lambda t: trusted_counts(chain, t), size, floor, lambda_max * (1 + CERTIFIED), TOLERANCE)
-        p10 = search.percentile(SHARE, foresight.hint())
-    except Untrusted:
+        p10 = search.percentile(SHARE, extrapolation.hint())
+    except CountsInconsistent:
         return None
-    row = _Row(lambda_max, math.nan, math.nan, index, raw, sizeable, floor)
+    # A count at zero may have been given up.
+    raw_index = raw / size if raw >= 0 else math.nan
+    row = _Row(lambda_max, math.nan, math.nan, certain / size, raw_index, sizeable / size, floor)
     if p10 is None:
         return row
-    foresight.remember(p10)
+    extrapolation.remember(p10)
     return replace(row, lambda_p10=p10.value, condition_number=lambda_max / p10.value, resolved=True)
 
 
 def trusted_counts(chain: Chain, bounds: Sequence[float]) -> list[tuple[int, float]]:
-    """Number of eigenvalues below each bound and log |det|; doubtful counts are repeated with other pivots.
-
-    Raises:
-        Untrusted: the two counts differ, or too many pivots were delayed.
-    """
+    """Number of eigenvalues below each bound and log |det|; doubtful counts are repeated with other pivots."""
     counts = count_below(chain, bounds)
     doubtful = EPS * counts.largest > DANGER * np.abs(bounds)
     for i in np.flatnonzero(doubtful & (counts.below >= 0)).tolist():
         second = count_below(chain, [bounds[i]], threshold=SECOND_THRESHOLD)
         if second.below[0] != counts.below[i]:
-            raise Untrusted(f"two counts below {bounds[i]:.3g} differ: {counts.below[i]} and {second.below[0]}")
+            raise CountsInconsistent(
+                f"two counts below {bounds[i]:.3g} differ: {counts.below[i]} and {second.below[0]}"
+            )
     if np.any(counts.below < 0):
-        raise Untrusted(f"more than {counts.delayed.max()} pivots had to be put off")
+        raise CountsInconsistent(f"more than {counts.delayed.max()} pivots had to be put off")
     return list(zip(counts.below.tolist(), counts.log_determinant.tolist(), strict=True))
 
 
-def certified_largest(chain: Chain, found: float) -> float:
-    """The largest absolute eigenvalue: ``found`` if counts show none above it, else bisected by counts.
-
-    Raises:
-        Untrusted: counts failed.
-    """
+def certified_largest(chain: Chain, lanczos: float) -> float:
+    """The largest absolute eigenvalue: Lanczos's if counts show none above it, else bisected by counts."""
     size = chain.network.parameters
 
     def none_beyond(bound: float) -> bool:
         (below, _), (far_below, _) = trusted_counts(chain, [bound, -bound])
         return below == size and far_below == 0
 
-    if none_beyond(found * (1 + CERTIFIED)):
-        return found
-    low, high = found, 2 * found
+    if none_beyond(lanczos * (1 + CERTIFIED)):
+        return lanczos
+    low, high = lanczos, 2 * lanczos
     while not none_beyond(high):
         low, high = high, 2 * high
-        if high > MOST_MISSED * found:
-            raise Untrusted(f"counts show eigenvalues beyond {MOST_MISSED:.0f} times the largest that Lanczos found")
+        if high > MOST_MISSED * lanczos:
+            raise CountsInconsistent(f"eigenvalues beyond {MOST_MISSED:.0f} times the largest that Lanczos found")
     while high - low > CERTIFIED * high:
         middle = (low + high) / 2
         low, high = (low, middle) if none_beyond(middle) else (middle, high)
     return (low + high) / 2
-
-
-def _indices(chain: Chain, floor: float, lambda_max: float) -> tuple[int, int | None, int]:
-    """Numbers of certainly, nominally (None if that count was given up) and sizeably negative eigenvalues."""
-    (sure, _), (sizeable, _) = trusted_counts(chain, [-floor, -SIZEABLE * lambda_max])
-    raw = int(count_below(chain, [0.0]).below[0])
-    return sure, raw if raw >= 0 else None, sizeable
 
 
 def _dense_row(weights: torch.Tensor, lambda_max: float, network: Network, moments: Moments) -> _Row:

@@ -28,7 +28,7 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
 
     Attributes:
         hessian_epochs: number of epochs with a Hessian, evenly spaced on a logarithmic scale; null: all.
-        hessian_precision: of Hessians and eigenvalues.
+        hessian_precision: floating-point type of Hessians and eigenvalues.
         hessian_method: how they are computed.
         negative_eigenvalues: which eigenvalues count for the index.
     """

@@ -30,17 +30,8 @@ class PreActivationTraining(ImageTraining, name="preactivation_training"):
         return ((name, depth) for name in self.networks for depth in self.depths)
 
     def network(self, name: str, depth: int) -> Network:
-        """A network's settings.
-
-        Raises:
-            ValueError: no network has that name; the message continues the protocol's name.
-        """
-        shortcut_depth = 2 if name == RESNET else _shortcut_depth(name)
-        return PreActivation(depth, shortcut_depth, self.statistics)
-
-
-def _shortcut_depth(name: str) -> int:
-    found = re.fullmatch("([1-9][0-9]?)-shortcut", name)
-    if found is None:
-        raise ValueError(f"has the network {name!r}; allowed: {RESNET}, 1-shortcut, 2-shortcut, …")
-    return int(found[1])
+        """A network's settings."""
+        match = re.fullmatch("([1-9][0-9]?)-shortcut", "2-shortcut" if name == RESNET else name)
+        if match is None:
+            raise ValueError(f"has the network {name!r}; allowed: {RESNET}, 1-shortcut, 2-shortcut, …")
+        return PreActivation(depth, int(match[1]), self.statistics)

@@ -32,7 +32,7 @@ class InitialSpectra(LinearNetworks, name="initial_spectra"):
     """Hessians at the initial point.
 
     Attributes:
-        hessian_precision: of Hessians and eigenvalues.
+        hessian_precision: floating-point type of Hessians and eigenvalues.
         hessian_method: how they are computed.
     """
 

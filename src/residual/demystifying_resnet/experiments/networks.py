@@ -9,13 +9,7 @@ from resaudit.base.models import Model
 from resaudit.plan.experiment import Experiment
 from resaudit.plan.fields import Depth, Depths, Key, Names, Runs
 from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.networks.network import (
-    Network,
-    base_name,
-    network_named,
-    period_of,
-    shortcut_depth_of,
-)
+from residual.demystifying_resnet.networks.network import Network, base_name, network_named, shortcut_depth_of
 
 
 class RunsAt(Model):
@@ -23,7 +17,7 @@ class RunsAt(Model):
 
     Attributes:
         depth: number of weight matrices.
-        runs: at this depth, at most.
+        runs: largest number of runs at this depth.
     """
 
     depth: Depth
@@ -97,24 +91,15 @@ class LinearNetworks(Networks):
 
 
 def checked_network(name: str, depth: int) -> Network:
-    """A network by its name in figures.
-
-    Raises:
-        ValueError: no network has that name and depth; the message lists what is allowed.
-    """
+    """A network by its name in figures, or a ValueError that lists what is allowed."""
     try:
         return network_named(name, depth, width=1)
     except ValueError as error:
-        hint = "" if " network " in f" {error}" else f"; allowed for {name}: multiples of {period_of(name)}"
-        raise ValueError(f"is wrong: {error}{hint}") from None
+        raise ValueError(f"is wrong: {error}") from None
 
 
 def checked_name(name: str) -> str:
-    """A network's name.
-
-    Raises:
-        ValueError: no network has it.
-    """
+    """The name, if a network has it."""
     try:
         shortcut_depth_of(name)
     except ValueError as error:

@@ -30,10 +30,10 @@ class PerNetwork(Model):
     """Settings that differ for one network; empty fields inherit the figure's.
 
     Attributes:
-        network: that they are of.
+        network: name of the network.
         depths: numbers of weight matrices.
         runs: seeds of each setting.
-        learning_rates: to try.
+        learning_rates: learning rates to try.
     """
 
     network: Annotated[str, AfterValidator(checked_name)]
@@ -48,8 +48,8 @@ class RateSweep(Networks, name="rate_sweep"):
     Attributes:
         per_network: settings of single networks; networks that are not drawn are ignored.
         epochs: steps of full-batch gradient descent.
-        learning_rates: to try.
-        rate: the one at which a network is shown.
+        learning_rates: learning rates to try.
+        rate: learning rate at which a network is shown.
     """
 
     of_table: ClassVar[tuple[str, ...]] = ("rate",)
@@ -61,20 +61,20 @@ class RateSweep(Networks, name="rate_sweep"):
 
     def depths_of(self, network: str) -> list[int]:
         """The depths of a network."""
-        return self._of(network).depths or self.depths
+        return self._settings_of(network).depths or self.depths
 
     def runs_of(self, network: str, depth: int) -> int:
         """Number of runs of a network at a depth."""
-        runs = self._of(network).runs or self.runs
+        runs = self._settings_of(network).runs or self.runs
         return min([runs, *(fewer.runs for fewer in self.runs_at if fewer.depth == depth)])
 
     def learning_rates_of(self, network: str) -> list[float]:
         """The learning rates to try for a network."""
-        return self._of(network).learning_rates or self.learning_rates
+        return self._settings_of(network).learning_rates or self.learning_rates
 
-    def _of(self, network: str) -> PerNetwork:
-        others = (each for each in self.per_network if each.network == network)
-        return next(others, PerNetwork.model_construct(network=network))
+    def _settings_of(self, network: str) -> PerNetwork:
+        own = (each for each in self.per_network if each.network == network)
+        return next(own, PerNetwork.model_construct(network=network))
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """A training by ``network`` and ``depth``."""
@@ -104,7 +104,12 @@ class RateSweep(Networks, name="rate_sweep"):
 
     def in_words(self) -> dict[str, str | None]:
         """Settings of single networks; runs, with the depths that have fewer."""
-        return super().in_words() | {"per_network": "; ".join(map(_in_words, self.per_network))}
+        words = []
+        for each in self.per_network:
+            settings = {key: value for key, value in each.model_dump(exclude={"network"}).items() if value}
+            named = (f"{key.replace('_', ' ')} {in_words(value)}" for key, value in settings.items())
+            words.append(f"{each.network}: {', '.join(named)}")
+        return super().in_words() | {"per_network": "; ".join(words)}
 
     @model_validator(mode="after")
     def _each_network_once(self) -> Self:
@@ -113,10 +118,3 @@ class RateSweep(Networks, name="rate_sweep"):
         if twice:
             raise ValueError(f"has {twice!r} twice in per_network; give all its settings in one place")
         return self
-
-
-def _in_words(settings: PerNetwork) -> str:
-    given = {key: value for key, value in settings.model_dump(exclude={"network"}).items() if value}
-    return f"{settings.network}: " + ", ".join(
-        f"{key.replace('_', ' ')} {in_words(value)}" for key, value in given.items()
-    )

@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from resaudit.data.moments import Moments
 from resaudit.figures.rates import BestRate
@@ -19,27 +18,17 @@ from residual.demystifying_resnet.training.trajectory import Trajectory
 
 @dataclass(frozen=True)
 class TrainingResults:
-    """Results of a figure's trainings and Hessians.
+    """Results of a figure's trainings and Hessians."""
 
-    Attributes:
-        sweeps: training at every learning rate.
-        followed: training at one of these rates, with snapshots.
-        spectra: at the snapshots of ``followed``, or at the initial point, shape (snapshots, runs).
-        rates: that are followed, the shown one first.
-        best: best rate of each sweep.
-        eigenvalues: number of eigenvalues of each Hessian.
-        moments: of the data, if Hessians were computed.
-        negative_eigenvalues: the eigenvalues that the index counts.
-    """
-
-    sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)
-    followed: Mapping[Key, Trajectory] = field(default_factory=dict)
+    sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)  # trainings at every learning rate
+    followed: Mapping[Key, Trajectory] = field(default_factory=dict)  # at one or some of these rates, with snapshots
+    # At the snapshots of ``followed``, or at the initial point; shape (snapshots, runs).
     spectra: Mapping[Key, Spectra] = field(default_factory=dict)
-    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
-    best: Mapping[Key, BestRate] = field(default_factory=dict)
-    eigenvalues: Mapping[Key, int] = field(default_factory=dict)
-    moments: Moments | None = None
-    negative_eigenvalues: str = "beyond_noise"
+    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)  # those followed, the shown one first
+    best: Mapping[Key, BestRate] = field(default_factory=dict)  # of each sweep
+    eigenvalues: Mapping[Key, int] = field(default_factory=dict)  # number of eigenvalues of each Hessian
+    moments: Moments | None = None  # of the data, if Hessians were computed
+    negative_eigenvalues: str = "beyond_noise"  # those that the index counts
 
 
 def read_training(
@@ -48,17 +37,14 @@ def read_training(
     """Read the results of trainings and Hessians.
 
     Args:
-        jobs: by coordinates with ``network`` and ``depth``.
+        jobs: trainings and Hessians, by coordinates with ``network`` and ``depth``.
         results: folder of all results.
-        followed: choice of rates for :func:`residual.demystifying_resnet.training.rates.followed_rates`.
+        followed: a choice of :func:`residual.demystifying_resnet.training.rates.followed_rates`.
         negative: the eigenvalues that the index counts.
-
-    Raises:
-        ResauditError: one is missing, damaged or of other settings.
     """
-    by_key = [(_key(dict(where)), job) for where, job in jobs.items()]
-    trainings = {key: job for key, job in by_key if isinstance(job, Train) and job.sweep is None}
-    sweeps = {key: job.read(results) for key, job in trainings.items()}
+    by_coordinates = [(dict(coordinates), job) for coordinates, job in jobs.items()]
+    by_key = [((at["network"], at["depth"]), job) for at, job in by_coordinates]
+    sweeps = {key: job.read(results) for key, job in by_key if isinstance(job, Train) and job.sweep is None}
     hessians = {key: job for key, job in by_key if isinstance(job, Hessians)}
     return TrainingResults(
         sweeps=sweeps,
@@ -70,7 +56,3 @@ def read_training(
         moments=next((job.data.moments(results) for job in hessians.values()), None),
         negative_eigenvalues=negative,
     )
-
-
-def _key(where: Mapping[str, Any]) -> Key:
-    return where["network"], where["depth"]

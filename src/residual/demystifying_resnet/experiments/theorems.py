@@ -12,8 +12,7 @@ from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
 from resaudit.plan.fields import Depths, Names, Runs
 from residual.demystifying_resnet.experiments.networks import checked_network
 from residual.demystifying_resnet.jobs.theorem import Theorem
-from residual.demystifying_resnet.networks.activations import ACTIVATIONS
-from residual.demystifying_resnet.networks.network import base_name, shortcut_depth_of
+from residual.demystifying_resnet.networks.network import ACTIVATIONS, base_name, shortcut_depth_of
 from residual.demystifying_resnet.theory.cases import Cases
 
 LARGEST_UNITS = 1000
@@ -24,8 +23,9 @@ LARGEST_SHORTCUT = 10
 LEAST_WIDTH_OF_SPHERE = 3
 """Lemma 2 goes round obstacles on a sphere, which needs three dimensions; Figure 10 shows exactly three."""
 
-Units = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_UNITS)]], Field(min_length=1), AfterValidator(different)]
-One = Annotated[list[Annotated[int, Field(ge=1, le=LARGEST_UNITS)]], Field(min_length=1, max_length=1)]
+Unit = Annotated[int, Field(ge=1, le=LARGEST_UNITS)]
+Units = Annotated[list[Unit], Field(min_length=1), AfterValidator(different)]
+One = Annotated[list[Unit], Field(min_length=1, max_length=1)]
 Distance = Annotated[float, Field(gt=0, le=2.0)]
 """Between points on the unit sphere."""
 
@@ -73,22 +73,28 @@ class TheoremExperiment(Experiment):
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The check at every size and draw."""
-        return {at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed=seed, **self.sizes()))}
+        sizes: dict[str, Any] = {"draws": 1}
+        for key, value in self:
+            if key == "runs":
+                sizes["draws"] = value
+            elif key == "networks":
+                sizes["shortcut_depths"] = tuple(map(shortcut_depth_of, value))
+            elif key == "activations":
+                sizes[key] = tuple((each.pre, each.mid, each.post) for each in value)
+            else:
+                sizes[key] = tuple(value) if isinstance(value, list) else value
+        return {at(theorem=self.name): Theorem(needed(data), self.name, Cases(seed, **sizes))}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The job's measurements."""
         (job,) = jobs.values()
         return job.read(results)
 
-    def sizes(self) -> dict[str, Any]:
-        """The other fields of :class:`~residual.demystifying_resnet.theory.cases.Cases`."""
-        raise NotImplementedError
-
     def check_width(self, width: int) -> None:
         """Check that no network is wider than the data."""
-        for given in getattr(self, "widths", []):
-            if given > width:
-                raise ValueError(f"has widths {given}; allowed: at most {width} (whitening.components)")
+        widest = max(getattr(self, "widths", [0]))
+        if widest > width:
+            raise ValueError(f"has widths {widest}; allowed: at most {width} (whitening.components)")
 
 
 class Sphere(TheoremExperiment):
@@ -113,11 +119,6 @@ class Sphere(TheoremExperiment):
     steps: Units
     min_distance: Distance = 0.4
     label_noise: Distance = 0.5
-
-    def sizes(self) -> dict[str, Any]:
-        """Sizes, distances and draws."""
-        lists = {key: tuple(getattr(self, key)) for key in ("widths", "samples_per_class", "steps")}
-        return lists | {"draws": self.runs, "min_distance": self.min_distance, "label_noise": self.label_noise}
 
 
 class Theorem1(Sphere, name="theorem_1"):
@@ -155,15 +156,6 @@ class Theorem2(TheoremExperiment, name="theorem_2"):
     activations: Annotated[list[Activations], Field(min_length=1), AfterValidator(different)]
     samples_per_class: Units
 
-    def sizes(self) -> dict[str, Any]:
-        """Sizes, networks, activations and draws."""
-        lists = {key: tuple(getattr(self, key)) for key in ("depths", "widths", "units", "samples_per_class")}
-        return lists | {
-            "draws": self.runs,
-            "shortcut_depths": tuple(map(shortcut_depth_of, self.networks)),
-            "activations": tuple((each.pre, each.mid, each.post) for each in self.activations),
-        }
-
     @model_validator(mode="after")
     def _depths_fit(self) -> Self:
         if "2-shortcut" in self.networks:
@@ -182,7 +174,3 @@ class ZeroHessians(TheoremExperiment, name="zero_hessians"):
 
     networks: Shortcuts
     units: Units
-
-    def sizes(self) -> dict[str, Any]:
-        """Networks and units; nothing is drawn."""
-        return {"draws": 1, "units": tuple(self.units), "shortcut_depths": tuple(map(shortcut_depth_of, self.networks))}

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
@@ -12,9 +12,6 @@ from residual.demystifying_resnet.curvature.kernels import library as _counts  #
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.networks.ensemble import Ensemble
-
-if TYPE_CHECKING:
-    import torch
 
 # Measured as those of training.
 SECONDS_PER_CUBED_PARAMETER = 4e-11
@@ -50,43 +47,35 @@ class Hessians(Job):
         """Ensemble, precision and method."""
         return f"{self.ensemble.stem}-{self.precision}-{self.method}"
 
-    @property
-    def snapshots(self) -> int:
-        """Number of Hessians per run."""
-        return len(self.training.snapshot_epochs) if self.training else 1
-
     def size(self, name: str) -> int | None:
         """The number of runs is that of the training."""
         if name == "runs":
             return self.training.size(name) if self.training else self.ensemble.runs
         return super().size(name)
 
+    @property
+    def snapshots(self) -> int:
+        """Number of Hessians per run."""
+        return len(self.training.snapshot_epochs) if self.training else 1
+
     def cost(self, execution: Execution) -> Cost:
         """The cost of counts by the compiled kernel, or of all eigenvalues."""
-        estimate = self._counted() if self.method == "counts" else self._dense()
-        return Cost(*estimate, threads=2 if estimate[1] > MEGABYTES_FOR_TWO_THREADS else 1, wants_gpu=self._wants_gpu)
-
-    @property
-    def _wants_gpu(self) -> bool:
-        return self.method == "dense" and self.ensemble.network.parameters >= LEAST_PARAMETERS_FOR_GPU
-
-    @property
-    def _runs(self) -> int:
-        return self.training.trajectories if self.training else self.ensemble.runs
-
-    def _counted(self) -> tuple[float, float]:
-        depth, size, runs = self.ensemble.network.depth, self.ensemble.network.parameters, self._runs
-        each = depth * (SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * (self.snapshots - 1))
+        runs = self.training.trajectories if self.training else self.ensemble.runs
+        depth, size = self.ensemble.network.depth, self.ensemble.network.parameters
         snapshots = 8e-6 * self.snapshots * runs * size
-        vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
-        return SECONDS_TO_START + each * runs, MEGABYTES_TO_START + 2 * snapshots + vectors
-
-    def _dense(self) -> tuple[float, float]:
-        size, hessians = self.ensemble.network.parameters, self.snapshots * self._runs
-        each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2
-        snapshots = 8e-6 * hessians * size
-        batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * self._runs))
-        return SECONDS_TO_START + each * hessians, MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch
+        if self.method == "counts":
+            each = depth * (SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * (self.snapshots - 1))
+            seconds = each * runs
+            vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
+            megabytes = MEGABYTES_TO_START + 2 * snapshots + vectors
+        else:
+            each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2
+            seconds = each * (self.snapshots * runs)
+            batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * runs))
+            megabytes = MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch
+        wants_gpu = self.method == "dense" and size >= LEAST_PARAMETERS_FOR_GPU
+        threads = 2 if megabytes > MEGABYTES_FOR_TWO_THREADS else 1
+        return Cost(SECONDS_TO_START + seconds, megabytes, threads, wants_gpu)
 
     def reads(self, results: Path) -> list[Path]:
         """The data's moments, and the training's snapshots."""
@@ -110,11 +99,7 @@ class Hessians(Job):
         }
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Compute the spectra.
-
-        Raises:
-            ResauditError: an input is missing, or of other settings.
-        """
+        """Compute the spectra."""
         import torch
 
         from resaudit.runtime.progress import with_progress
@@ -125,25 +110,19 @@ class Hessians(Job):
         counts = self.method == "counts"
         work.record["kernel"] = counted_by() if counts else "LAPACK"
         device, dtype = torch.device(work.device), getattr(torch, self.precision)
-        snapshots = with_progress(self._weights(work.results), f"{self.id} Hessians")
+        if self.training is None:
+            snapshots = self.ensemble.initial_weights()[None]
+        else:
+            snapshots = torch.from_numpy(self.training.read(work.results, with_snapshots=True).snapshots)
+        points = (weights.to(device, dtype) for weights in with_progress(snapshots, f"{self.id} Hessians"))
         along = structured_spectra_along if counts else spectra_along
-        moments = self.data.moments(work.results)
-        spectra = along((weights.to(device, dtype) for weights in snapshots), self.ensemble.network, moments)
-        return {"spectra.npz": spectra}
+        return {"spectra.npz": along(points, self.ensemble.network, self.data.moments(work.results))}
 
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
         """LAPACK, or what counts (:func:`residual.demystifying_resnet.curvature.counts.counted_by`)."""
         if self.method == "dense":
             return ("LAPACK",)
         return (f"compiled counts, vectors of {lanes['counts']} doubles" if "counts" in lanes else "LAPACK up to *",)
-
-    def _weights(self, results: Path) -> "torch.Tensor":
-        """Shape (snapshots, depth, runs, width, width)."""
-        import torch
-
-        if self.training is None:
-            return self.ensemble.initial_weights()[None]
-        return torch.from_numpy(self.training.read(results, with_snapshots=True).snapshots)
 
     def read_along(self, results: Path) -> list[Path]:
         """The moments, from which figures compute theoretical values."""

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from resaudit.data.whiten import Whiten
 from resaudit.jobs.fields import Array, arrays_in
@@ -10,9 +10,6 @@ from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.jobs.results import read_result
 from residual.demystifying_resnet.theory.cases import Cases
 from residual.demystifying_resnet.theory.records import RECORDS, Measurements, Record
-
-if TYPE_CHECKING:
-    from residual.demystifying_resnet.theory.checks import RealData
 
 # Measured as those of training.
 SECONDS_PER_NETWORK = {1: 0.01, 2: 0.03, 3: 0.04, 4: 0.1, 5: 0.25}
@@ -27,7 +24,7 @@ class Theorem(Job):
     kind = "theorem"
     files = {"measurements.npz": Measurements}
 
-    data: Whiten  # source of the real samples
+    data: Whiten  # real samples
     statement: str  # theorem_1, theorem_2, sphere_path or zero_hessians
     cases: Cases  # sizes and draws
 
@@ -63,32 +60,24 @@ class Theorem(Job):
         return self.data.written(results, "samples.npz", "moments.npz")
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Measure the theorem.
+        """Measure the theorem in double precision on the CPU."""
+        from resaudit.runtime.progress import with_progress
+        from residual.demystifying_resnet.theory import checks
 
-        Raises:
-            ResauditError: the whitened data are missing or have too few samples.
-        """
-        from residual.demystifying_resnet.theory.checks import RealData
-
-        name = self.data.data.dataset.name
-        real = RealData(name, self.data.samples(work.results), self.data.moments(work.results))
-        return {"measurements.npz": verify(self, real)}
+        real = checks.RealData(
+            self.data.data.dataset.name, self.data.samples(work.results), self.data.moments(work.results)
+        )
+        record: Record
+        if self.statement == "sphere_path":
+            record = checks.find_detour(self.cases, real)
+        elif self.statement == "zero_hessians":
+            record = checks.zero_hessians(self.cases, real.moments)
+        else:
+            check = {"theorem_1": checks.check_theorem_1, "theorem_2": checks.check_theorem_2}[self.statement]
+            record = check(self.cases, real, lambda draws: with_progress(draws, f"{self.id} draws"))
+        return {"measurements.npz": record}
 
     def read(self, results: Path) -> Record:
-        """The measurements; raises ResauditError as :func:`resaudit.jobs.results.read_result`."""
+        """The measurements."""
         record: Record = read_result(self, results, "measurements.npz", RECORDS[self.statement])
         return record
-
-
-def verify(theorem: Theorem, real: "RealData") -> Record:
-    """Measure a theorem in double precision on the CPU."""
-    from resaudit.runtime.progress import with_progress
-    from residual.demystifying_resnet.theory.checks import check_theorem_1, check_theorem_2, find_detour, zero_hessians
-
-    cases = theorem.cases
-    if theorem.statement == "sphere_path":
-        return find_detour(cases, real)
-    if theorem.statement == "zero_hessians":
-        return zero_hessians(cases, real.moments)
-    check = {"theorem_1": check_theorem_1, "theorem_2": check_theorem_2}[theorem.statement]
-    return check(cases, real, lambda draws: with_progress(draws, f"{theorem.id} draws"))

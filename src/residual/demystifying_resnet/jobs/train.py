@@ -10,15 +10,15 @@ from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execut
 from resaudit.jobs.results import read_result
 from resaudit.jobs.tolerance import Tolerance
 from residual.demystifying_resnet.networks.ensemble import Ensemble
-from residual.demystifying_resnet.training.kernels.library import kernel_of, why_not
-from residual.demystifying_resnet.training.kernels.steps import unfit
+from residual.demystifying_resnet.training.kernels.library import kernel_of, library, unfit
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 if TYPE_CHECKING:
     import numpy as np
     import torch
 
-    from residual.demystifying_resnet.training.ensemble import AfterEpoch, Descent, Objective
+    from residual.demystifying_resnet.training.ensemble import Objective
+    from residual.descent import AfterStep, Descent
 
 # Measured on one core at 2.6 GHz with MKL, with a job on the other core; see benchmarks/RESULTS.md.
 SECONDS_PER_LAYER_STEP = 8e-6
@@ -75,7 +75,7 @@ class Train(Job):
             per_run = SECONDS_PER_LAYER_STEP_AND_RUN * (network.width / 10) ** 2
             step = SECONDS_PER_LAYER_STEP + per_run * runs
             return Cost(SECONDS_TO_START + step * network.depth * self.epochs, megabytes)
-        kernel = "torch" if execution.kernel == "torch" or why_not(network) else "fused"
+        kernel = "torch" if execution.kernel == "torch" or unfit(network) or not library() else "fused"
         each = SECONDS_PER_SAMPLE_AND_PARAMETER[kernel]
         seconds = SECONDS_TO_START + each * SAMPLES * network.parameters * runs * self.epochs
         # The fused kernel's bits do not depend on the number of threads.
@@ -89,15 +89,11 @@ class Train(Job):
         return [*self.data.written(results, of_data), *of_sweep]
 
     def warnings(self, execution: Execution) -> tuple[str, ...]:
-        """That networks with activations train slowly without the compiled kernel.
-
-        Raises:
-            ResauditError: the fused kernel is wanted and cannot be used.
-        """
+        """That networks with activations train slowly without the compiled kernel; refuses one that cannot be used."""
         if self.ensemble.network.is_linear:
             return ()
-        chosen, reason = kernel_of(self.ensemble.network, execution.kernel, execution.device)
-        if chosen == "fused" or execution.device == "cuda" or execution.kernel == "torch":
+        kernel, reason = kernel_of(self.ensemble.network, execution.kernel, execution.device)
+        if kernel == "fused" or execution.device == "cuda" or execution.kernel == "torch":
             return ()
         return (f"on a CPU networks with ReLUs train some five times slower here: {reason}",)
 
@@ -126,37 +122,29 @@ class Train(Job):
         }
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Train; resume from a checkpoint if there is one.
-
-        Raises:
-            ResauditError: an input is missing or of other settings, or the chosen kernel cannot be used here.
-        """
+        """Train; resume from a checkpoint if there is one."""
         import torch
 
-        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
-        from residual.demystifying_resnet.training.ensemble import Descent
+        from resaudit.jobs.checkpoints import delayed_signals
+        from residual.descent import resumed
 
         device = torch.device(work.device)
         with delayed_signals() as signalled:
             objective, work.record["kernel"] = self.objective(work, device)
             rates = self.rates(work.results)
-            own = {"learning rates": list(rates), "kernel": work.record["kernel"]}
-            seconds = work.execution.checkpoint_seconds
-            checkpoint = Checkpoint(work.checkpoints, Descent, made_by(self, work, own), seconds)
-            start = checkpoint.read()
-            if start is not None:
-                work.record["resumed from epoch"] = int(start.epoch)
-                work.record["seconds before"] = checkpoint.seconds_before
-            trajectory = train(self, objective, rates, device, start, lambda s: checkpoint.keep(s, signalled()))
+            settings = {"learning rates": list(rates), "kernel": work.record["kernel"]}
+            trajectory = train(self, objective, rates, device, *resumed(self, work, settings, "epoch", signalled))
         return {"trajectory.npz": trajectory}
 
     def objective(self, work: Work, device: "torch.device") -> tuple["Objective", str]:
         """The objective, and what computes it, in words."""
-        from residual.demystifying_resnet.training.objectives import linear_objective, sampled_objective
+        from residual.demystifying_resnet.training.linear import LinearObjective
+        from residual.demystifying_resnet.training.sampled import sampled_objective
 
         network = self.ensemble.network
         if network.is_linear:
-            return linear_objective(network, self.data.moments(work.results), device)
+            moments = self.data.moments(work.results)
+            return LinearObjective.of(network, moments, device), "moments of the data in torch"
         return sampled_objective(network, self.data.samples(work.results), device, work.execution.kernel)
 
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
@@ -177,11 +165,7 @@ class Train(Job):
         return followed_rates(self.sweep.read(results), self.rate)
 
     def read(self, results: Path, with_snapshots: bool = False) -> Trajectory:
-        """The trajectory; its weights are read only ``with_snapshots``.
-
-        Raises:
-            ResauditError: as :func:`resaudit.jobs.results.read_result`.
-        """
+        """The trajectory; its weights are read only ``with_snapshots``."""
         without = () if with_snapshots else ("snapshots",)
         return read_result(self, results, "trajectory.npz", Trajectory, without)
 
@@ -192,7 +176,7 @@ def train(
     learning_rates: Sequence[float],
     device: "torch.device",
     start: "Descent[np.ndarray] | None" = None,
-    after_epoch: "AfterEpoch | None" = None,
+    after_epoch: "AfterStep | None" = None,
 ) -> Trajectory:
     """Train every seed of the ensemble at every learning rate, rates outermost.
 
@@ -201,7 +185,8 @@ def train(
     import torch
 
     from resaudit.runtime.progress import with_progress
-    from residual.demystifying_resnet.training.ensemble import descend, go_on
+    from residual.demystifying_resnet.training.ensemble import descend
+    from residual.descent import keep_nothing
 
     weights = job.ensemble.initial_weights().to(device).repeat(1, len(learning_rates), 1, 1)
     return descend(
@@ -212,5 +197,5 @@ def train(
         job.snapshot_epochs,
         lambda epochs: with_progress(epochs, f"{job.id} epochs"),
         start,
-        after_epoch or go_on,
+        after_epoch or keep_nothing,
     )

@@ -11,22 +11,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Ensemble:
-    """The shared settings of an ensemble's runs.
+    """The shared settings of an ensemble's runs."""
 
-    Attributes:
-        network: shape and activations.
-        initialization: distribution of the initial weights, named as in
-            :mod:`residual.demystifying_resnet.networks.initialization`.
-        scale: factor on the initial weights.
-        seed: of the whole ensemble; run r draws from (seed, r).
-        runs: seeds, each at every learning rate.
-    """
-
-    network: Network
-    initialization: str
-    scale: float
-    seed: int
-    runs: int
+    network: Network  # shape and activations
+    initialization: str  # law of the initial weights, of :mod:`residual.demystifying_resnet.networks.initialization`
+    scale: float  # factor on the initial weights
+    seed: int  # seed of the whole ensemble; run r draws from (seed, r)
+    runs: int  # number of seeds, each at every learning rate
 
     @property
     def stem(self) -> str:

@@ -20,24 +20,20 @@ def initial_weights(network: Network, initialization: str, scale: float, seed: i
 
     Returns:
         Weights of shape (depth, runs, width, width), float64, on the CPU.
-
-    Raises:
-        ValueError: unknown initialization.
     """
-    draws = [_draw(network, initialization, np.random.default_rng([seed, run])) for run in range(runs)]
+    shape, deviation = (network.depth, network.width, network.width), network.width**-0.5
+    draws = []
+    for run in range(runs):
+        rng = np.random.default_rng([seed, run])
+        if initialization == "xavier":
+            draws.append(deviation * rng.standard_normal(shape))
+        elif initialization == "xavier_uniform":
+            bound = 3.0**0.5 * deviation
+            draws.append(rng.uniform(-bound, bound, shape))
+        elif initialization == "orthogonal":
+            q, r = np.linalg.qr(rng.standard_normal(shape))
+            # QR alone is not Haar: the signs of r's diagonal must be undone (Mezzadri 2007).
+            draws.append(q * np.sign(np.einsum("lii->li", r))[:, None, :])
+        else:
+            raise ValueError(f"unknown initialization {initialization!r}; allowed: {', '.join(INITIALIZATIONS)}")
     return scale * torch.from_numpy(np.stack(draws, axis=1))
-
-
-def _draw(network: Network, initialization: str, rng: np.random.Generator) -> np.ndarray:
-    shape = (network.depth, network.width, network.width)
-    deviation = network.width**-0.5
-    if initialization == "xavier":
-        return np.asarray(deviation * rng.standard_normal(shape))
-    if initialization == "xavier_uniform":
-        bound = 3.0**0.5 * deviation
-        return rng.uniform(-bound, bound, shape)
-    if initialization == "orthogonal":
-        q, r = np.linalg.qr(rng.standard_normal(shape))
-        # QR alone is not Haar: the signs of r's diagonal must be undone (Mezzadri 2007).
-        return np.asarray(q * np.sign(np.einsum("lii->li", r))[:, None, :])
-    raise ValueError(f"unknown initialization {initialization!r}; allowed: {', '.join(INITIALIZATIONS)}")

@@ -8,16 +8,10 @@ import torch
 from residual.demystifying_resnet.networks.network import Network
 
 
-def end_to_end(weights: torch.Tensor, network: Network) -> torch.Tensor:
-    """The matrix P of f(x) = Px, shape (runs, width, width) (Demystifying ResNet, eq. 2)."""
-    return forward(weights, network)[-1]
-
-
 def forward(weights: torch.Tensor, network: Network) -> list[torch.Tensor]:
-    """For every layer the matrix from the network's input to that layer's input, then the end-to-end matrix.
+    """For every layer the matrix from the network's input to its input, then the end-to-end matrix.
 
-    Returns:
-        depth + 1 tensors of shape (runs, width, width).
+    These are depth + 1 tensors of shape (runs, width, width).
     """
     state = identity_of(weights)
     states = []
@@ -35,10 +29,7 @@ def backward(weights: torch.Tensor, network: Network, output: torch.Tensor) -> l
     """Carry ``output`` (runs, width, k) from the network's output back to every layer's output.
 
     With the derivative dL/dP as ``output``, element l is the derivative by layer l's output map; with the
-    identity it is the transposed matrix from layer l's output to the network's output.
-
-    Returns:
-        depth tensors of shape (runs, width, k).
+    identity it is the transposed matrix from layer l's output to the network's output; each of shape (runs, width, k).
     """
     behind: list[torch.Tensor] = []
     for first in reversed(network.units):

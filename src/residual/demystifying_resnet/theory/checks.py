@@ -13,7 +13,6 @@ from residual.demystifying_resnet.curvature.linear import hessians
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.theory.cases import Cases
 from residual.demystifying_resnet.theory.construction import longest_detour, measure_construction
-from residual.demystifying_resnet.theory.networks import with_activations
 from residual.demystifying_resnet.theory.records import (
     Case,
     Finding,
@@ -52,7 +51,8 @@ def check_theorem_1(cases: Cases, real: RealData, loop: Loop = iter) -> Measurem
             for name in ("random", real.name):
                 samples = _on_sphere(cases, real if name == real.name else None, draw, width, per_class)
                 for steps in cases.steps:
-                    case = Case(2, "identity/relu/identity", width, samples.count * steps, samples.count, name, draw)
+                    network = Network(2, 2 * samples.count * steps, width, mid="relu")
+                    case = _case(network, samples.count, name, draw)
                     yield from ((case, finding) for finding in measure_construction(samples, steps))
 
     return as_columns(list(rows()))
@@ -65,11 +65,12 @@ def check_theorem_2(cases: Cases, real: RealData, loop: Loop = iter) -> Measurem
         for draw, width, per_class in _product(loop, cases):
             for name in ("random", real.name):
                 rng = _rng(cases, draw, width, per_class)
-                drawn = random_samples(width, per_class, rng) if name == "random" else real_samples(
-                    real.whitened, width, per_class, rng
-                )  # fmt: skip
-                yield from _at_zero(cases, drawn, name, draw, rng)
-                yield from _by_depth(cases, moments_of(drawn.inputs, drawn.targets), drawn.count, name, draw)
+                if name == "random":
+                    samples = random_samples(width, per_class, rng)
+                else:
+                    samples = real_samples(real.whitened, width, per_class, rng)
+                yield from _at_zero(cases, samples, name, draw, rng)
+                yield from _by_depth(cases, moments_of(samples.inputs, samples.targets), samples.count, name, draw)
         yield from _by_depth(cases, real.moments, len(real.whitened.labels), real.name, 0)
 
     return as_columns(list(rows()))
@@ -81,18 +82,15 @@ def _at_zero(cases: Cases, samples: Samples, name: str, draw: int, rng: np.rando
     for n in sorted(cases.shortcut_depths, key=lambda n: (n == 1, n)):
         for activations, units in itertools.product(cases.activations, cases.units):
             network = Network(n, n * units, width, *activations)
-            case = Case(n, with_activations(network), width, units, samples.count, name, draw)
-            for finding in (*measure_stationarity(network, samples, rng), *_hessian_findings(network, samples)):
-                yield case, finding
+            case = _case(network, samples.count, name, draw)
+            findings = [*measure_stationarity(network, samples, rng)]
+            if n == 1:
+                findings += measure_one_shortcut(network, samples)
+            if n == 2:
+                findings += measure_two_shortcut(network, samples)
+            yield from ((case, finding) for finding in findings)
         if n == 2:
             yield from _depth_invariance(cases, samples, name, draw)
-
-
-def _hessian_findings(network: Network, samples: Samples) -> Iterator[Finding]:
-    if network.shortcut_depth == 1:
-        yield from measure_one_shortcut(network, samples)
-    if network.shortcut_depth == 2:
-        yield from measure_two_shortcut(network, samples)
 
 
 def _depth_invariance(cases: Cases, samples: Samples, name: str, draw: int) -> Rows:
@@ -102,21 +100,20 @@ def _depth_invariance(cases: Cases, samples: Samples, name: str, draw: int) -> R
         first: Finding | None = None
         for units in cases.units:
             network = Network(2, 2 * units, width, *activations)
-            found = next(f for f in measure_two_shortcut(network, samples) if f.property.startswith("eq. 9"))
-            first = first or found
-            case = Case(2, with_activations(network), width, units, samples.count, name, draw)
-            error = abs(found.value - first.value) / first.value
-            yield case, Finding("the condition number does not change with the number of units", found.value,
-                                first.value, error, found.tolerance + first.tolerance)  # fmt: skip
+            condition = next(f for f in measure_two_shortcut(network, samples) if f.property.startswith("eq. 9"))
+            first = first or condition
+            case = _case(network, samples.count, name, draw)
+            error = abs(condition.value - first.value) / first.value
+            yield case, Finding("the condition number does not change with the number of units", condition.value,
+                                first.value, error, condition.tolerance + first.tolerance)  # fmt: skip
 
 
 def _by_depth(cases: Cases, moments: Moments, samples: int, name: str, draw: int) -> Rows:
     """Condition numbers of linear 1- and 2-shortcut networks at every depth."""
-    width = len(moments.xx)
     for n, depth in itertools.product((1, 2), cases.depths):
         if n in cases.shortcut_depths and depth % n == 0:
-            network = Network(n, depth, width)
-            case = Case(n, with_activations(network), width, depth // n, samples, name, draw)
+            network = Network(n, depth, len(moments.xx))
+            case = _case(network, samples, name, draw)
             yield from ((case, finding) for finding in measure_condition(network, moments))
 
 
@@ -140,6 +137,11 @@ def zero_hessians(cases: Cases, moments: Moments) -> ZeroHessians:
         sizes = (np.full(len(row), size) for size in (n, units, network.width))
         parts.append((*sizes, row, column, hessian[row, column]))
     return ZeroHessians(*(np.concatenate(column) for column in zip(*parts, strict=True)))
+
+
+def _case(network: Network, samples: int, data: str, draw: int) -> Case:
+    activations = f"{network.pre}/{network.mid}/{network.post}"
+    return Case(network.shortcut_depth, activations, network.width, len(network.units), samples, data, draw)
 
 
 def _product(loop: Loop, cases: Cases) -> Iterator[tuple[int, int, int]]:

@@ -18,17 +18,11 @@ EPS = float(np.finfo(np.float64).eps)
 
 @dataclass(frozen=True)
 class Unit:
-    """A residual unit x -> W^2 ReLU(W^1 x + b) + x (eq. 3).
+    """A residual unit x -> W^2 ReLU(W^1 x + b) + x (eq. 3)."""
 
-    Attributes:
-        first: W^1, shape (d, d).
-        second: W^2, shape (d, d).
-        bias: b, shape (d,).
-    """
-
-    first: np.ndarray
-    second: np.ndarray
-    bias: np.ndarray
+    first: np.ndarray  # W^1, shape (d, d)
+    second: np.ndarray  # W^2, shape (d, d)
+    bias: np.ndarray  # b, shape (d,)
 
     def __call__(self, columns: np.ndarray) -> np.ndarray:
         """Apply it to samples in columns, shape (d, m)."""
@@ -112,33 +106,6 @@ def norm_bound(rho: float, samples: int, units: int) -> float:
     return float(np.sqrt(8 * samples * path_bound(rho, samples) / units) / rho)
 
 
-@dataclass
-class _Extremes:
-    """The largest and smallest values along a chain, and the image of X under the chain so far."""
-
-    state: np.ndarray
-    step: float = 0.0
-    moved_wrongly: float = 0.0
-    norm: float = 0.0
-    norm_error: float = 0.0
-    bias: float = 0.0
-    nearest: float = np.inf
-
-    def add(self, step: ConstructionStep, rho: float) -> None:
-        unit, length = step.unit(rho), step.length
-        norms = [float(np.linalg.norm(matrix)) for matrix in (unit.first, unit.second)]
-        stated = np.sqrt(8 * length) / rho
-        others = np.delete(step.after, step.column, axis=1)
-        self.step = max(self.step, length)
-        self.moved_wrongly = max(self.moved_wrongly, float(np.abs(unit(step.before) - step.after).max()))
-        self.norm = max(self.norm, *norms)
-        self.norm_error = max(self.norm_error, *(abs(norm - stated) / stated for norm in norms))
-        self.bias = max(self.bias, float(np.linalg.norm(unit.bias)))
-        apart = np.linalg.norm(others - step.after[:, step.column : step.column + 1], axis=0)
-        self.nearest = min(self.nearest, float(apart.min()))
-        self.state = unit(self.state)
-
-
 def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     """Lemma 1, Lemma 2 and Theorem 1 on the network of R = m ``steps`` units.
 
@@ -147,51 +114,53 @@ def measure_construction(samples: Samples, steps: int) -> Iterator[Finding]:
     Distances of rho/2 between unit vectors are off by (d + 16) eps / (rho/2).
     """
     rho, width = rho_of(samples), len(samples.inputs)
-    found, units = ways(samples, rho), samples.count * steps
-    met = _Extremes(samples.inputs)
-    for step in chain(samples, found, steps):
-        met.add(step, rho)
-    longest, bound = max(way.length for way in found), path_bound(rho, samples.count)
-    tolerance = EPS * (width + 4) * 8 / rho**2
-    yield Finding("lemma 1, eq. 13: a unit moves its column and leaves the others", met.moved_wrongly, 0.0,
-                  met.moved_wrongly, tolerance * met.step + 4 * EPS)  # fmt: skip
-    yield Finding("lemma 1, eq. 14: both norms are sqrt(8d)/rho", met.norm, np.sqrt(8 * met.step) / rho,
-                  met.norm_error, EPS * (width + 8))  # fmt: skip
-    yield Finding("lemma 2: every step keeps a distance of rho/2", met.nearest, rho / 2,
-                  max(0.0, rho / 2 - met.nearest), EPS * (width + 16) / (rho / 2))  # fmt: skip
+    paths, units = ways(samples, rho), samples.count * steps
+    state, rows = samples.inputs, []
+    for step in chain(samples, paths, steps):
+        unit, stated = step.unit(rho), np.sqrt(8 * step.length) / rho
+        wrong = float(np.abs(unit(step.before) - step.after).max())
+        norms = [float(np.linalg.norm(matrix)) for matrix in (unit.first, unit.second)]
+        norm_error = max(abs(norm - stated) / stated for norm in norms)
+        others = np.delete(step.after, step.column, axis=1)
+        apart = np.linalg.norm(others - step.after[:, step.column : step.column + 1], axis=0)
+        rows.append((step.length, wrong, max(norms), norm_error, float(np.linalg.norm(unit.bias)), float(apart.min())))
+        state = unit(state)
+    *columns, distances = zip(*rows, strict=True)
+    longest_step, moved_wrongly, norm, norm_error, bias = map(max, columns)
+    nearest = min(distances)
+    longest, bound = max(way.length for way in paths), path_bound(rho, samples.count)
+    product = EPS * (width + 4) * 8 / rho**2
+    yield Finding("lemma 1, eq. 13: a unit moves its column and leaves the others", moved_wrongly, 0.0,
+                  moved_wrongly, product * longest_step + 4 * EPS)  # fmt: skip
+    yield Finding("lemma 1, eq. 14: both norms are sqrt(8d)/rho", norm, np.sqrt(8 * longest_step) / rho,
+                  norm_error, EPS * (width + 8))  # fmt: skip
+    yield Finding("lemma 2: every step keeps a distance of rho/2", nearest, rho / 2,
+                  max(0.0, rho / 2 - nearest), EPS * (width + 16) / (rho / 2))  # fmt: skip
     yield _at_most("lemma 2: the longest path is below its bound", longest, bound)
-    yield _at_most("lemma 2, eq. 19: every step is shorter than d", met.step, bound / steps)
-    yield from _whole_network(samples, found, steps, rho, met)
-    yield _at_most("theorem 1, eq. 6: every norm is below the bound", met.norm,
-                   norm_bound(rho, samples.count, units))  # fmt: skip
-    yield Finding("theorem 1, eq. 7: largest Frobenius norm by units", met.norm, np.nan, met.norm_error,
-                  EPS * (width + 8))  # fmt: skip
-    yield Finding("largest norm of a bias by units", met.bias, np.nan, 0.0, EPS)
+    yield _at_most("lemma 2, eq. 19: every step is shorter than d", longest_step, bound / steps)
 
-
-def _whole_network(samples: Samples, found: list[Way], steps: int, rho: float, met: _Extremes) -> Iterator[Finding]:
-    product = EPS * 8 * (len(samples.inputs) + 4) / rho**2
-    growths = [amplification(way.points(steps), rho) for way in found]
-    own = max(growth.sum() * (product * met.step + 4 * EPS) for growth in growths)
+    growths = [amplification(way.points(steps), rho) for way in paths]
+    along = max(growth.sum() * (product * longest_step + 4 * EPS) for growth in growths)
     growth = float(max(growth.max() for growth in growths))
     # A unit that passes an obstacle at the least distance may move it by rounding.
-    beside = product * sum(arc.length for way in found for arc in way.detours) * growth
-    distance = float(np.abs(met.state - samples.targets).max())
-    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(own + beside))
+    beside = product * sum(arc.length for way in paths for arc in way.detours) * growth
+    distance = float(np.abs(state - samples.targets).max())
+    yield Finding("theorem 1: the whole network maps X to Y", distance, 0.0, distance, float(along + beside))
     yield Finding("largest growth of an input's rounding error through the network", growth, np.nan, 0.0, EPS)
+
+    yield _at_most("theorem 1, eq. 6: every norm is below the bound", norm,
+                   norm_bound(rho, samples.count, units))  # fmt: skip
+    yield Finding("theorem 1, eq. 7: largest Frobenius norm by units", norm, np.nan, norm_error,
+                  EPS * (width + 8))  # fmt: skip
+    yield Finding("largest norm of a bias by units", bias, np.nan, 0.0, EPS)
 
 
 def amplification(points: np.ndarray, rho: float) -> np.ndarray:
     """How much a small error in a column grows, at most, from each of its steps to the end of its way.
 
-    The derivative of a unit at the column that it moves is I + W^2 diag(ReLU') W^1 = I + (8/rho^2)(a' - a) a^T.
-
-    Args:
-        points: of the column's way, shape (steps + 1, d).
-        rho: minimum distance.
-
-    Returns:
-        Spectral norms from before each step on, the last step's first, shape (steps,).
+    The derivative of a unit at the column that it moves is I + W^2 diag(ReLU') W^1 = I + (8/rho^2)(a' - a) a^T. Of
+    the column's ``points``, shape (steps + 1, d), the result has spectral norms from before each step on, the last
+    step's first, shape (steps,).
     """
     product, norms = np.eye(points.shape[1]), []
     for before, after in zip(points[-2::-1], points[:0:-1], strict=True):
@@ -212,7 +181,7 @@ def longest_detour(draws: Sequence[Samples], steps: int) -> SpherePath:
     """
     every = [(samples, column, rho, way) for samples in draws for rho in [rho_of(samples)]
              for column, way in enumerate(ways(samples, rho))]  # fmt: skip
-    samples, column, rho, way = max(every, key=lambda found: (len(found[3].detours), found[3].length))
+    samples, column, rho, way = max(every, key=lambda path: (len(path[3].detours), path[3].length))
     others = np.concatenate([samples.targets[:, :column], samples.inputs[:, column + 1 :]], axis=1)
     direct = Way(way.start, way.end, (great_circle(way.start, way.end),))
     return SpherePath(way.points(steps), direct.points(steps), others.T, np.array(rho))

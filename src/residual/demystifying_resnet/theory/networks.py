@@ -39,8 +39,3 @@ def loss_of(network: Network, samples: Samples) -> Loss:
 def zero_of(network: Network) -> torch.Tensor:
     """The zero point, as :func:`loss_of` takes it."""
     return torch.zeros(network.parameters, dtype=torch.float64)
-
-
-def with_activations(network: Network) -> str:
-    """Its activations as ``pre/mid/post``."""
-    return f"{network.pre}/{network.mid}/{network.post}"

@@ -1,6 +1,6 @@
 """Samples for theorems: random or real, as they are or on the unit sphere."""
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,14 +38,15 @@ def random_samples(width: int, per_class: int, rng: np.random.Generator) -> Samp
 
 
 def real_samples(whitened: Whitened, width: int, per_class: int, rng: np.random.Generator) -> Samples:
-    """Whitened images of the first ``width`` classes, in their ``width`` leading components, with one-hot targets.
-
-    Raises:
-        ResauditError: a class has fewer samples.
-    """
+    """Whitened images of the first ``width`` classes, in their ``width`` leading components, with one-hot targets."""
     available = int(np.bincount(whitened.labels, minlength=width)[:width].min())
     if per_class > available:
-        raise ResauditError(f"protocol.samples_per_class is {per_class}; a class of the data has only {available}")
+        raise ResauditError(
+            "too-few-samples",
+            "protocol.samples_per_class is {samples}; a class of the data has only {available}",
+            samples=per_class,
+            available=available,
+        )
     chosen = [rng.choice(np.flatnonzero(whitened.labels == label), per_class, replace=False) for label in range(width)]
     return Samples(whitened.inputs[:width, np.concatenate(chosen)], one_hot(width, per_class))
 
@@ -65,18 +66,21 @@ def samples_on_sphere(
     ``min_distance`` or more from all previous points are taken. A single target per class is the one-hot label. Several
     would be the same point, which Assumption 2 excludes; "this assumption can be satisfied by adding a small noise"
     (below eq. 5): each is then e_c + ``label_noise`` * (a random direction), scaled to unit length.
-
-    Raises:
-        ResauditError: no such points were found.
     """
     targets: list[np.ndarray] = []
+    for centre in np.eye(width):
+        labels = iter([centre])
+        if per_class > 1:
+            labels = (_unit(centre + label_noise * _unit(v)) for v in rng.standard_normal((CANDIDATES, width)))
+        targets += _spaced(labels, per_class, targets, min_distance)
+    points = list(targets)
     for label in range(width):
-        around = _noisy(np.eye(width)[label], label_noise, rng) if per_class > 1 else iter([np.eye(width)[label]])
-        targets += _spaced(around, per_class, targets, min_distance)
-    kept = list(targets)
-    for label in range(width):
-        kept += _spaced(_candidates(whitened, width, label, rng), per_class, kept, min_distance)
-    return Samples(np.stack(kept[len(targets) :], axis=1), np.stack(targets, axis=1))
+        if whitened is None:
+            directions = rng.standard_normal((CANDIDATES, width))
+        else:
+            directions = whitened.inputs[:width, rng.permutation(np.flatnonzero(whitened.labels == label))].T
+        points += _spaced(map(_unit, directions), per_class, points, min_distance)
+    return Samples(np.stack(points[len(targets) :], axis=1), np.stack(targets, axis=1))
 
 
 def least_distance(points: np.ndarray) -> float:
@@ -85,34 +89,25 @@ def least_distance(points: np.ndarray) -> float:
     return float(apart[np.triu_indices(points.shape[1], 1)].min())
 
 
-def _noisy(centre: np.ndarray, noise: float, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    for direction in rng.standard_normal((CANDIDATES, len(centre))):
-        yield _unit(centre + noise * _unit(direction))
-
-
-def _candidates(whitened: Whitened | None, width: int, label: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
-    if whitened is None:
-        yield from map(_unit, rng.standard_normal((CANDIDATES, width)))
-    else:
-        of_class = rng.permutation(np.flatnonzero(whitened.labels == label))
-        yield from map(_unit, whitened.inputs[:width, of_class].T)
-
-
 def _unit(vector: np.ndarray) -> np.ndarray:
     return np.asarray(vector / np.linalg.norm(vector))
 
 
 def _spaced(
-    candidates: Iterator[np.ndarray], count: int, others: list[np.ndarray], min_distance: float
+    candidates: Iterable[np.ndarray], count: int, others: list[np.ndarray], min_distance: float
 ) -> list[np.ndarray]:
     """The first ``count`` candidates at the minimum distance from all others and from each other."""
-    kept: list[np.ndarray] = []
+    spaced: list[np.ndarray] = []
     for candidate in candidates:
-        if all(np.linalg.norm(candidate - other) >= min_distance for other in (*others, *kept)):
-            kept.append(candidate)
-        if len(kept) == count:
-            return kept
+        if all(np.linalg.norm(candidate - other) >= min_distance for other in (*others, *spaced)):
+            spaced.append(candidate)
+        if len(spaced) == count:
+            return spaced
     raise ResauditError(
-        f"no {len(others) + count} points on the sphere in {len(candidate)} dimensions that are {min_distance} apart "
-        "were found; allowed: a smaller protocol.min_distance, fewer protocol.samples_per_class, more label_noise"
+        "crowded-sphere",
+        "found no {points} points on the sphere in {dimensions} dimensions that are {distance} apart; choose a smaller "
+        "protocol.min_distance, fewer protocol.samples_per_class or more label_noise",
+        points=len(others) + count,
+        dimensions=len(candidate),
+        distance=min_distance,
     )

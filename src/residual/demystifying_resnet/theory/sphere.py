@@ -48,12 +48,12 @@ class Way:
     def points(self, steps: int) -> np.ndarray:
         """Points at equal distances along the path, including its ends, shape (steps + 1, d)."""
         ends = np.cumsum([arc.length for arc in self.arcs])
-        wanted = np.linspace(0.0, ends[-1], steps + 1)
-        arc_of = np.minimum(np.searchsorted(ends, wanted), len(self.arcs) - 1)
+        distances = np.linspace(0.0, ends[-1], steps + 1)
+        arc_of = np.minimum(np.searchsorted(ends, distances), len(self.arcs) - 1)
         result = np.empty((steps + 1, len(self.start)))
         for number, arc in enumerate(self.arcs):
-            here = arc_of == number
-            result[here] = arc.at((wanted[here] - (ends[number] - arc.length)) / arc.radius)
+            on_arc = arc_of == number
+            result[on_arc] = arc.at((distances[on_arc] - (ends[number] - arc.length)) / arc.radius)
         result[0], result[-1] = self.start, self.end
         return result
 
@@ -75,35 +75,30 @@ def way_round(start: np.ndarray, end: np.ndarray, obstacles: np.ndarray, distanc
         start: unit vector, shape (d,), at least ``distance`` from every obstacle, as is ``end``.
         end: unit vector, shape (d,).
         obstacles: unit vectors in columns, shape (d, k), at least 2 ``distance`` from each other.
-        distance: Euclidean.
+        distance: Euclidean distance to keep from the obstacles.
     """
     direct, arcs, done = great_circle(start, end), [], 0.0
-    for enters, leaves, obstacle in sorted(_in_the_way(direct, obstacles, distance)):
+    height = 1 - distance**2 / 2
+    for enters, leaves, number in sorted(_in_the_way(direct, obstacles, height)):
         arcs.append(_part(direct, done, enters))
         near, far = direct.at(np.array([enters, leaves]))
-        arcs.append(_round(obstacles[:, obstacle], distance, near, far))
+        obstacle = obstacles[:, number]
+        arcs.append(_minor_arc(height * obstacle, float(np.sqrt(1 - height**2)), near, far, across=obstacle))
         done = leaves
     return Way(start, end, (*arcs, _part(direct, done, direct.angle)))
 
 
-def _in_the_way(direct: Arc, obstacles: np.ndarray, distance: float) -> Sequence[tuple[float, float, int]]:
-    """Angles at which the great circle enters and leaves the neighbourhood of each obstacle that it meets."""
-    met = []
+def _in_the_way(direct: Arc, obstacles: np.ndarray, height: float) -> Sequence[tuple[float, float, int]]:
+    """Angles at which the great circle enters and leaves the cap above a height round each obstacle that it meets."""
+    crossings = []
     for number, obstacle in enumerate(obstacles.T):
         along, across = float(obstacle @ direct.u), float(obstacle @ direct.v)
-        # obstacle . point = height cos(t - nearest): largest, hence nearest, at t = nearest.
-        height, nearest = np.hypot(along, across), np.arctan2(across, along)
-        needed = 1 - distance**2 / 2
-        if height > needed and 0 < nearest < direct.angle:
-            half = float(np.arccos(needed / height))
-            met.append((nearest - half, nearest + half, number))
-    return met
-
-
-def _round(obstacle: np.ndarray, distance: float, near: np.ndarray, far: np.ndarray) -> Arc:
-    """The minor arc from ``near`` to ``far``, both at ``distance`` from the obstacle, along such points."""
-    height = 1 - distance**2 / 2
-    return _minor_arc(height * obstacle, float(np.sqrt(1 - height**2)), near, far, across=obstacle)
+        # obstacle . point = top cos(t - nearest): largest, hence nearest, at t = nearest.
+        top, nearest = np.hypot(along, across), np.arctan2(across, along)
+        if top > height and 0 < nearest < direct.angle:
+            half = float(np.arccos(height / top))
+            crossings.append((nearest - half, nearest + half, number))
+    return crossings
 
 
 def _minor_arc(

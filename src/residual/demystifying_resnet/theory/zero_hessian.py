@@ -33,15 +33,15 @@ def measure_two_shortcut(network: Network, samples: Samples) -> Iterator[Finding
     a = block_of_eq_25(network, samples)
     measured = blocks(hessian, network.depth)
     units = range(len(network.units))
-    found = np.stack([measured[2 * r + 1, 2 * r] for r in units])
+    below = np.stack([measured[2 * r + 1, 2 * r] for r in units])
     mirrored = np.stack([measured[2 * r, 2 * r + 1].T for r in units])
     outside = measured.copy()
     for r in units:
         outside[2 * r + 1, 2 * r] = outside[2 * r, 2 * r + 1] = 0.0
     yield _entries("eq. 8: entries outside the blocks A are zero", outside, np.zeros_like(outside), scale, tolerance)
-    yield _entries("eq. 8: the blocks A of all units are equal", found, found[:1], scale, tolerance)
-    yield _entries("eq. 8: the blocks above the diagonal are A transposed", mirrored, found, scale, tolerance)
-    yield _entries("eqs. 23-25: the entries of A", found, a[None], scale, tolerance)
+    yield _entries("eq. 8: the blocks A of all units are equal", below, below[:1], scale, tolerance)
+    yield _entries("eq. 8: the blocks above the diagonal are A transposed", mirrored, below, scale, tolerance)
+    yield _entries("eqs. 23-25: the entries of A", below, a[None], scale, tolerance)
     yield from _eigenvalues(hessian, network, samples)
     if network.is_linear:
         yield _closed_form(hessian, network, samples)
@@ -139,15 +139,10 @@ def blocks_of_eqs_29_and_32(samples: Samples) -> tuple[np.ndarray, np.ndarray]:
     return a, b
 
 
-def _entries(name: str, found: np.ndarray, expected: np.ndarray, scale: float, tolerance: float) -> Finding:
-    """The largest entries found and expected, and the largest difference entry by entry."""
-    return Finding(
-        name,
-        float(np.abs(found).max()),
-        float(np.abs(expected).max()),
-        float(np.abs(found - expected).max()) / scale,
-        tolerance,
-    )
+def _entries(name: str, measured: np.ndarray, expected: np.ndarray, scale: float, tolerance: float) -> Finding:
+    """The largest entries measured and expected, and the largest difference entry by entry."""
+    largest, difference = float(np.abs(measured).max()), float(np.abs(measured - expected).max())
+    return Finding(name, largest, float(np.abs(expected).max()), difference / scale, tolerance)
 
 
 def _closed_form(hessian: np.ndarray, network: Network, samples: Samples) -> Finding:

@@ -14,17 +14,11 @@ def choice_of(trajectory: Trajectory) -> BestRate:
 
 
 def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
-    """The learning rates to follow for a network, the shown one first.
+    """The learning rates to follow after a sweep, the shown one first; the smallest if some run diverged at each.
 
     Args:
-        trajectory: of the sweep.
+        trajectory: record of the sweep.
         choice: ``tied_for_best``; or ``tenth_of_best``, the tried rate nearest to a tenth of the shown one.
-
-    Returns:
-        The rates; if some run diverged at every rate, the smallest rate.
-
-    Raises:
-        ValueError: unknown choice.
     """
     rates = np.unique(trajectory.learning_rate)
     best = choice_of(trajectory)

@@ -7,6 +7,8 @@ import torch
 from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet.networks.functions import output
 from residual.demystifying_resnet.networks.network import Network
+from residual.demystifying_resnet.training.ensemble import Objective
+from residual.demystifying_resnet.training.kernels.library import kernel_of
 
 BYTES_AT_ONCE = 256 * 2**20
 """Memory for the activations of one batch of samples."""
@@ -16,19 +18,14 @@ BYTES_AT_ONCE = 256 * 2**20
 class SampledObjective:
     """The loss (1/2m) sum |y - f(x)|^2 of any network (Demystifying ResNet, eq. 23), over all samples.
 
-    The plain twin of the fused kernel and its fallback. Samples are computed in the precision of ``inputs``; losses
-    and gradients of batches are summed in double precision.
-
-    Attributes:
-        network: with any activations.
-        inputs, targets: samples in columns, each of shape (width, m).
-        baseline_loss: 0, since the optimum is unknown.
+    The reference implementation of the fused kernel, and its fallback. Samples are computed in the precision of
+    ``inputs``; losses and gradients of batches are summed in double precision.
     """
 
-    network: Network
-    inputs: torch.Tensor
-    targets: torch.Tensor
-    baseline_loss: float = 0.0
+    network: Network  # shape and activations
+    inputs: torch.Tensor  # samples in columns, shape (width, m)
+    targets: torch.Tensor  # likewise
+    baseline_loss: float = 0.0  # the optimum is unknown
 
     @classmethod
     def of(
@@ -44,10 +41,22 @@ class SampledObjective:
         at_once = max(1, BYTES_AT_ONCE // (3 * self.inputs.element_size() * depth * runs * width))
         rounded = weights.detach().to(self.inputs.dtype).requires_grad_()
         loss, gradient = weights.new_zeros(runs, dtype=torch.float64), torch.zeros_like(weights, dtype=torch.float64)
-        starts = range(0, self.inputs.shape[1], at_once)
-        for part in (slice(start, start + at_once) for start in starts):
-            inputs, targets = self.inputs[:, part], self.targets[:, part]
+        batches = zip(torch.split(self.inputs, at_once, dim=1), torch.split(self.targets, at_once, dim=1), strict=True)
+        for inputs, targets in batches:
             losses = 0.5 * ((output(rounded, self.network, inputs) - targets) ** 2).sum(dim=(1, 2))
             gradient += torch.autograd.grad(losses.sum(), rounded)[0]
             loss += losses.detach()
         return loss / self.inputs.shape[1], gradient / self.inputs.shape[1]
+
+
+def sampled_objective(network: Network, whitened: Whitened, device: torch.device, kernel: str) -> tuple[Objective, str]:
+    """The objective of a network with activations, and what computes it, in words.
+
+    The ``kernel`` is as for :func:`residual.demystifying_resnet.training.kernels.library.kernel_of`.
+    """
+    name, reason = kernel_of(network, kernel, device.type)
+    if name == "fused":
+        from residual.demystifying_resnet.training.kernels.native import NativeObjective
+
+        return NativeObjective(network, whitened, torch.get_num_threads()), reason
+    return SampledObjective.of(network, whitened, device), reason

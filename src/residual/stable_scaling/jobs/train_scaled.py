@@ -1,5 +1,6 @@
 """Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -73,28 +74,19 @@ class TrainScaled(Job):
         Raises:
             ResauditError: raw files are missing or damaged, or fewer than ``samples``.
         """
-        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+        from resaudit.jobs.checkpoints import delayed_signals
         from resaudit.runtime.progress import with_progress
-        from residual.stable_scaling.network.training import DescentState, train
+        from residual.descent import resumed
+        from residual.stable_scaling.network.training import train
 
         with delayed_signals() as signalled:
             weights, batches = self.start(work.device)
-            seconds = work.execution.checkpoint_seconds
-            checkpoint = Checkpoint(work.checkpoints, DescentState, made_by(self, work, {}), seconds)
-            start = checkpoint.read()
-            if start is not None:
-                work.record["resumed from step"] = int(start.step)
-                work.record["seconds before"] = checkpoint.seconds_before
-            losses = train(
-                weights,
-                self.tau,
-                self.learning_rates,
-                batches,
-                self.steps,
-                lambda steps: with_progress(steps, f"{self.id} steps"),
-                start,
-                lambda state: checkpoint.keep(state, signalled()),
-            )
+            start, keep = resumed(self, work, {}, "step", signalled)
+
+            def loop(steps: range) -> Iterable[int]:
+                return with_progress(steps, f"{self.id} steps")
+
+            losses = train(weights, self.tau, self.learning_rates, batches, self.steps, loop, start, keep)
         return {"losses.npz": losses}
 
     def start(self, device: str) -> tuple["Weights", "Batches"]:
@@ -106,7 +98,13 @@ class TrainScaled(Job):
 
         images, labels = self.data.training_set()
         if len(images) < self.samples:
-            raise ResauditError(f"{self.data.dataset.name} has {len(images)} samples; {self.samples} are asked for")
+            raise ResauditError(
+                "too-few-images",
+                "{dataset} has {images} training images; {samples} are asked for",
+                dataset=self.data.dataset.name,
+                images=len(images),
+                samples=self.samples,
+            )
         images, labels = images[: self.samples], labels[: self.samples]
         classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
         drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, self.runs, self.power is None)

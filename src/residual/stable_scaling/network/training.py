@@ -5,34 +5,17 @@ The loss of a batch of b samples is the mean of |B h_L - y|^2 / 2; W_1 ... W_L a
 since each layer's step is added to its weights as soon as it is known.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Protocol
 
 import numpy as np
 import torch
 from torch import Tensor
 
+from residual.descent import AfterStep, Descent, Loop, begun, keep_nothing, run_steps
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.model import Weights
-
-
-@dataclass(frozen=True)
-class DescentState:
-    """The state between two steps: with the arguments of :func:`train`, all that the rest depends on.
-
-    Attributes:
-        step: the next one, shape ().
-        active: numbers of the runs that have not diverged, shape (a,).
-        layers: their W_1 ... W_L, shape (L, a, m, m).
-        loss: of all runs, shape (steps, r).
-    """
-
-    step: np.ndarray
-    active: np.ndarray
-    layers: np.ndarray
-    loss: np.ndarray
 
 
 class Batches(Protocol):
@@ -42,25 +25,15 @@ class Batches(Protocol):
         """Inputs (runs, inputs, b) and targets (runs, outputs, b) of each number of random draws."""
 
 
-StepLoop = Callable[[range], Iterable[int]]
-"""Wraps the steps, to show progress."""
-AfterStep = Callable[[Callable[[], DescentState]], None]
-"""Called after each step with a function that returns the state; may raise to stop the training."""
-
-
-def go_on(_state: Callable[[], DescentState]) -> None:
-    """Keep nothing between steps."""
-
-
 def train(
     weights: Weights,
     tau: float | None,
     learning_rates: Sequence[float],
     batches: Batches,
     steps: int,
-    loop: StepLoop = iter,
-    start: DescentState | None = None,
-    after_step: AfterStep = go_on,
+    loop: Loop = iter,
+    start: Descent[np.ndarray] | None = None,
+    after_step: AfterStep = keep_nothing,
 ) -> Losses:
     """Train every draw of the weights at every learning rate, rates outermost.
 
@@ -78,32 +51,51 @@ def train(
     """
     draws, (outputs, width) = len(weights.readout), weights.readout.shape[1:]
     rates = torch.tensor(learning_rates, dtype=torch.float64).mul(outputs / width).to(weights.last)
-    runs = draws * len(rates)
-    if start is None:
-        layers = torch.cat([weights.middle, weights.last[:, None]], dim=1).transpose(0, 1).repeat(1, len(rates), 1, 1)
-        active, loss, first = torch.arange(runs, device=layers.device), np.full((steps, runs), np.inf), 0
-    else:
-        # Copies, since both are updated in place.
-        layers, active = torch.tensor(start.layers).to(weights.last), torch.tensor(start.active).to(rates.device)
-        loss, first = start.loss.copy(), int(start.step)
-    states = None
-    for step in loop(range(first, steps)):
-        inputs, targets = batches(step)
-        states = forward(layers, torch.relu(weights.first @ inputs)[active % draws], tau, states)
-        residual = weights.readout[active % draws] @ states[-1] - targets[active % draws]
-        of_batch = residual.square().sum(dim=(1, 2)) / (2 * residual.shape[2])
-        finite = torch.isfinite(of_batch)
+    layers = torch.cat([weights.middle, weights.last[:, None]], dim=1).transpose(0, 1).repeat(1, len(rates), 1, 1)
+    draw_of_run = torch.arange(draws, device=rates.device).repeat(len(rates))
+    take_step = _Step(weights, tau, rates.repeat_interleave(draws), draw_of_run, batches)
+    final = run_steps(take_step, begun(layers, quantities=1, steps=steps, start=start), loop, after_step)
+    return Losses(np.repeat(learning_rates, draws), draw_of_run.cpu().numpy(), final.record[0])
+
+
+@dataclass
+class _Step:
+    """Record the loss of a batch and take a step.
+
+    Attributes:
+        weights: A and B of every draw.
+        tau: factor of the branches.
+        rates: each run's, shape (r,).
+        draws: number of each run's random draws, shape (r,).
+        batches: of every draw.
+        states: h_0 ... h_L of the step before, to be written over.
+    """
+
+    weights: Weights
+    tau: float | None
+    rates: Tensor
+    draws: Tensor
+    batches: Batches
+    states: Tensor | None = None
+
+    def __call__(self, descent: Descent[Tensor], step: int) -> None:
+        inputs, targets = self.batches(step)
+        draws = self.draws[descent.runs]
+        first = torch.relu(self.weights.first @ inputs)[draws]
+        states = self.states = forward(descent.weights, first, self.tau, self.states)
+        residual = self.weights.readout[draws] @ states[-1] - targets[draws]
+        loss = residual.square().sum(dim=(1, 2)) / (2 * residual.shape[2])
+        finite = torch.isfinite(loss)
         if not bool(finite.all()):
-            active, layers, states = active[finite], layers[:, finite], states[:, finite]
-            residual, of_batch = residual[finite], of_batch[finite]
-        if not len(active):
-            break
-        loss[step, active.cpu().numpy()] = of_batch.cpu().numpy()
+            descent.runs, descent.weights = descent.runs[finite], descent.weights[:, finite]
+            states = self.states = states[:, finite]
+            draws, residual, loss = draws[finite], residual[finite], loss[finite]
+        if not len(descent.runs):
+            return
+        descent.record[0, step, descent.runs] = loss.double()
         # Times the learning rate at once: the backward pass is linear in it.
-        residual *= (rates[active // draws] / residual.shape[2])[:, None, None]
-        descend(layers, states, weights.readout[active % draws].mT @ residual, tau)
-        after_step(partial(_progress, step + 1, active, layers, loss))
-    return Losses(np.repeat(learning_rates, draws), np.tile(np.arange(draws), len(rates)), loss)
+        residual *= (self.rates[descent.runs] / residual.shape[2])[:, None, None]
+        descend(descent.weights, states, self.weights.readout[draws].mT @ residual, self.tau)
 
 
 def forward(layers: Tensor, start: Tensor, tau: float | None, states: Tensor | None = None) -> Tensor:
@@ -145,7 +137,3 @@ def descend(layers: Tensor, states: Tensor, slope: Tensor, tau: float | None) ->
             share = tau
             torch.baddbmm(masked, matrix.mT, masked, alpha=tau, out=slope)
         matrix.baddbmm_(masked, below.mT, alpha=-share)
-
-
-def _progress(step: int, active: Tensor, layers: Tensor, loss: np.ndarray) -> DescentState:
-    return DescentState(np.asarray(step), active.cpu().numpy(), layers.cpu().numpy(), loss)

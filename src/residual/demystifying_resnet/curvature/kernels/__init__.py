@@ -1,1 +1,1 @@
-"""The optional compiled count (counts.c); its plain twin is :mod:`residual.demystifying_resnet.curvature.plain`."""
+"""The optional compiled count (counts.c) of :mod:`residual.demystifying_resnet.curvature.plain`."""

@@ -1,6 +1,6 @@
 /* Inertia of H - t I of a chain of linear layers, by elimination layer by layer with delayed pivots.
  *
- * docs/curvature.md derives it; the numbers of equations are those of that page. The plain twin is plain.py.
+ * docs/curvature.md derives it; the numbers of equations are those of that page. The reference implementation is plain.py.
  * Matrices are column-major with a leading dimension of their own; of symmetric ones the lower triangle counts.
  * Plain C with the vector types of GCC and Clang. counts_lanes.h is compiled once for every width of vectors that the
  * processor may have; the widest that it has is chosen when called.

@@ -17,7 +17,7 @@
 #define BLOCK 256 /* samples; a multiple of twice the widest vector */
 #define BLOCKS_PER_SUM 4 /* blocks whose gradients are summed in single precision before they are in double */
 
-/* What surrounds a layer's product, as bits: see step_bits in steps.py. */
+/* What surrounds a layer's product, as bits: see NativeObjective in native.py. */
 enum { RELU_BEFORE = 1, RELU_AFTER = 2, ENTERS_UNIT = 4, LEAVES_UNIT = 8 };
 
 #define PASTE(a, b) a##b

@@ -7,7 +7,10 @@ from pathlib import Path
 from resaudit.base.errors import ResauditError
 from resaudit.runtime.extensions import NOT_BUILT, extension, lanes_allowed, register_lanes
 from residual.demystifying_resnet.networks.network import Network
-from residual.demystifying_resnet.training.kernels.steps import unfit
+
+WIDTH = 10
+"""Width of the layers that the kernel is written for."""
+KERNEL_ACTIVATIONS = ("identity", "relu")
 
 
 class StepWork(ctypes.Structure):
@@ -48,28 +51,35 @@ def lanes() -> int | None:
 register_lanes("training", lanes)
 
 
-def why_not(network: Network) -> str | None:
+def unfit(network: Network) -> str | None:
     """Why the kernel cannot compute a network; None if it can."""
-    loaded = library()
-    if loaded is None:
-        return NOT_BUILT
-    return unfit(network, loaded.resaudit_width())
+    others = {network.pre, network.mid, network.post} - set(KERNEL_ACTIVATIONS)
+    if others:
+        return f"the kernel has no {', '.join(sorted(others))}, only {' and '.join(KERNEL_ACTIVATIONS)}"
+    if network.width != WIDTH:
+        return f"the kernel is for layers of width {WIDTH}, not {network.width}"
+    return None
 
 
-def kernel_of(network: Network, wanted: str, device: str = "cpu") -> tuple[str, str]:
+def kernel_of(network: Network, kernel: str, device: str = "cpu") -> tuple[str, str]:
     """What computes a network with activations, ``fused`` or ``torch``, and the same in words.
 
     Args:
-        network: with activations.
-        wanted: ``fused``, ``torch``, or ``auto``, which is fused if available.
+        network: shape and activations.
+        kernel: ``fused``, ``torch``, or ``auto``, which is fused if available.
         device: ``cpu`` or ``cuda``.
 
     Raises:
-        ResauditError: ``fused`` is wanted and not available.
+        ResauditError: ``fused`` is asked for and not available.
     """
-    reason = why_not(network) if device == "cpu" else "the fused kernel computes on a CPU alone"
-    if wanted == "fused" and reason:
-        raise ResauditError(f"kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch")
-    if wanted == "torch":
+    if device != "cpu":
+        reason: str | None = "the fused kernel computes on a CPU alone"
+    else:
+        reason = unfit(network) if library() else NOT_BUILT
+    if kernel == "fused" and reason:
+        raise ResauditError(
+            "unavailable-kernel", "kernel is fused, but {reason}; allowed: kernel=auto, kernel=torch", reason=reason
+        )
+    if kernel == "torch":
         return "torch", "torch, as configured"
     return ("torch", f"torch, since {reason}") if reason else ("fused", f"fused kernel, vectors of {lanes()} floats")

@@ -1,17 +1,14 @@
 """The fused kernel on the CPU as an objective."""
 
 import ctypes
-from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import torch
 
-from resaudit.base.errors import ResauditError
 from resaudit.data.whitening import Whitened
 from residual.demystifying_resnet.networks.network import Network
 from residual.demystifying_resnet.training.kernels.library import StepWork, kernel_of, lanes, library
-from residual.demystifying_resnet.training.kernels.steps import step_bits
 
 PARTS = 4
 """Partial sums over the samples; a fixed number, so that bits do not depend on threads."""
@@ -20,17 +17,14 @@ PARTS = 4
 class NativeObjective:
     """The loss (1/2m) sum |y - f(x)|^2 over all samples, in float32 with sums in float64, by the compiled kernel.
 
-    The plain twin is :class:`residual.demystifying_resnet.training.sampled.SampledObjective`. Bits depend on the width
-    of vectors, not on the number of threads.
+    The reference implementation is :class:`residual.demystifying_resnet.training.sampled.SampledObjective`. Bits depend
+    on the width of vectors, not on the number of threads.
 
     Args:
-        network: of width 10, with ReLUs or without activations.
+        network: shape and activations: width 10, with ReLUs or without.
         whitened: the samples.
-        threads: that work at the same time.
-        vector_lanes: floats in a vector: 16, 8 or 4; default the most that there are.
-
-    Raises:
-        ResauditError: the kernel was not built, or is not for such networks.
+        threads: number of threads.
+        vector_lanes: floats in a vector: 16, 8 or 4, at most and by default :func:`lanes`.
     """
 
     baseline_loss = 0.0
@@ -40,43 +34,38 @@ class NativeObjective:
         loaded, most = library(), lanes()
         assert loaded is not None
         assert most is not None
-        if vector_lanes is not None and vector_lanes > most:
-            raise ResauditError(f"this processor's vectors have {most} lanes, not {vector_lanes}")
         self._library, self._lanes, self._threads = loaded, vector_lanes or most, threads
         self._pool = ThreadPoolExecutor(threads)
         self._count = whitened.inputs.shape[1]
-        self._steps = np.frombuffer(step_bits(network), dtype=np.uint8)
+        bits = [
+            (step.before == "relu") + 2 * (step.after == "relu") + 4 * step.enters + 8 * step.leaves
+            for step in network.steps
+        ]
+        self._steps = np.array(bits, dtype=np.uint8)
         block = int(loaded.resaudit_block())
         self._inputs, self._targets = (_in_blocks(a, block) for a in (whitened.inputs, whitened.targets))
 
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64.
-
-        Raises:
-            MemoryError: there is none left for a block's activations.
-        """
+        """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64."""
         depth, runs, width, _ = weights.shape
         by_run = np.ascontiguousarray(weights.numpy().swapaxes(0, 1), dtype=np.float32)
         losses, gradients = np.empty((runs, PARTS)), np.empty((runs, PARTS, depth, width, width))
-        self._compute(StepWork(
+        work, items = StepWork(
             depth, self._steps.ctypes.data, self._inputs.ctypes.data, self._targets.ctypes.data, len(self._inputs),
             PARTS, by_run.ctypes.data, losses.ctypes.data, gradients.ctypes.data,
-        ), runs * PARTS)  # fmt: skip
+        ), runs * PARTS  # fmt: skip
+
+        def compute(first: int, last: int) -> int:
+            # ctypes releases the GIL while the kernel runs.
+            return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))
+
+        ends = np.linspace(0, items, min(self._threads, items) + 1).astype(int)
+        parts = map if self._threads == 1 else self._pool.map
+        # A list, so that every part is done before the arrays go.
+        if any(list(parts(compute, ends[:-1], ends[1:]))):
+            raise MemoryError("no memory for the activations of a block of samples")
         gradient = gradients.sum(axis=1).swapaxes(0, 1) / self._count
         return torch.from_numpy(losses.sum(axis=1) / self._count), torch.from_numpy(np.ascontiguousarray(gradient))
-
-    def _compute(self, work: StepWork, items: int) -> None:
-        ends = np.linspace(0, items, min(self._threads, items) + 1).astype(int)
-        if self._threads == 1:
-            failures: Sequence[int] = [self._part(work, 0, items)]
-        else:
-            failures = list(self._pool.map(lambda first, last: self._part(work, first, last), ends[:-1], ends[1:]))
-        if any(failures):
-            raise MemoryError("no memory for the activations of a block of samples")
-
-    def _part(self, work: StepWork, first: int, last: int) -> int:
-        # ctypes releases the GIL while the kernel runs.
-        return int(self._library.resaudit_loss_and_gradient(ctypes.byref(work), int(first), int(last), self._lanes))
 
 
 def _in_blocks(columns: np.ndarray, block: int) -> np.ndarray:
