@@ -36,10 +36,8 @@ class ResauditError(Exception):
     ("no device 'x'; allowed: cpu [unknown-device]", ['cpu'])
     """
 
-    def __init__(self, code: str, sentence: str | None = None, **fields: object) -> None:
+    def __init__(self, code: str, sentence: str, **fields: object) -> None:
         super().__init__(code, sentence)
-        if sentence is None:
-            code, sentence, fields = "uncoded", "{text}", {"text": code}
         self.code, self.sentence, self.fields = code, sentence, fields
         self.file: Path | None = None
 
