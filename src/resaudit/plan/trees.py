@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from resaudit.base.papers import config_folders
 # parses ten times faster (https://github.com/omry/omegaconf/pull/1150).
 yaml.SafeLoader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # type: ignore[misc]
 
+DEEPEST, LARGEST = 50, 100_000
+"""Levels and values of a file of configuration with its aliases written out; ours have ten and a thousand."""
 Tree = dict[str, Any]
 """Composed configuration: plain values, with interpolations not resolved."""
 
@@ -61,10 +64,21 @@ class Files:
     def _read(self, file: Path) -> Tree:
         try:
             tree = yaml.load(file.read_bytes(), Loader=_LOADER)  # noqa: S506  (a SafeLoader)
+            size = sum(1 for _ in islice(_values(tree), LARGEST + 1))
         except OSError as error:
             raise ResauditError(
                 "unreadable-configuration", "{path} cannot be read ({reason})", path=file, reason=error.strerror
             ) from error
+        except RecursionError:
+            size = LARGEST + 1
+        if size > LARGEST:
+            raise ResauditError(
+                "endless-configuration",
+                "{path} has more than {deepest} levels or {largest} values, with what its aliases stand for",
+                path=file,
+                deepest=DEEPEST,
+                largest=LARGEST,
+            )
         if not isinstance(tree, dict):
             raise ResauditError(
                 "invalid-mapping", "{path} is not a mapping; write KEY: VALUE, or {{}} for none", path=file
@@ -104,6 +118,15 @@ class Files:
                 )
             tree = merged(tree, own if name == "_self_" else self.figure(others[str(name)], file, *above))
         return tree
+
+
+def _values(tree: Any, level: int = 0) -> Iterator[Any]:
+    """Every value of a tree, aliases written out; one that is an alias of what it is part of has no end of levels."""
+    if level > DEEPEST:
+        raise RecursionError
+    yield tree
+    for value in tree.values() if isinstance(tree, dict) else tree if isinstance(tree, list) else ():
+        yield from _values(value, level + 1)
 
 
 def merged(below: Any, above: Any) -> Any:
