@@ -32,7 +32,7 @@ from resaudit.data.images import ImageSet
 from residual.images.costs import PRODUCTS, counts
 from residual.images.engine import keep_memory, load
 from residual.images.networks.build import build
-from residual.images.run import Run
+from residual.images.run import TrainingRun
 from residual.images.schedule import Schedule
 from residual.images.setting import PostActivation, Recipe
 
@@ -105,7 +105,7 @@ def ours(images: ImageSet) -> Iterator[None]:
     keep_memory()
     data = load(images, RECIPE.augmentation, True, torch.device("cpu"))
     schedule = Schedule(RECIPE, len(images.train_images))
-    run = Run(build(NETWORK, 3, 10, 1), data, schedule, 1, 0)
+    run = TrainingRun(build(NETWORK, 3, 10, 1), data, schedule, 1, 0)
     while True:
         run.advance()
         yield

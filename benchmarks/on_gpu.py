@@ -38,7 +38,7 @@ from resaudit.data.images import ImageSet
 from residual.images import costs
 from residual.images.engine import deterministic, load
 from residual.images.networks.build import build
-from residual.images.run import Run
+from residual.images.run import TrainingRun
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 
@@ -310,7 +310,7 @@ def timed(trial: Trial, network: Network, of: Recipe, by_graph: bool = True) -> 
         torch.cuda.reset_peak_memory_stats()
         before = torch.cuda.memory_reserved()
     with deterministic(trial.device.type):
-        run = Run(build(network, 3, 10, 1), data, schedule, 1, 0)
+        run = TrainingRun(build(network, 3, 10, 1), data, schedule, 1, 0)
         how = run.use_graph() if by_graph and cuda else "eager"
         seconds = paced(trial, run.advance)
     # Reserved: between replays the memory of a graph belongs to it, though nothing in it is allocated.

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.claims.decision import ERROR_RATE, Choice, Verdict, shared_level, verdict_of_all, verdict_of_choices
+from resaudit.claims.decision import ERROR_RATE, Choice, Outcome, outcome_of_all, outcome_of_choices, shared_level
 from resaudit.claims.intervals import LeftOut, interval, replicate_means
 from resaudit.figures.rates import choose_rate
 
@@ -76,7 +76,7 @@ class Losses:
         return self._drawn[start:stop]
 
 
-Judge = Callable[[Effect, Sequence[Losses], Sequence[float]], Verdict]
+Judge = Callable[[Effect, Sequence[Losses], Sequence[float]], Outcome]
 """Judges that every network's effect is at most its threshold."""
 
 
@@ -91,12 +91,12 @@ def measured(effect: Effect, losses: np.ndarray, rates: Sequence[float], own: fl
     return choices
 
 
-def judged(comparisons: Sequence[Sequence[Choice]], thresholds: Sequence[float]) -> Verdict:
+def judged(comparisons: Sequence[Sequence[Choice]], thresholds: Sequence[float]) -> Outcome:
     """The verdict on the claim."""
     regions = [(-math.inf, threshold) for threshold in thresholds]
-    return verdict_of_all(
+    return outcome_of_all(
         [
-            verdict_of_choices([choice.verdict(region) for choice in choices])
+            outcome_of_choices([choice.outcome(region) for choice in choices])
             for choices, region in zip(comparisons, regions, strict=True)
         ]
     )
@@ -111,7 +111,7 @@ def tied_anew(losses: np.ndarray, rates: Sequence[float]) -> tuple[float, ...]:
 def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
     """Rates by a screening; ties, effects and intervals by fresh runs."""
 
-    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
+    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
         shared, comparisons = 1 - error * (1 - shared_level(len(networks))) / ERROR_RATE, []
         for network in networks:
             rates = choose_rate(RATES, network.of(0, SCREENED)).order
@@ -125,7 +125,7 @@ def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
 def same_runs(runs: int, all_tied: bool) -> Judge:
     """Rates and effects from the same runs, at one shared level (before) or at the shown rate alone (a control)."""
 
-    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
+    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
         level = shared_level(len(networks)) if all_tied else 1 - ERROR_RATE
         comparisons = []
         for network in networks:
@@ -141,11 +141,11 @@ def same_runs(runs: int, all_tied: bool) -> Judge:
 def first_decided(looks: Sequence[tuple[int, float]]) -> Judge:
     """Looks with more and more fresh runs, each at its own error rate, until one decides."""
 
-    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
-        verdict = Verdict.inconclusive
+    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
+        verdict = Outcome.inconclusive
         for fresh, error in looks:
             verdict = screened_and_confirmed(fresh, error)(effect, networks, thresholds)
-            if verdict is not Verdict.inconclusive:
+            if verdict is not Outcome.inconclusive:
                 break
         return verdict
 
@@ -169,8 +169,8 @@ def error_rates(way: Judge, effect: Effect, comparisons: int, trials: int) -> tu
     for _ in range(trials):
         networks = [Losses(rng, effect.deviation) for _ in range(comparisons)]
         one_false = [effect.truth] + [far] * (comparisons - 1)
-        wrong[0] += way(effect, networks, one_false) is Verdict.supported
-        wrong[1] += way(effect, networks, [effect.truth] * comparisons) is Verdict.contradicted
+        wrong[0] += way(effect, networks, one_false) is Outcome.supported
+        wrong[1] += way(effect, networks, [effect.truth] * comparisons) is Outcome.contradicted
     return wrong[0] / trials, wrong[1] / trials
 
 

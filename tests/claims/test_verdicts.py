@@ -9,7 +9,8 @@ import pytest
 from resaudit.audit.build import finite
 from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.losses import AtEveryLoss
-from resaudit.claims.verdicts import ERROR_RATE, Verdict, judge
+from resaudit.claims.decision import ERROR_RATE
+from resaudit.claims.verdicts import Verdict, judge
 from resaudit.claims.words import threshold_in_words, why
 from resaudit.plan.check import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, mentions, spread

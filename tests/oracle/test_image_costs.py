@@ -146,7 +146,7 @@ def test_a_process_grows_with_the_batch_as_planned(network: Network) -> None:
 @pytest.mark.parametrize("network", [PreActivation(110), PostActivation(56, False, 0.5), AllConvolutional()])
 def test_a_gpu_holds_what_is_planned(network: Network) -> None:
     from residual.images.engine import deterministic, load
-    from residual.images.run import Run
+    from residual.images.run import TrainingRun
     from residual.images.schedule import Schedule
 
     large = replace(IMAGES, train_images=np.zeros((256, 3, 32, 32), np.uint8), train_labels=np.zeros(256, np.uint8),
@@ -156,7 +156,7 @@ def test_a_gpu_holds_what_is_planned(network: Network) -> None:
     torch.cuda.reset_peak_memory_stats()
     before = torch.cuda.memory_reserved()
     with deterministic(DEVICE):
-        run = Run(build(network, 3, 10, 1), data, Schedule(PAPER, 256), 1, 0)
+        run = TrainingRun(build(network, 3, 10, 1), data, Schedule(PAPER, 256), 1, 0)
         run.use_graph()
         for _ in range(3):
             run.advance()

@@ -35,7 +35,7 @@ from residual.images.networks.build import build
 from residual.images.networks.layers import Convolution
 from residual.images.optimiser import FlatParameters, MomentumSgd
 from residual.images.records import Records
-from residual.images.run import Graph, Run, Step
+from residual.images.run import Graph, Step, TrainingRun
 from residual.images.samples import Samples
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
@@ -72,13 +72,15 @@ NETWORKS: list[tuple[Network, Recipe]] = [
 ]
 
 
-def new_run(run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Run:
+def new_run(
+    run: int = 0, network: Network = NETWORK, recipe: Recipe = RECIPE, device: torch.device = CPU
+) -> TrainingRun:
     return run_of(build(network, 3, CLASSES, key_of(1, WEIGHTS, run)), run, recipe, device)
 
 
-def run_of(module: nn.Module, run: int = 0, recipe: Recipe = RECIPE, device: torch.device = CPU) -> Run:
+def run_of(module: nn.Module, run: int = 0, recipe: Recipe = RECIPE, device: torch.device = CPU) -> TrainingRun:
     data = load(IMAGES, recipe.augmentation, True, device)
-    return Run(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run)
+    return TrainingRun(module, data, Schedule(recipe, len(IMAGES.train_images)), 1, run)
 
 
 def doubled(network: Network) -> nn.Module:
@@ -88,7 +90,7 @@ def doubled(network: Network) -> nn.Module:
     return module
 
 
-def trained(one: Run) -> tuple[bytes, ...]:
+def trained(one: TrainingRun) -> tuple[bytes, ...]:
     """The bytes of its state at the end."""
     with deterministic(DEVICE):
         while not one.finished:
@@ -96,7 +98,7 @@ def trained(one: Run) -> tuple[bytes, ...]:
         return bytes_of(one)
 
 
-def bytes_of(one: Run) -> tuple[bytes, ...]:
+def bytes_of(one: TrainingRun) -> tuple[bytes, ...]:
     return tuple(getattr(one.state(), f.name).tobytes() for f in fields(one.state()))
 
 
@@ -440,15 +442,15 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
     shutil.rmtree(tmp_path / "kept")
     steps = 0
 
-    def counted(one: Run) -> int:
+    def counted(one: TrainingRun) -> int:
         nonlocal steps
         steps += 1
         if steps == 30:  # in the second run
             signal.raise_signal(number)
         return advance(one)
 
-    advance = Run.advance
-    monkeypatch.setattr(Run, "advance", counted)
+    advance = TrainingRun.advance
+    monkeypatch.setattr(TrainingRun, "advance", counted)
     with pytest.raises(Interrupted):
         run()
     assert same(run(), undisturbed)

@@ -1,8 +1,8 @@
-"""From intervals to a verdict: two levels, choices that the paper leaves open, and what would change the answer.
+"""How claims will be judged: two levels, choices that the paper leaves open, and what would change the answer.
 
 A claim is supported only if *every* comparison holds. That is an intersection-union test (Berger 1982): each comparison
 may be tested at 95 % by itself, and the claim still errs at most 5 % of the time. It is contradicted if *any* of them
-fails; there all share the 5 % (Bonferroni). docs/intervals.md has the argument and the measured error rates.
+fails; there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates. Today's verdicts (:mod:`resaudit.claims.verdicts`) use one level, the shared one, for both.
 """
 
 import math
@@ -19,7 +19,7 @@ Span = tuple[float, float]
 """The ends of an interval, or of the effects for which a claim holds; infinite where there is none."""
 
 
-class Verdict(Enum):
+class Outcome(Enum):
     """The result of judging a claim, a check or a comparison."""
 
     supported = "supported"
@@ -47,12 +47,12 @@ class Choice:
     shared: Span
     runs: int
 
-    def verdict(self, region: Span) -> Verdict:
+    def outcome(self, region: Span) -> Outcome:
         """Whether the effect lies in a region, so far as the intervals tell."""
         if region[0] <= self.own[0] and self.own[1] <= region[1]:
-            return Verdict.supported
+            return Outcome.supported
         outside = self.shared[1] < region[0] or region[1] < self.shared[0]
-        return Verdict.contradicted if outside else Verdict.inconclusive
+        return Outcome.contradicted if outside else Outcome.inconclusive
 
     def runs_to_decide(self, region: Span, logarithmic: bool) -> int | None:
         """About how many runs would decide it, if effect and spread stay as they are.
@@ -64,7 +64,7 @@ class Choice:
             0 if it is decided; None if no number up to :data:`MOST_RUNS` would do, or the interval has no width to go
             by.
         """
-        if self.verdict(region) is not Verdict.inconclusive:
+        if self.outcome(region) is not Outcome.inconclusive:
             return 0
         scale = math.log if logarithmic else float
         inside = region[0] <= self.effect <= region[1]
@@ -89,21 +89,21 @@ def shared_level(comparisons: int) -> float:
     return 1 - ERROR_RATE / max(1, comparisons)
 
 
-def verdict_of_choices(verdicts: Sequence[Verdict]) -> Verdict:
+def outcome_of_choices(verdicts: Sequence[Outcome]) -> Outcome:
     """The verdict on a comparison by those on its choices: ``depends`` if each is decided, and not all alike."""
     kinds = set(verdicts)
     if len(kinds) == 1:
         return verdicts[0]
-    return Verdict.depends if kinds <= {Verdict.supported, Verdict.contradicted} else Verdict.inconclusive
+    return Outcome.depends if kinds <= {Outcome.supported, Outcome.contradicted} else Outcome.inconclusive
 
 
-def verdict_of_all(verdicts: Sequence[Verdict]) -> Verdict:
+def outcome_of_all(verdicts: Sequence[Outcome]) -> Outcome:
     """The verdict on what holds only if every part holds: of the parts' verdicts, or of a claim's checks."""
     kinds = set(verdicts)
-    for one in (Verdict.contradicted, Verdict.not_run, Verdict.inconclusive, Verdict.depends):
+    for one in (Outcome.contradicted, Outcome.not_run, Outcome.inconclusive, Outcome.depends):
         if one in kinds:
             return one
-    return Verdict.supported if kinds else Verdict.inconclusive
+    return Outcome.supported if kinds else Outcome.inconclusive
 
 
 @dataclass(frozen=True)

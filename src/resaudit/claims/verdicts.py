@@ -11,12 +11,10 @@ import pandas as pd
 from resaudit.base.errors import ResauditError
 from resaudit.base.text import number, span
 from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.decision import shared_level
 from resaudit.claims.intervals import covered, interval, share_interval
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
-
-ERROR_RATE = 0.05
-"""Of all intervals of a claim together: each has the level 1 - ERROR_RATE / (number of intervals) (Bonferroni)."""
 
 SHORT = 0.02
 """Coverage is reported if it is this much below the level."""
@@ -143,7 +141,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
             name: (type(check).__doc__ or "").split("\n")[0].rstrip(".") for name, check in claim.checks.items()
         }
         untried = [
-            CheckResult(name, claim.checks[name], Verdict.not_run, Measured(meaning, ""), 1 - ERROR_RATE)
+            CheckResult(name, claim.checks[name], Verdict.not_run, Measured(meaning, ""), shared_level(1))
             for name, meaning in meanings.items()
         ]
         return Judgement(Verdict.not_run, lacking or f"{claim.evidence} has not been drawn", untried)
@@ -152,7 +150,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     points = [point for measured in effects.values() for point in measured.points]
     intervals = sum(point.replicates is not None or bool(point.counted) for point in points)
-    level = 1 - ERROR_RATE / max(1, intervals)
+    level = shared_level(intervals)
     results = [_judged_check(claim, name, measured, level) for name, measured in effects.items()]
     missing = _missing_evidence(claim, table, scale, dataset)
     if missing:

@@ -3,7 +3,8 @@
 from collections.abc import Sequence
 
 from resaudit.base.text import effect_and_interval, number, span
-from resaudit.claims.verdicts import ERROR_RATE, CheckResult, Judged, Judgement, Verdict, unmeasured
+from resaudit.claims.decision import ERROR_RATE
+from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, unmeasured
 from resaudit.plan.check import Check
 
 _MEETS = {Verdict.supported: "meets", Verdict.contradicted: "fails", Verdict.inconclusive: "leaves open"}

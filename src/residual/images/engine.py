@@ -19,7 +19,7 @@ from residual.images.augmentation import Images, normalisation_of
 from residual.images.counter_hash import WEIGHTS, key_of
 from residual.images.networks.build import build
 from residual.images.records import Records
-from residual.images.run import RECORDED, OnDevice, Run, RunState
+from residual.images.run import RECORDED, OnDevice, RunState, TrainingRun
 from residual.images.schedule import Schedule
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def train(job: "TrainImages", work: Work) -> Records:
         for number in job.runs:
             weights = key_of(job.seed, WEIGHTS, 0 if job.shared_start else number)
             network = build(job.network, images.train_images.shape[1], images.classes, weights)
-            run = Run(network, data, schedule, job.seed, number)
+            run = TrainingRun(network, data, schedule, job.seed, number)
             states.append(_finish(run, number, job, work, progress, signalled))
             names = run.weight_names
             del run, network  # the next run needs their memory
@@ -73,7 +73,12 @@ def train(job: "TrainImages", work: Work) -> Records:
 
 
 def _finish(
-    run: Run, number: int, job: "TrainImages", work: Work, progress: Progress, signalled: Callable[[], int | None]
+    run: TrainingRun,
+    number: int,
+    job: "TrainImages",
+    work: Work,
+    progress: Progress,
+    signalled: Callable[[], int | None],
 ) -> RunState:
     """Take a run from its checkpoint, if there is one, to its end; finished runs keep theirs until all are done."""
     cudnn = torch.backends.cudnn.version()  # type: ignore[no-untyped-call]

@@ -80,7 +80,7 @@ class RunState:
 RECORDED = ("train_loss", "train_error", "test_loss", "test_error_halves", "norms")
 
 
-class Run:
+class TrainingRun:
     """A run from its first step to its last.
 
     Args:

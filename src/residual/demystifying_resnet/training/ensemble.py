@@ -55,7 +55,7 @@ def descend(
         raise ValueError(f"learning_rates have the shape {shape}; needed: {needed}, one a run")
     state = begun(weights.clone(), quantities=3, steps=epochs + 1, snapshots=len(snapshot_epochs), start=start)
     slots = {epoch: slot for slot, epoch in enumerate(snapshot_epochs)}
-    take_step = _Step(objective, learning_rates.to(weights), slots)
+    take_step = _GradientStep(objective, learning_rates.to(weights), slots)
     final = run_steps(take_step, state, loop, after_epoch)
     loss, gradient_norm, weight_norm = final.record
     return Trajectory(
@@ -70,7 +70,7 @@ def descend(
 
 
 @dataclass(frozen=True)
-class _Step:
+class _GradientStep:
     """Record an epoch (loss, gradient norm, weight norm) and take a step."""
 
     objective: Objective

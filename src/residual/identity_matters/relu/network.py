@@ -81,7 +81,8 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
     """Pass all points through all layers, for every labelling.
 
     Where no unit of a block is active, V 0 = 0 needs no product; and until one is, labellings share their points' way.
-    Points whose units cannot be active whatever the rounding is (:meth:`Way.undecided`) need no product by U either.
+    Points whose units cannot be active whatever the rounding is (:meth:`Propagation.undecided`) need no product by U
+    either.
     :func:`run_plainly` computes all. Labels are int64, shape (n,).
     """
     n, classes = len(network.moved), len(network.surrogates)
@@ -90,7 +91,7 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
     together = max(ROWS, NUMBERS // network.moved.shape[1])
     for first in range(0, n, together):
         rows = slice(first, min(first + together, n))
-        ways = [Way(network, rows, labels) for labels in labellings]
+        ways = [Propagation(network, rows, labels) for labels in labellings]
         for layer in range(network.layers + 1):
             shared = ways[0].activated(layer) if layer and not ways[0].moved else None
             for way, trace in zip(ways, traces, strict=True):
@@ -102,7 +103,7 @@ def run(network: Network, labellings: Sequence[torch.Tensor]) -> list[Passage]:
     return [Passage(out, trace[0].astype(int), *trace[1:]) for out, trace in zip(outputs, traces, strict=True)]
 
 
-class Way:
+class Propagation:
     """Some points (``rows``) on their way through the blocks for one labelling of all points."""
 
     def __init__(self, network: Network, rows: slice, labels: torch.Tensor) -> None:

@@ -53,13 +53,13 @@ def train(
     rates = torch.tensor(learning_rates, dtype=torch.float64).mul(outputs / width).to(weights.last)
     layers = torch.cat([weights.middle, weights.last[:, None]], dim=1).transpose(0, 1).repeat(1, len(rates), 1, 1)
     draw_of_run = torch.arange(draws, device=rates.device).repeat(len(rates))
-    take_step = _Step(weights, tau, rates.repeat_interleave(draws), draw_of_run, batches)
+    take_step = _BatchStep(weights, tau, rates.repeat_interleave(draws), draw_of_run, batches)
     final = run_steps(take_step, begun(layers, quantities=1, steps=steps, start=start), loop, after_step)
     return Losses(np.repeat(learning_rates, draws), draw_of_run.cpu().numpy(), final.record[0])
 
 
 @dataclass
-class _Step:
+class _BatchStep:
     """Record the loss of a batch and take a step.
 
     Attributes:
