@@ -1,6 +1,6 @@
 """Write the verdicts in README.md and docs/verdicts.md anew: ``python docs/renew_verdicts.py``.
 
-They are the audit of the committed tables: README has the counts, docs/verdicts.md all. ``tests/unit/test_readme.py``
+They are the audit of the committed tables: README has the counts, docs/verdicts.md all. ``tests/engine/test_readme.py``
 fails where they are stale.
 """
 

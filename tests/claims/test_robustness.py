@@ -16,8 +16,8 @@ from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths
 from resaudit.plan.plan import make_plan
+from tests.audit import example
 from tests.claims.made import mentions
-from tests.report import example
 
 PAPER = "demystifying_resnet"
 WHY = "one check fails"

@@ -22,7 +22,7 @@ from tests.refusals import assert_exits
 FIGURE = "demystifying_resnet/fig04"
 FIG04 = "figure.demystifying_resnet.fig04.protocol"
 
-# One of each place that refuses; tests/unit has them all. Snakemake composes them as the command does.
+# One of each place that refuses; tests/engine has them all. Snakemake composes them as the command does.
 BAD = [
     ("sede=1", "unknown-key", "'sede'"),
     (f"{FIG04}.runs=0", "invalid-value", "protocol.runs"),
@@ -125,7 +125,7 @@ def test_a_job_without_its_inputs_is_refused(kind: str, mentioned: str, resaudit
 
 
 def test_a_bad_data_folder_stops_the_workflow(mnist_config: Config, snakemake: Command, tmp_path: Path) -> None:
-    """tests/unit/test_sources.py has every way to be bad."""
+    """tests/engine/test_sources.py has every way to be bad."""
     folder = tmp_path / "mine"
     shutil.copytree(Path(mnist_config.paths.data) / "mnist", folder)
     os.truncate(folder / "train-images-idx3-ubyte", 1000)

@@ -26,7 +26,7 @@ def append(checkout: Path, file: str, text: str) -> None:
         edited.write(text)
 
 
-# By default one edit of each kind of rule; which modules a job's code is, tests/unit/test_code.py has of made ones.
+# By default one edit of each kind of rule; which modules a job's code is, tests/engine/test_code.py has of made ones.
 @pytest.mark.parametrize(
     ("file", "text", "made_again"),
     [

@@ -42,7 +42,7 @@ def a_torch_that(folder: Path, available: bool) -> dict[str, str]:
     [
         ("auto", True, True),
         ("auto", False, False),
-        pytest.param("cuda", False, True, marks=pytest.mark.slow),  # as tests/unit/test_jobs.py has of each job
+        pytest.param("cuda", False, True, marks=pytest.mark.slow),  # as tests/engine/test_jobs.py has of each job
         pytest.param("cpu", True, False, marks=pytest.mark.slow),
     ],
 )

@@ -5,7 +5,7 @@ exponential with the job's weight as its rate, from a hash of the seed. Jobs are
 first arrival of any set of jobs with the weight s together is exponential with rate s, whichever jobs these are, so
 after all arrivals up to Λ a forged share s is missed with probability e^(−sΛ). That the check ends when its time is up,
 which depends on what was drawn, makes it no likelier: for every forger E[missed · e^(sΛ)] ≤ 1 (optional stopping;
-tests/travel/test_sampling.py simulates it).
+tests/share/test_sampling.py simulates it).
 """
 
 import hashlib

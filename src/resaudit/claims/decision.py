@@ -2,7 +2,8 @@
 
 A claim is supported only if *every* comparison holds. That is an intersection-union test (Berger 1982): each comparison
 may be tested at 95 % by itself, and the claim still errs at most 5 % of the time. It is contradicted if *any* of them
-fails; there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates. Today's verdicts (:mod:`resaudit.claims.verdicts`) use one level, the shared one, for both.
+fails; there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates. Verdicts of today
+(:mod:`resaudit.claims.verdicts`) use one level, the shared one, for both.
 """
 
 import math

@@ -24,11 +24,11 @@ from resaudit.plan.composition import load
 from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import claims_command, command_for
+from tests.audit import example
+from tests.audit.example import render
 from tests.conftest import CHECKOUT, Command, in_process
+from tests.engine.test_outside import forget_papers, no_papers_left
 from tests.refusals import assert_exits, refused
-from tests.report import example
-from tests.report.example import render
-from tests.unit.test_outside import forget_papers, no_papers_left
 
 __all__ = ["no_papers_left"]
 ODD = [

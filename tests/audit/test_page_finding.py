@@ -5,7 +5,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
-from tests.report.browsing import CONDITION, Opened, chosen, comes_true, hidden, in_browser, in_view, shown, status
+from tests.audit.browsing import CONDITION, Opened, chosen, comes_true, hidden, in_browser, in_view, shown, status
 
 
 def first_rows(page: Page) -> list[str]:

@@ -24,7 +24,7 @@ from resaudit.share.spot_check.check import spot_check
 from resaudit.share.spot_check.recomputing import folder_of
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from tests.conftest import CHECKOUT, Completed, first_of, run_command, smoke_command
-from tests.travel.archives import BY, pack, with_array, with_paths
+from tests.share.archives import BY, pack, with_array, with_paths
 
 pytest.importorskip("rocrate", reason="the extra crate is not installed")
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.travel.archives import pack
+from tests.share.archives import pack
 
 
 @pytest.fixture(scope="session")

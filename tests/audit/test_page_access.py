@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.report import example
-from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser, in_view, shown, status
+from tests.audit import example
+from tests.audit.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser, in_view, shown, status
 
 
 @in_browser

@@ -26,10 +26,10 @@ from resaudit.share.imports.packed import METADATA
 from resaudit.share.records import Import, imports
 from tests.ran import RAN
 from tests.refusals import refused
-from tests.travel.archives import a_job, config_in, with_json
-from tests.travel.imported import ARCHIVE
-from tests.travel.test_import import assert_mentions, assert_refused
-from tests.travel.test_shapes import Stated
+from tests.share.archives import a_job, config_in, with_json
+from tests.share.imported import ARCHIVE
+from tests.share.test_import import assert_mentions, assert_refused
+from tests.share.test_shapes import Stated
 
 ODD_TEXTS = ["a\nb", "\x1b[2J", "a\u202eb", "a\u2066b", "a" * 201, "", "\udc80", "a\0b", "\x9b2J", "a\u2028b", "\x7f"]
 DIGEST, TIME = "0" * 64, "2026-11-22T12:00:00+00:00"

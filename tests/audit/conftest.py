@@ -11,8 +11,8 @@ from playwright.sync_api import Browser, Page, sync_playwright
 
 from resaudit.audit.page import write_page
 from resaudit.audit.schema import check_audit
-from tests.report import example
-from tests.report.browsing import CHROMIUM, Opened
+from tests.audit import example
+from tests.audit.browsing import CHROMIUM, Opened
 
 ARGUMENTS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",

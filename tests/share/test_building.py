@@ -17,8 +17,8 @@ from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.share.imports.building import build_tables
 from tests.conftest import configured
 from tests.refusals import refused
-from tests.travel.archives import FIGURE, OVERRIDES, a_job, with_array, with_paths
-from tests.travel.test_import import assert_refused
+from tests.share.archives import FIGURE, OVERRIDES, a_job, with_array, with_paths
+from tests.share.test_import import assert_refused
 
 FORGED = {
     "demystifying_resnet/fig07": ("excess_loss", "learning_rate"), "demystifying_resnet/theorem1": ("error", "value"),

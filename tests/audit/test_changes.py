@@ -9,8 +9,8 @@ import pytest
 from resaudit.audit.changes import CONTROLS, change_counts, changes_of
 from resaudit.audit.terminal import under_variants
 from resaudit.plan import models
-from tests.report import example
-from tests.report.example import render
+from tests.audit import example
+from tests.audit.example import render
 
 GOOD, BAD, OPEN = "supported", "contradicted", "inconclusive"
 IDS = ("first", "second", "third")

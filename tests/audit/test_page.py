@@ -13,10 +13,10 @@ import pytest
 
 from resaudit.audit.page import write_page
 from resaudit.audit.schema import read_audit
+from tests.audit import example
+from tests.audit.example import render
 from tests.claims.made import mentions
 from tests.refusals import refused
-from tests.report import example
-from tests.report.example import render
 
 
 def test_the_same_audit_gives_the_same_page(folder: Path) -> None:

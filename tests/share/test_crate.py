@@ -29,10 +29,10 @@ from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train
 from tests import forked
 from tests.conftest import CHECKOUT, first_of, in_process, of_kind
-from tests.crate.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 from tests.refusals import assert_exits, refused
+from tests.share.finished_run import FINISHED, GENERATED, OVERRIDES, STARTED, change_audit, finished_run, plan_in
 
-validator = pytest.importorskip("tests.crate.validator", reason="the extra crate is not installed")
+validator = pytest.importorskip("tests.share.validator", reason="the extra crate is not installed")
 
 METADATA = "ro-crate-metadata.json"
 Entities = dict[str, dict[str, Any]]

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 
 from resaudit.audit.schema import audit_schema, check_audit, read_audit
 from resaudit.base.errors import ResauditError
+from tests.audit.example import render
 from tests.refusals import refused
-from tests.report.example import render
 
 Audit = dict[str, Any]
 

@@ -12,9 +12,9 @@ from resaudit.audit.build import make_audit
 from resaudit.audit.schema import check_audit
 from resaudit.plan.composition import claims_as_written, claims_file, load
 from resaudit.plan.plan import make_plan
+from tests.audit import example
+from tests.audit.example import render
 from tests.conftest import CHECKOUT, in_process
-from tests.report import example
-from tests.report.example import render
 
 PAPER, CLAIM = "demystifying_resnet", "depth-invariant-condition"
 WHERE = f"claims.{PAPER}.{CLAIM}"

@@ -10,7 +10,7 @@ import pytest
 from resaudit.audit.spot_checks import SpotCheck, statements, write_statement
 from resaudit.base.files import write_json
 from resaudit.share.records import imports
-from tests.travel.test_texts import CHECK, DIGEST, IMPORT
+from tests.share.test_texts import CHECK, DIGEST, IMPORT
 
 CONTENTS = {"macOS's": b"\0\5\26\7\0\2\0\0Mac OS X", "an editor's lock": b"me@there.1:2", "a copy": None}
 

@@ -12,8 +12,8 @@ import pytest
 from resaudit.audit.claim_models import CheckFinding, Comparison
 from resaudit.audit.embedding import LARGEST_PACKED_CSV, LARGEST_PLAIN_CSV, download, picture
 from resaudit.audit.forest import MARGIN, Axis, axis_of, labelled_ticks, mark, region
+from tests.audit.example import point, result, two_sided, unknown
 from tests.refusals import refused
-from tests.report.example import point, result, two_sided, unknown
 
 SVG = """<?xml version="1.0"?>
 <!DOCTYPE svg PUBLIC "-//W3C//DTD SVG 1.1//EN" "http://www.w3.org/Graphics/SVG/1.1/DTD/svg11.dtd">

@@ -7,9 +7,9 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
+from tests.audit import example
+from tests.audit.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 from tests.claims.made import mentions
-from tests.report import example
-from tests.report.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 
 FAILING = "demystifying_resnet/condition-smaller-at-every-loss"
 

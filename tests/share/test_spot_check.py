@@ -37,7 +37,7 @@ from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.claims.made import result
 from tests.conftest import CHECKOUT, made_once, of_kind, run_command, run_planned
 from tests.refusals import refused
-from tests.travel.imported import ARCHIVE, mark_imported
+from tests.share.imported import ARCHIVE, mark_imported
 
 PAPER, NEAR_OPTIMAL = "demystifying_resnet", "final-loss-near-optimal"
 FIGURE = f"{PAPER}/fig07"

@@ -1,6 +1,6 @@
 """Oracle: the sentences of every error, read from the source. Sees one reworded, without a code or with lost fields.
 
-``python -m tests.unit.test_sentences`` writes them anew; its difference is to be read in review.
+``python -m tests.engine.test_sentences`` writes them anew; its difference is to be read in review.
 """
 
 import ast

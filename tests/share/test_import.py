@@ -33,7 +33,7 @@ from resaudit.share.imports.packed import Packed, unpacked
 from resaudit.share.records import Import, forget_import, imports
 from tests.conftest import Completed, run_command, run_snakemake
 from tests.refusals import assert_exits, refused
-from tests.travel.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
+from tests.share.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
 
 pytest.importorskip("rocrate", reason="the extra crate is not installed")
 
