@@ -1,8 +1,8 @@
 """How claims will be judged: two levels, choices that the paper leaves open, and what would change the answer.
 
-A claim is supported only if *every* comparison holds. That is an intersection-union test (Berger 1982): each comparison
-may be tested at 95 % by itself, and the claim still errs at most 5 % of the time. It is contradicted if *any* of them
-fails; there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates. Verdicts of today
+A claim is supported only if *every* comparison holds. That is an intersection-union test (Berger 1982): each one may be
+tested at 95 % by itself, and the claim still errs at most 5 % of the time. It is contradicted if *any* of them fails;
+there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates. Verdicts of today
 (:mod:`resaudit.claims.verdicts`) use one level, the shared one, for both.
 """
 
