@@ -7,6 +7,7 @@ from urllib.parse import urlsplit
 import pytest
 from playwright.sync_api import Page
 
+from resaudit.figures.possible import Share, as_share, examined_in_words
 from tests.audit import example
 from tests.audit.browsing import CONDITION, PHONE, Opened, comes_true, faults, in_browser
 from tests.claims.made import mentions
@@ -109,10 +110,16 @@ def test_the_gallery_enlarges_and_says_what_was_not_drawn(opened: Opened, folder
 @in_browser
 def test_printed_numbers_stand_beside_ours(read: Page) -> None:
     rows = read.locator("[id='other_paper/printed'] tbody tr:not(.of)").all()
-    assert [[cell.strip() for cell in row.inner_text().split("\t")] for row in rows] == [
+    cells = [[cell.strip().split("\n")[0] for cell in row.inner_text().split("\t")] for row in rows]
+    assert cells == [
         ["CNN, k = 16", "0.5348 (0.5200–0.5500)", "0.5462 (0.5300–0.5600) n = 5000", "+0.0114"],
         ["CNN, k = 25", "0.5528", "not run", "–"],
     ]
+    notes = rows[0].locator(".note")
+    assert notes.all_inner_texts() == [
+        examined_in_words(as_share("0.5348", Share(of=of, reason=""), 1)) for of in (5000, 999)
+    ]
+    assert rows[0].locator(".impossible").all_inner_texts() == notes.all_inner_texts()[1:]
     without = read.locator("[id='demystifying_resnet/printed']")
     assert (without.locator("table").count(), without.locator("p").count()) == (0, 1)
 

@@ -21,6 +21,7 @@ from resaudit.base import text
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.files import written_whole
 from resaudit.claims.records import VariantRun
+from resaudit.figures.possible import examined_in_words
 
 BY_CONCERN = ("contradicted", "inconclusive", FITTED, "supported", "not run")
 POINTS_SHOWN = 8
@@ -196,7 +197,7 @@ def _environment() -> Environment:
     )
     for function in (
         text.value_in_words, text.moment, text.duration, text.megabytes, text.decimals, text.difference,
-        figure_label, change_counts, changes_of, variants_of,
+        figure_label, change_counts, changes_of, variants_of, examined_in_words,
     ):  # fmt: skip
         environment.filters[function.__name__] = function
     environment.globals.update(

@@ -87,6 +87,24 @@ def as_repeated(number: str, other: str, where: str) -> Examined:
     return Examined(test="repetition", of=where, possible=possible, chance=0.0, nearest=other)
 
 
+def examined_in_words(test: Examined) -> str:
+    """A test and its result, in words.
+
+    >>> examined_in_words(as_share("6.38", Share(of=5000, reason="half of the test images"), 100))
+    'possible: 319 of 5000 is 6.38 (as 50 % of all numbers with these digits)'
+    >>> examined_in_words(as_exact("13.59", 13.538736)), examined_in_words(as_repeated("13.5", "13.54", "section 4.1"))
+    ('impossible: exactly 13.538736', 'possible: 13.54 in section 4.1')
+    """
+    result = "possible" if test.possible else "impossible"
+    match test.test:
+        case "share":
+            return f"{result}: {test.nearest} (as {100 * test.chance:.3g} % of all numbers with these digits)"
+        case "exact value":
+            return f"{result}: exactly {test.nearest}"
+        case "repetition":
+            return f"{result}: {test.nearest} in {test.of}"
+
+
 def consistent(tests: Iterable[Examined]) -> bool | None:
     """Whether one of the shares is possible, and every other test passes; None without a test."""
     shares = [test.possible for test in tests if test.test == "share"]
