@@ -749,3 +749,10 @@ def test_yaml_without_end_is_refused(text: str, file: str, tmp_path: Path) -> No
     place.write_text(text, encoding="utf-8")
     with refused("endless-configuration", path=place):
         claims_as_written(place) if file == "claims" else load(folder=folder, only=["shortcut_importance/fig04"])
+
+
+@pytest.mark.parametrize("key", ["scales", "variant_scales"])
+def test_reductions_of_a_scale_that_does_not_exist_are_refused(key: str) -> None:
+    """They would be ignored: the figure would be drawn in full."""
+    with refused("unknown-scale", place=f"figure.shortcut_importance.fig04.{key}", name="smok"):
+        load([f"figure.shortcut_importance.fig04.{key}={{smok: {{runs: 2}}}}"], only=["shortcut_importance/fig04"])

@@ -104,6 +104,23 @@ def test_the_hash_of_the_code_covers_the_package(folder: Path, bare: Path) -> No
     assert "adam.moments" not in closure("adam.experiments")
 
 
+def test_a_module_that_does_not_parse_is_said_before_any_rule(folder: Path, bare: Path) -> None:
+    composed(folder, bare)
+    (folder / "adam" / "regret.py").write_text("def (\n", encoding="utf-8")
+    with refused("invalid-module") as caught:
+        closure()
+    assert str(folder / "adam" / "regret.py") in str(caught.value)
+
+
+def test_a_kind_of_job_without_files_is_refused(folder: Path, bare: Path) -> None:
+    """No rule would make its result."""
+    jobs = folder / "adam" / "jobs.py"
+    jobs.write_text(jobs.read_text(encoding="utf-8").replace("    result = Stream\n", ""), encoding="utf-8")
+    composed(folder, bare)
+    with refused("missing-files", paper="adam", kind="descend"):
+        computing_kinds()
+
+
 def test_papers_path_is_taken_out_of_the_overrides(folder: Path) -> None:
     assert overrides_from({"scale": "smoke", "papers_path": str(folder)}) == ["scale=smoke"]
     assert take_papers_path(["list", f"papers_path={folder}"]) == ["list"]

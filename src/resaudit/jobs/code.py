@@ -51,8 +51,12 @@ def closure(*modules: str) -> set[str]:
 @cache
 def _graph() -> "ImportGraph":
     import grimp  # jobs are told the hash of their code, and start sooner without
+    from grimp.exceptions import SourceSyntaxError
 
-    return grimp.build_graph(*packages(), cache_dir=None)
+    try:
+        return grimp.build_graph(*packages(), cache_dir=None)
+    except SourceSyntaxError as error:
+        raise ResauditError("invalid-module", "{reason}; correct it", reason=error) from error
 
 
 @cache

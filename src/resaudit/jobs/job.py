@@ -129,7 +129,7 @@ class Job(ABC):
     """
 
     kind: ClassVar[str]
-    """Name of its module, its rule, its results folder and its log folder."""
+    """Name of its rule, its results folder and its log folder; no other kind has it."""
     files: ClassVar[Mapping[str, type[Any]]] = {}
     """Its result files, besides ``settings.json`` and ``provenance.json``: by name, the dataclass of arrays that an
     ``.npz`` holds (:mod:`resaudit.jobs.fields`), ``dict`` for JSON."""

@@ -150,6 +150,14 @@ def _of_papers() -> dict[str, type[Any]]:
     kinds: dict[str, type[Any]] = {}
     for paper in papers():
         for kind in classes_of(paper, "jobs", Job, "kind"):
+            if not kind.files:
+                raise ResauditError(
+                    "missing-files",
+                    "paper {paper}: the kind of job {kind!r} has no files; name its result: files, or result of a "
+                    "Simulation",
+                    paper=paper,
+                    kind=kind.kind,
+                )
             if kind.kind in OWN or kinds.setdefault(kind.kind, kind) is not kind:
                 raise ResauditError(
                     "conflicting-kind",

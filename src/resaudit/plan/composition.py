@@ -198,6 +198,7 @@ def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Overri
             _check_mappings(figure, where)
             if override.text:
                 figure = _set_for_all_networks(figure, override)
+    _check_scales(figure, where, [file.stem for file in files.like("scale/*.yaml")])
     return root | {"figure": figure}
 
 
@@ -212,6 +213,17 @@ def _check_mappings(figure: Tree, where: str) -> None:
             raise ResauditError(
                 "invalid-value", "{place} is {value}; allowed: a section", place=f"{where}{key}", value=shown(each)
             )
+
+
+def _check_scales(figure: Tree, where: str, known: Sequence[str]) -> None:
+    """Check that reductions are those of scales that exist: others would be ignored without a word."""
+    for key in ("scales", "variant_scales"):
+        for scale in figure.get(key, {}):
+            if scale not in known:
+                raise ResauditError(
+                    "unknown-scale", "{place}: no scale {name!r}; allowed: {allowed}",
+                    place=f"{where}{key}", name=scale, allowed=known,
+                )  # fmt: skip
 
 
 def _concerns(override: Override, tree: Tree, name: str, run: Run, own_data: bool) -> bool:
