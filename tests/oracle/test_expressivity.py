@@ -112,7 +112,7 @@ def test_a_disturbed_point_is_seen() -> None:
 @pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
 def test_points_that_need_no_product_activate_no_unit(dtype: torch.dtype) -> None:
     built, own = made(dtype=dtype), labels()
-    way = network.Way(built, slice(0, N), own)
+    way = network.Propagation(built, slice(0, N), own)
     # From each surrogate label towards a unit, so that products come close to their bound.
     lengths = torch.linspace(0, 1, N, dtype=dtype)[:, None]
     near = way.targets + lengths * built.block(1)[torch.arange(N) % K]
