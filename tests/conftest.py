@@ -51,8 +51,8 @@ FIRST = (
     "workflow/test_smoke", "cluster/test_slurm", "faults/test_disk", "faults/test_kills", "faults/test_files",
     "faults/test_elsewhere", "workflow/test_kept", "workflow/test_resume", "workflow/test_reruns",
     "workflow/test_audit", "workflow/test_page", "workflow/test_bad_input", "workflow/test_resources",
-    "workflow/test_example_paper", "workflow/test_outside_paper", "workflow/test_offline", "travel/test_import",
-    "crate/test_crate",
+    "workflow/test_example_paper", "workflow/test_outside_paper", "workflow/test_offline", "share/test_import",
+    "share/test_crate",
 )  # fmt: skip
 
 
