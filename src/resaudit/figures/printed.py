@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 import pandas as pd
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from resaudit.base.models import Count, PairId, Part, validated
 from resaudit.figures.drawing import figure_module
-from resaudit.figures.possible import Examined
+from resaudit.figures.possible import Examined, consistent
 from resaudit.figures.tables import Drawn, errors_naming
 from resaudit.plan.models import Config
 
@@ -36,6 +36,12 @@ class PrintedValue(Part):
     """What arithmetic says of the paper's number: no verdict, since a number that is possible may be wrong."""
     consistent: bool | None = None
     """Whether one of the shares examined is possible and every other test passes; null: nothing was examined."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _with_result(cls, given: Any) -> Any:
+        derived = isinstance(given, dict) and "examined" in given and "consistent" not in given
+        return given | {"consistent": consistent(given["examined"])} if derived else given
 
 
 class Printed(Part):

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -41,16 +41,14 @@ class Files:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder.resolve()
+        self.like = cache(partial(files_like, self.folder))
+        """The files of a pattern, as :func:`files_like`."""
         self.read = cache(self._read)
         """What a file holds, interpolations not resolved; raises what YAML's parser does."""
         self.root = cache(self._root)
         """All but the figures, composed by Hydra with choices such as ``scale=paper``."""
         self.figure = cache(self._figure)
         """A figure's or base file, merged with the files beside it that its list ``defaults`` names."""
-
-    def like(self, pattern: str) -> list[Path]:
-        """The files of a pattern, as :func:`files_like`."""
-        return files_like(self.folder, pattern)
 
     def dataset(self, name: str) -> Tree:
         """A data set."""

@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.possible import as_exact, as_repeated, consistent
+from resaudit.figures.possible import as_exact, as_repeated
 from resaudit.figures.style import panels, print_rows
 from residual.images.measured import LayerCounts
 
@@ -101,7 +101,6 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
                     "printed": millions,
                     "here": here,
                     "examined": tests,
-                    "consistent": consistent(tests),
                 }
             )
     return {

@@ -6,7 +6,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.possible import Share, as_share, consistent
+from resaudit.figures.possible import Share, as_share
 from resaudit.figures.printed import over_runs
 from resaudit.figures.style import panels, print_rows
 from resaudit.figures.sweeps import at_the_end
@@ -63,7 +63,7 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
         shares = [TEST_IMAGES, PER_EVALUATION] if name == OURS else [TEST_IMAGES]
         tests = [as_share(f"{error:.2f}", share, 100) for share in shares]
         known = {"what": "the network of Table 1", **ours} if name == OURS else {"what": name, "here": None}
-        values.append({**known, "printed": error, "examined": tests, "consistent": consistent(tests)})
+        values.append({**known, "printed": error, "examined": tests})
     return {
         "quantity": f"{column}, top-1 error, %",
         "digits": 2,

@@ -5,7 +5,7 @@ from typing import Any
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.possible import Share, as_share, consistent
+from resaudit.figures.possible import Share, as_share
 from resaudit.figures.style import panels, print_rows
 from residual.shortcut_importance.rates import LOOKS, exact_interval, rates_table
 
@@ -68,8 +68,7 @@ def beside_the_paper(figure: Any, table: pd.DataFrame | None) -> dict[str, Any]:
     rows = rows.astype({"patches": object}).merge(measured.astype(object), on=keys, how="left")
     rows.insert(0, "what", [f"{LOOKS[str(row.network)]['label']}, k = {row.patches}" for row in rows.itertuples()])
     simulations = Share(of=protocol.published_runs, reason=figure.assumptions["published_runs"].reason)
-    tests = [[as_share(f"{rate:.4f}", simulations, 1)] for rate in rows["printed"]]
-    rows["examined"], rows["consistent"] = pd.Series(tests), [consistent(each) for each in tests]
+    rows["examined"] = pd.Series([[as_share(f"{rate:.4f}", simulations, 1)] for rate in rows["printed"]])
     rows = rows.drop(columns=keys).rename(columns={"rate": "here", "runs": "n"}).astype(object)
     return {
         "quantity": "share of runs that reach the global optimum",
