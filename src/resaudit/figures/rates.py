@@ -40,8 +40,10 @@ class BestRate:
 
 # Averages beyond double precision are infinite, as those of diverged runs are.
 @np.errstate(over="ignore")
-def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> BestRate:
-    """The best learning rate of a sweep.
+def choose_rate(
+    rates: np.ndarray, losses: np.ndarray, level: float = LEVEL, grid: np.ndarray | None = None
+) -> BestRate:
+    """The best learning rate of a sweep, or of those that a screening left.
 
     Args:
         rates: ascending, shape (k,).
@@ -49,6 +51,7 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
             diverged. Runs of a row share their random draws.
         level: probability that the rate with the least expected loss is tied. The two tests of each other rate share
             the error rate (1 - level) / (k - 1) (Bonferroni).
+        grid: the rates of the screening, ascending, if others than ``rates`` were worse there; its ends are the edges.
 
     >>> choose_rate(np.array([0.01, 0.1, 1.0]), np.array([[3.0, 1.0, np.inf], [3.1, 1.1, np.inf], [2.9, 0.9, np.inf]]))
     BestRate(shown=0.1, tied=(0.1,), at_edge=False, still_falling=False)
@@ -61,14 +64,35 @@ def choose_rate(rates: np.ndarray, losses: np.ndarray, level: float = LEVEL) -> 
     tail = (1 - level) / max(1, len(rates) - 1) / 2
     worse = [_is_worse(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
     tied = np.flatnonzero(near | ~np.array(worse))
-    edges = {0, len(rates) - 1} if len(rates) > 1 else set()
-    inner = {0: 1, len(rates) - 1: len(rates) - 2}
+    grid = rates if grid is None else grid
+    edges = {float(grid[0]): grid[1], float(grid[-1]): grid[-2]} if len(grid) > 1 else {}
     return BestRate(
         shown=float(rates[np.flatnonzero(near)[0]]),
         tied=tuple(float(rate) for rate in rates[tied]),
-        at_edge=bool(edges & set(tied.tolist())),
-        still_falling=least in edges and bool(average[inner[least]] > STILL_FALLING * average[least]),
+        at_edge=bool(edges.keys() & set(rates[tied].tolist())),
+        still_falling=float(rates[least]) in edges
+        # A neighbour that the screening left out is worse.
+        and not (average[rates == edges[float(rates[least])]] <= STILL_FALLING * average[least]).any(),
     )
+
+
+def least_diverged(rates: np.ndarray, losses: np.ndarray) -> float:
+    """The rate with the fewest diverged runs, of these the one with the least average: shown to none, but measured.
+
+    >>> least_diverged(np.array([0.1, 1.0]), np.array([[np.inf, np.inf], [2.0, np.inf]]))
+    0.1
+    """
+    finite = np.isfinite(losses)
+    with np.errstate(over="ignore"):
+        return float(rates[np.lexsort((losses.sum(axis=0, where=finite), (~finite).sum(axis=0)))[0]])
+
+
+def rates_to_confirm(rates: np.ndarray, losses: np.ndarray) -> tuple[float, ...]:
+    """The rates that a screening leaves for fresh runs: the tied ones, the shown one first.
+
+    If each rate has a diverged run, the one with the fewest (:func:`least_diverged`).
+    """
+    return choose_rate(rates, losses).order or (least_diverged(rates, losses),)
 
 
 def _is_worse(losses: np.ndarray, least: np.ndarray, tail: float) -> bool:

@@ -12,6 +12,10 @@ if TYPE_CHECKING:
 
 Key = tuple[Any, ...]
 """Network name and depth."""
+STAGE = "stage"
+"""The column of tables that says whether a run belongs to the screening or to the confirmation."""
+SCREENING, CONFIRMATION = "screening", "confirmation"
+"""Runs at every rate, which choose the rates; fresh runs at the rates tied for the best, which are measured."""
 
 
 def at_the_end(table: "pd.DataFrame") -> "pd.DataFrame":
@@ -29,9 +33,25 @@ def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     return wide.columns.to_numpy(), wide.to_numpy()
 
 
+def fresh(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows of the runs that are measured: those of the confirmation if there is one, else all."""
+    if STAGE not in rows:
+        return rows
+    of_confirmation = rows[STAGE] == CONFIRMATION
+    return rows[of_confirmation] if of_confirmation.any() else rows
+
+
+def screened(rows: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows of the runs at every learning rate."""
+    return rows[rows[STAGE] == SCREENING] if STAGE in rows else rows
+
+
 def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:
-    """The best rate of each network and depth, by a column of final losses."""
-    return {key: choose_rate(*sweep(rows, column)) for key, rows in table.groupby(["network", "depth"], sort=False)}
+    """The best rate of each network and depth, by a column of final losses; of fresh runs if there are any."""
+    return {
+        key: choose_rate(*sweep(fresh(rows), column), grid=sweep(screened(rows), column)[0])
+        for key, rows in table.groupby(["network", "depth"], sort=False)
+    }
 
 
 def at_shown_rate(table: "pd.DataFrame", best: Mapping[Key, BestRate]) -> "pd.DataFrame":

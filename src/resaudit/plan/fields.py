@@ -32,6 +32,28 @@ Key = tuple[str, int]
 """Network name and depth."""
 
 
+BLOCK = 50
+"""Fresh runs of one job: more runs add blocks and recompute nothing."""
+
+
+class Confirmation(Model):
+    """Fresh runs at the learning rates that a screening leaves tied for the best; effects are measured on them alone.
+
+    Attributes:
+        runs: number of fresh runs, whose numbers go on where those of the screening end.
+    """
+
+    runs: Runs
+
+    def blocks(self, screened: int) -> list[tuple[int, int]]:
+        """The first run and the number of runs of each job.
+
+        >>> Confirmation(runs=120).blocks(10)
+        [(10, 50), (60, 50), (110, 20)]
+        """
+        return [(screened + start, min(BLOCK, self.runs - start)) for start in range(0, self.runs, BLOCK)]
+
+
 class Grid(Model):
     """Numbers at equal distances on a logarithmic axis, ``{from: 1.0e-4, to: 31.6, per_decade: 4}`` in YAML.
 

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.rates import Depths, Sweep, beyond_the_grid, by_depth, sweep_of
+from resaudit.claims.checks.rates import Depths, beyond_the_grid, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.figures.sweeps import at_the_end, sweep
+from resaudit.figures.sweeps import at_the_end, best_rates
 from resaudit.plan.check import Check, Depth
 from residual.stable_scaling.depths import common_rates, steps_to_target
 
@@ -98,8 +98,7 @@ class StepsToLoss(Check, name="steps_to_loss"):
 
 
 def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
-    ends = at_the_end(rows)
-    return Sweep("", *sweep(ends, "loss"), np.sort(ends["run"].unique())).choice().order
+    return next(iter(best_rates(at_the_end(rows), "loss").values())).order
 
 
 def _open_ends(

@@ -14,8 +14,8 @@ from pydantic import Field
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
-from resaudit.figures.rates import LEVEL, BestRate, choose_rate
-from resaudit.figures.sweeps import sweep
+from resaudit.figures.rates import LEVEL, BestRate, choose_rate, least_diverged, rates_to_confirm
+from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, screened, sweep
 from resaudit.plan.check import Check, Depth, Names
 
 if TYPE_CHECKING:
@@ -36,33 +36,30 @@ class Sweep:
 
     Attributes:
         where: network and depth.
-        rates: learning rates, ascending, shape (k,).
+        rates: learning rates, ascending, shape (k,); of fresh runs those that the screening left.
         losses: final losses or excess losses, shape (runs, k); infinite where a run diverged.
         runs: the runs' numbers, shape (runs,).
+        grid: the rates of the screening, ascending.
     """
 
     where: str
     rates: np.ndarray
     losses: np.ndarray
     runs: np.ndarray
+    grid: np.ndarray
 
     def choice(self, level: float = LEVEL) -> BestRate:
         """The best rate and those tied with it."""
-        return choose_rate(self.rates, self.losses, level)
+        return choose_rate(self.rates, self.losses, level, self.grid)
 
     def finals(self) -> "list[pd.Series]":
         """Losses by run at the rate shown, then at those tied with it.
 
         If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
         """
-        import pandas as pd
-
         best = self.choice()
         if best.shown is None:
-            finite = np.isfinite(self.losses)
-            with np.errstate(over="ignore"):
-                fewest = np.lexsort((self.losses.sum(axis=0, where=finite), (~finite).sum(axis=0)))[0]
-            return [pd.Series(self.losses[:, fewest], index=self.runs)]
+            return [self.at(least_diverged(self.rates, self.losses))]
         return [self.at(rate) for rate in best.order]
 
     def at(self, rate: float) -> "pd.Series":
@@ -275,7 +272,8 @@ class SpreadOverRates(Check, name="spread_over_rates"):
         measured = _ratio_of_means("largest over least mean final loss of all rates and networks")
         finals = _finals(table, "final_loss")
         largest = np.inf if self.rates_up_to is None else self.rates_up_to
-        rows = finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)]
+        # Every rate counts here, so nothing is chosen and the screening measures.
+        rows = screened(finals[(finals["depth"] == self.depth) & (finals["learning_rate"] <= largest)])
         sweeps = _sweeps(rows, self.networks, self.depth, "final_loss", least_runs, measured)
 
         def spread(*means: np.ndarray) -> np.ndarray:
@@ -362,11 +360,28 @@ def _sweeps(
 def sweep_of(
     rows: "pd.DataFrame", network: str, depth: int, column: str, least_runs: int, measured: Measured
 ) -> Sweep | None:
-    """A network's sweep at a depth, over the rates that every run tried; None with too few runs."""
+    """A network's sweep at a depth; None with too few runs.
+
+    Measured are the fresh runs at the rates that the screening leaves, or, without a confirmation, all runs at the
+    rates that every run tried.
+    """
     where = f"{network}, depth {depth}"
+    grid, losses = swept = _every_run(screened(rows), where, column, measured)
+    rates, confirmed = fresh(rows), swept
+    if len(rates) and STAGE in rates and (rates[STAGE] == CONFIRMATION).all():
+        confirmed = _every_run(rates, where, column, measured)
+        left = sorted(set(rates_to_confirm(grid, losses)) ^ set(confirmed[0])) if len(losses) else []
+        measured.missing.extend(
+            f"{where}, rate {rate:.3g}: left by the screening or confirmed, not both" for rate in left
+        )
+    if not measured.has_enough(where, len(confirmed[1]) if len(confirmed[0]) else 0, least_runs):
+        return None
+    return Sweep(where, *confirmed, np.sort(rates["run"].unique()), grid)
+
+
+def _every_run(rows: "pd.DataFrame", where: str, column: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
+    """The rates that every run tried (k,), and its losses (runs, k)."""
     rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
     skipped = sorted(set(rows["learning_rate"]) - set(rates))
     measured.missing.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
-    if not measured.has_enough(where, len(losses) if len(rates) else 0, least_runs):
-        return None
-    return Sweep(where, rates, losses, np.sort(rows["run"].unique()))
+    return rates, losses

@@ -18,6 +18,7 @@ class Ensemble:
     scale: float  # factor on the initial weights
     seed: int  # seed of the whole ensemble; run r draws from (seed, r)
     runs: int  # number of seeds, each at every learning rate
+    first: int = 0  # number of the first run: an ensemble may be a block of a larger one
 
     @property
     def stem(self) -> str:
@@ -31,4 +32,4 @@ class Ensemble:
         """Weights of shape (depth, runs, width, width), float64, on the CPU."""
         from residual.demystifying_resnet.networks.initialization import initial_weights
 
-        return initial_weights(self.network, self.initialization, self.scale, self.seed, self.runs)
+        return initial_weights(self.network, self.initialization, self.scale, self.seed, self.runs, self.first)

@@ -8,8 +8,10 @@ from residual.demystifying_resnet.networks.network import Network
 INITIALIZATIONS = ("xavier", "xavier_uniform", "orthogonal")
 
 
-def initial_weights(network: Network, initialization: str, scale: float, seed: int, runs: int) -> torch.Tensor:
-    """Draw the initial weights of ``runs`` runs.
+def initial_weights(
+    network: Network, initialization: str, scale: float, seed: int, runs: int, first: int = 0
+) -> torch.Tensor:
+    """Draw the initial weights of ``runs`` runs, from number ``first`` on.
 
     - ``xavier``: independent Gaussians of variance 2/(fan_in + fan_out) = 1/width (Glorot and Bengio 2010);
     - ``xavier_uniform``: the same variance, uniform;
@@ -23,7 +25,7 @@ def initial_weights(network: Network, initialization: str, scale: float, seed: i
     """
     shape, deviation = (network.depth, network.width, network.width), network.width**-0.5
     draws = []
-    for run in range(runs):
+    for run in range(first, first + runs):
         rng = np.random.default_rng([seed, run])
         if initialization == "xavier":
             draws.append(deviation * rng.standard_normal(shape))
