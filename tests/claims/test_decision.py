@@ -8,15 +8,15 @@ import pytest
 
 from resaudit.claims.decision import (
     Choice,
-    Outcome,
+    Verdict,
     Span,
-    outcome_of_all,
-    outcome_of_choices,
+    verdict_of_all,
+    verdict_of_choices,
     turns_at_least,
     turns_at_most,
 )
 
-S, C, D, OPEN = Outcome.supported, Outcome.contradicted, Outcome.depends, Outcome.inconclusive
+S, C, D, OPEN = Verdict.supported, Verdict.contradicted, Verdict.depends, Verdict.inconclusive
 
 
 def made_up(rng: random.Random) -> Choice:
@@ -26,30 +26,30 @@ def made_up(rng: random.Random) -> Choice:
     return Choice("", effect, (effect - own, effect + own), (effect - shared, effect + shared), 10)
 
 
-def judged(comparisons: list[list[Choice]], region: Span) -> Outcome:
-    return outcome_of_all([outcome_of_choices([each.outcome(region) for each in choices]) for choices in comparisons])
+def judged(comparisons: list[list[Choice]], region: Span) -> Verdict:
+    return verdict_of_all([verdict_of_choices([each.verdict(region) for each in choices]) for choices in comparisons])
 
 
 def test_support_needs_the_own_interval_and_contradiction_the_shared_one() -> None:
     choice = Choice("", 1.0, (0.9, 1.1), (0.7, 1.3), 10)
-    assert choice.outcome((-math.inf, 1.1)) is S
-    assert choice.outcome((-math.inf, 1.05)) is OPEN
-    assert choice.outcome((-math.inf, 0.8)) is OPEN  # below the own interval, within the shared one
-    assert choice.outcome((-math.inf, 0.69)) is C
+    assert choice.verdict((-math.inf, 1.1)) is S
+    assert choice.verdict((-math.inf, 1.05)) is OPEN
+    assert choice.verdict((-math.inf, 0.8)) is OPEN  # below the own interval, within the shared one
+    assert choice.verdict((-math.inf, 0.69)) is C
 
 
 @pytest.mark.parametrize("verdicts", [each for n in (1, 2, 3) for each in itertools.product([S, C, OPEN], repeat=n)])
-def test_choices(verdicts: tuple[Outcome, ...]) -> None:
+def test_choices(verdicts: tuple[Verdict, ...]) -> None:
     """It depends exactly if each choice is decided and two differ; a claim that depends on none has their verdict."""
-    verdict = outcome_of_choices(verdicts)
+    verdict = verdict_of_choices(verdicts)
     assert (verdict is D) == (OPEN not in verdicts and len(set(verdicts)) > 1)
     assert (verdict is S) == (set(verdicts) == {S})
     assert (verdict is C) == (set(verdicts) == {C})
 
 
 @pytest.mark.parametrize("verdicts", [each for n in (1, 2, 3) for each in itertools.product([S, C, D, OPEN], repeat=n)])
-def test_all_must_hold(verdicts: tuple[Outcome, ...]) -> None:
-    verdict = outcome_of_all(verdicts)
+def test_all_must_hold(verdicts: tuple[Verdict, ...]) -> None:
+    verdict = verdict_of_all(verdicts)
     assert (verdict is C) == (C in verdicts)
     assert (verdict is S) == (set(verdicts) == {S})
     assert (verdict is D) == (D in verdicts and set(verdicts) <= {S, D})
@@ -63,7 +63,7 @@ def test_the_verdict_turns_where_it_is_said_to(at_most: bool) -> None:
         turns = (turns_at_most if at_most else turns_at_least)(comparisons)
         weaker = 1e-9 if at_most else -1e-9
 
-        def at(threshold: float, comparisons: list[list[Choice]] = comparisons) -> Outcome:
+        def at(threshold: float, comparisons: list[list[Choice]] = comparisons) -> Verdict:
             return judged(comparisons, (-math.inf, threshold) if at_most else (threshold, math.inf))
 
         assert at(turns.supported + weaker) is S

@@ -9,13 +9,16 @@ from resaudit.audit import set_for_run
 from resaudit.audit.claim_models import (
     CheckFinding,
     CheckUsed,
+    ChoiceMade,
     ClaimUnderVariant,
     Comparison,
     JudgedClaim,
     LimitOnEffect,
     SetForRun,
+    TurningPoints,
     standings_of,
 )
+from resaudit.audit.deciding import would_decide
 from resaudit.audit.models import (
     Assumed,
     Audit,
@@ -34,10 +37,11 @@ from resaudit.audit.spot_check_words import spot_checks
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
+from resaudit.claims.decision import Choice, Turns
 from resaudit.claims.records import NamedVariant
 from resaudit.claims.robustness import Matrix, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
-from resaudit.claims.words import is_ratio, sentence, threshold_in_words, why
+from resaudit.claims.words import is_ratio, sentence, threshold_in_words, turns_in_words, why
 from resaudit.figures.formats import FORMATS
 from resaudit.figures.printed import printed_values
 from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
@@ -129,7 +133,7 @@ def make_audit(
     made = provenance()
     with refusals("audit.json breaks its schema: $"):
         return Audit(
-            version=1,
+            version=2,
             generated=made["finished"],
             scale=plan.config.scale.name,
             scale_summary=plan.config.scale.summary,
@@ -213,6 +217,8 @@ def _claim(
         id=f"{paper}/{name}",
         verdict=judgement.verdict.value,
         why=why(judgement),
+        obstacle=judgement.obstacle,
+        would_decide=would_decide(config, claim, evidence, judgement, overrides),
         checks=[finding(result, set_for_run.of_check(claim, result.name, written)) for result in judgement.checks],
         evidence=evidence,
         data=data_of(config, evidence),
@@ -240,7 +246,7 @@ def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
         exact=result.exact,
         level=result.level,
         coverage=result.coverage,
-        tied=any(point.tied for point in result.points),
+        tied=any(len(point.choices) > 1 for point in result.points),
         spread=measured.spread,
         low=check.region[0],
         high=check.region[1],
@@ -248,12 +254,45 @@ def finding(result: CheckResult, set_here: list[SetForRun]) -> CheckFinding:
         points=[_comparison(point) for point in result.points],
         left_out=measured.without_effect,
         set_for_run=set_here,
+        lacking=result.lacking,
+        turns=[_turns(turns) for turns in result.turns],
+        runs_to_decide=result.runs_to_decide,
     )
 
 
 def _comparison(point: Judged) -> Comparison:
     effect, low, high = map(finite, (point.effect, *point.ends))
-    return Comparison(where=point.where, effect=effect, low=low, high=high, n=point.runs, verdict=point.verdict.value)
+    return Comparison(
+        where=point.where,
+        effect=effect,
+        low=low,
+        high=high,
+        n=point.runs,
+        verdict=point.verdict.value,
+        choices=[_choice(choice) for choice in point.choices],
+    )
+
+
+def _choice(choice: Choice) -> ChoiceMade:
+    effect, low, high, shared_low, shared_high = map(finite, (choice.effect, *choice.own, *choice.shared))
+    return ChoiceMade(
+        name=choice.name,
+        effect=effect,
+        low=low,
+        high=high,
+        shared_low=shared_low,
+        shared_high=shared_high,
+        n=choice.runs,
+    )
+
+
+def _turns(turns: Turns) -> TurningPoints:
+    return TurningPoints(
+        key=turns.key,
+        supported=finite(turns.supported),
+        contradicted=finite(turns.contradicted),
+        words=turns_in_words(turns),
+    )
 
 
 def _figure(plan: Plan, figure: Drawn, overrides: Sequence[str]) -> DrawnFigure:

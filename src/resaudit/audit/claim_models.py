@@ -12,7 +12,27 @@ from resaudit.claims.records import Verdict, VerdictUnderVariant
 from resaudit.plan.claim import Limit, Statement
 
 FITTED = "fitted"
-STANDINGS = ("supported", "contradicted", "inconclusive", "not run", FITTED)
+STANDINGS = ("supported", "contradicted", "depends", "inconclusive", "not run", FITTED)
+
+
+class ChoiceMade(Part):
+    """The effect at one choice that the paper leaves open, such as a learning rate tied for the best."""
+
+    name: str
+    """The choice; empty if there is only one."""
+    effect: float | None
+    """The effect; null where it is not known."""
+    low: float | None
+    """Lower end of its interval at 95 %, which must lie in the claim's region for support; null: unbounded."""
+    high: float | None
+    """Upper end."""
+    shared_low: float | None
+    """Lower end of its interval at the check's level, which must lie outside the region to contradict; null:
+    unbounded."""
+    shared_high: float | None
+    """Upper end."""
+    n: Count
+    """How many runs or draws it rests on; 0 where not known."""
 
 
 class Comparison(Part):
@@ -29,7 +49,10 @@ class Comparison(Part):
     n: Count | None
     """How many runs or draws it rests on; null where not known."""
     verdict: Verdict
-    """The verdict at this place."""
+    """The verdict at this place: supported or contradicted at every choice, depends if at some each, else
+    inconclusive."""
+    choices: list[ChoiceMade] = []
+    """The choices, the one shown first; empty in version 1."""
 
 
 class CheckUsed(Part):
@@ -64,6 +87,19 @@ class SetForRun(Part):
         return f"{self.what} set for this run: {self.here}; the repository's: {self.repository}"
 
 
+class TurningPoints(Part):
+    """Where a check's verdict turns as one of its thresholds moves: the flip distance."""
+
+    key: Literal["at_least", "at_most", "within_factor"]
+    """The threshold."""
+    supported: float | None
+    """From here on, towards a weaker claim, the check is supported; null: at no threshold."""
+    contradicted: float | None
+    """Beyond here, towards a stronger claim, it is contradicted; null: at no threshold."""
+    words: str
+    """Both in words."""
+
+
 class CheckFinding(Part):
     """What one check of a claim found."""
 
@@ -88,10 +124,10 @@ class CheckFinding(Part):
     exact: bool
     """Whether the effect is exact (a theorem or a count) and not an estimate over runs."""
     level: Annotated[float, Field(gt=0, le=1)] | None
-    """Confidence level of each interval, so that all points of the claim together have 0.95; null where exact."""
+    """Confidence level of each shared interval, so that all points of the claim together have 0.95."""
     coverage: Annotated[float, Field(ge=0, le=1)] | None
-    """Share of such intervals that cover the mean of log-normal runs, simulated (docs/intervals.md); null where it is
-    not more than 0.02 below the level."""
+    """Share of 95 % intervals that cover the mean of log-normal runs, simulated (docs/intervals.md); null where it is
+    not more than 0.02 below."""
     tied: bool
     """Whether an interval spans every choice of learning rates that are tied for the best, not just the one shown."""
     spread: str
@@ -108,6 +144,13 @@ class CheckFinding(Part):
     """What was not counted, and why."""
     set_for_run: list[SetForRun] = []
     """Threshold and parameters that are not the repository's."""
+    lacking: bool = False
+    """Whether places are missing, so that the check cannot be supported."""
+    turns: list[TurningPoints] = []
+    """The flip distance of each threshold; empty where nothing was measured, and in version 1."""
+    runs_to_decide: Count | None = None
+    """About how many runs would decide it, if effect and spread stay as they are; 0 where it is decided, null where
+    none would do."""
 
     @property
     def met(self) -> int:
@@ -147,9 +190,14 @@ class JudgedClaim(Statement):
     """paper/claim."""
     verdict: Verdict
     """supported: every interval lies on the claim's side of the threshold; contradicted: one lies on the other side;
-    inconclusive: neither, or not enough evidence; not run: the evidence does not exist."""
+    depends: decided at each choice that the paper leaves open, but differently; inconclusive: none of these, or not
+    enough evidence; not run: the evidence does not exist."""
     why: str
     """The verdict in one sentence: effect, interval and n, or what is missing."""
+    obstacle: str = ""
+    """Why the checks alone do not decide, such as missing runs; empty if they do, and in version 1."""
+    would_decide: str = ""
+    """What would decide it, in words; empty where it is decided, and in version 1."""
     checks: list[CheckFinding]
     """What each check of the claim found, in order; empty where nothing could be measured."""
     evidence: PairId

@@ -181,6 +181,8 @@ class VerdictCounts(Part):
     """Claims that are inconclusive."""
     not_run: Count = Field(alias="not run")
     """Claims that are not run."""
+    depends: Count = 0
+    """Claims that are decided at each choice that the paper leaves open, but differently."""
     fitted: Count = 0
     """Claims that meet our thresholds, which is no evidence."""
 
@@ -270,8 +272,8 @@ class Audit(Part):
     All numbers are finite; null stands for unbounded or not known.
     """
 
-    version: Literal[1]
-    """Version of this format."""
+    version: Literal[1, 2]
+    """Version of this format; 2 has the verdict ``depends``, choices and what would change a verdict."""
     generated: Time
     """When the audit was made."""
     scale: str

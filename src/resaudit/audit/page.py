@@ -23,7 +23,7 @@ from resaudit.base.files import written_whole
 from resaudit.claims.records import VariantRun
 from resaudit.figures.possible import examined_in_words
 
-BY_CONCERN = ("contradicted", "inconclusive", FITTED, "supported", "not run")
+BY_CONCERN = ("contradicted", "depends", "inconclusive", FITTED, "supported", "not run")
 POINTS_SHOWN = 8
 NO_DATA = "no data set"
 KINDS = {"empirical": "measured", "theorem": "theory", "count": "counted"}

@@ -22,8 +22,8 @@ class _Untitled(GenerateJsonSchema):
 def audit_schema() -> dict[str, Any]:
     """The JSON Schema of audit.json, made from the models."""
     made = Audit.model_json_schema(schema_generator=_Untitled)
-    head = {"$schema": _Untitled.schema_dialect, "$id": "urn:resaudit:audit:1"}
-    return head | made | {"title": "resaudit's audit, version 1"}
+    head = {"$schema": _Untitled.schema_dialect, "$id": "urn:resaudit:audit:2"}
+    return head | made | {"title": "resaudit's audit, version 2"}
 
 
 def read_audit(file: Path) -> Audit:

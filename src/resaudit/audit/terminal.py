@@ -136,6 +136,8 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     yield f"{claim.id}: {claim.standing}"
     yield wrapped(f"the paper: {claim.statement} ({claim.where})")
     yield wrapped(f"verdict: {claim.why}")
+    if claim.would_decide:
+        yield wrapped(f"what would decide it: {claim.would_decide}")
     if claim.fitted:
         yield wrapped(f"no evidence: {claim.fitted}")
     if claim.finding:
@@ -151,6 +153,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     for check in claim.checks:
         yield f"\n{check.name.replace('-', ' ')}: {check.verdict} ({check.check.name})"
         yield wrapped(f"{check.meaning}; our threshold: {check.check.threshold}")
+        yield from (wrapped(turns.words) for turns in check.turns)
         for entry in check.set_for_run:
             yield wrapped(str(entry))
         yield from _points(check.points)

@@ -1,18 +1,20 @@
-"""How claims will be judged: two levels, choices that the paper leaves open, and what would change the answer.
+"""How claims are judged: two levels, choices that the paper leaves open, and what would change the answer.
 
 A claim is supported only if *every* comparison holds. That is an intersection-union test (Berger 1982): each one may be
 tested at 95 % by itself, and the claim still errs at most 5 % of the time. It is contradicted if *any* of them fails;
-there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates. Verdicts of today
-(:mod:`resaudit.claims.verdicts`) use one level, the shared one, for both.
+there all share the 5 % (Bonferroni). ``benchmarks/verdict_errors.py`` measures the error rates.
 """
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
+from typing import Literal
 
 ERROR_RATE = 0.05
 """How often a claim may be supported although it is false, or contradicted although it is true."""
+OWN_LEVEL = 1 - ERROR_RATE
+"""The level of a comparison's own interval."""
 MOST_RUNS = 10_000
 """If a comparison needs more runs than this, it is too close to call."""
 
@@ -20,7 +22,7 @@ Span = tuple[float, float]
 """The ends of an interval, or of the effects for which a claim holds; infinite where there is none."""
 
 
-class Outcome(Enum):
+class Verdict(Enum):
     """The result of judging a claim, a check or a comparison."""
 
     supported = "supported"
@@ -48,12 +50,12 @@ class Choice:
     shared: Span
     runs: int
 
-    def outcome(self, region: Span) -> Outcome:
+    def verdict(self, region: Span) -> Verdict:
         """Whether the effect lies in a region, so far as the intervals tell."""
         if region[0] <= self.own[0] and self.own[1] <= region[1]:
-            return Outcome.supported
+            return Verdict.supported
         outside = self.shared[1] < region[0] or region[1] < self.shared[0]
-        return Outcome.contradicted if outside else Outcome.inconclusive
+        return Verdict.contradicted if outside else Verdict.inconclusive
 
     def runs_to_decide(self, region: Span, logarithmic: bool) -> int | None:
         """About how many runs would decide it, if effect and spread stay as they are.
@@ -65,7 +67,7 @@ class Choice:
             0 if it is decided; None if no number up to :data:`MOST_RUNS` would do, or the interval has no width to go
             by.
         """
-        if self.outcome(region) is not Outcome.inconclusive:
+        if self.verdict(region) is not Verdict.inconclusive:
             return 0
         scale = math.log if logarithmic else float
         inside = region[0] <= self.effect <= region[1]
@@ -90,50 +92,70 @@ def shared_level(comparisons: int) -> float:
     return 1 - ERROR_RATE / max(1, comparisons)
 
 
-def outcome_of_choices(verdicts: Sequence[Outcome]) -> Outcome:
+def verdict_of_choices(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on a comparison by those on its choices: ``depends`` if each is decided, and not all alike."""
     kinds = set(verdicts)
     if len(kinds) == 1:
         return verdicts[0]
-    return Outcome.depends if kinds <= {Outcome.supported, Outcome.contradicted} else Outcome.inconclusive
+    return Verdict.depends if kinds <= {Verdict.supported, Verdict.contradicted} else Verdict.inconclusive
 
 
-def outcome_of_all(verdicts: Sequence[Outcome]) -> Outcome:
+def verdict_of_all(verdicts: Sequence[Verdict]) -> Verdict:
     """The verdict on what holds only if every part holds: of the parts' verdicts, or of a claim's checks."""
     kinds = set(verdicts)
-    for one in (Outcome.contradicted, Outcome.not_run, Outcome.inconclusive, Outcome.depends):
+    for one in (Verdict.contradicted, Verdict.not_run, Verdict.inconclusive, Verdict.depends):
         if one in kinds:
             return one
-    return Outcome.supported if kinds else Outcome.inconclusive
+    return Verdict.supported if kinds else Verdict.inconclusive
+
+
+Threshold = Literal["at_least", "at_most", "within_factor"]
 
 
 @dataclass(frozen=True)
 class Turns:
-    """Where the verdict of a check turns, for a region with one end: the flip distance.
+    """Where the verdict of a check turns as one of its thresholds moves: the flip distance.
 
     Attributes:
-        supported: the check is supported with a threshold from here on (towards a weaker claim).
-        contradicted: it is contradicted with one beyond here (towards a stronger claim).
+        key: the threshold.
+        supported: the threshold from which on the check is supported, towards a weaker claim.
+        contradicted: the threshold beyond which it is contradicted, towards a stronger claim.
     """
 
+    key: Threshold
     supported: float
     contradicted: float
 
 
-def turns_at_most(comparisons: Sequence[Sequence[Choice]]) -> Turns:
-    """The flip distance of a claim that every effect is *at most* a threshold.
+def turns_of(key: Threshold, comparisons: Sequence[Sequence[Choice]]) -> Turns:
+    """The flip distance: for support every interval must lie in the region, at every choice.
 
-    For support every interval must end below it; to contradict, one comparison must begin above it at every choice.
+    To contradict, the shared intervals of one comparison must lie outside at every choice.
+
+    Args:
+        key: the threshold that moves.
+        comparisons: the choices of each comparison; at least one.
     """
+    if key == "at_least":
+        return Turns(
+            key,
+            min(choice.own[0] for choices in comparisons for choice in choices),
+            min(max(choice.shared[1] for choice in choices) for choices in comparisons),
+        )
+    reach, least = (_farthest, _nearest) if key == "within_factor" else (lambda span: span[1], lambda span: span[0])
     return Turns(
-        supported=max(choice.own[1] for choices in comparisons for choice in choices),
-        contradicted=max(min(choice.shared[0] for choice in choices) for choices in comparisons),
+        key,
+        max(reach(choice.own) for choices in comparisons for choice in choices),
+        max(min(least(choice.shared) for choice in choices) for choices in comparisons),
     )
 
 
-def turns_at_least(comparisons: Sequence[Sequence[Choice]]) -> Turns:
-    """The flip distance of a claim that every effect is *at least* a threshold."""
-    return Turns(
-        supported=min(choice.own[0] for choices in comparisons for choice in choices),
-        contradicted=min(max(choice.shared[1] for choice in choices) for choices in comparisons),
-    )
+def _farthest(ratios: Span) -> float:
+    """The least factor within which all of these ratios lie."""
+    return max(ratios[1], 1 / ratios[0]) if ratios[0] > 0 else math.inf
+
+
+def _nearest(ratios: Span) -> float:
+    """The largest factor within which none of these ratios lies; 1 if they include 1."""
+    below = 1 / ratios[1] if ratios[1] > 0 else math.inf
+    return max(ratios[0], below, 1.0)

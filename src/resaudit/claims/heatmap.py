@@ -7,12 +7,13 @@ from matplotlib.colors import ListedColormap, to_rgba
 from matplotlib.figure import Figure as Drawing
 from matplotlib.patches import Patch
 
-from resaudit.claims.verdicts import Verdict
+from resaudit.claims.decision import Verdict
 from resaudit.figures.style import TWO_COLUMNS
 
 _LOOKS = {
     Verdict.supported.value: ("#009E73", "holds"),
     Verdict.contradicted.value: ("#D55E00", "fails"),
+    Verdict.depends.value: ("#8E7CC3", "depends"),
     Verdict.inconclusive.value: ("#E9C46A", "open"),
     Verdict.not_run.value: ("#DDDDDD", "not run"),
 }

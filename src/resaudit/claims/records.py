@@ -6,7 +6,7 @@ from pydantic import Field
 
 from resaudit.base.models import Id, Part, Sha256
 
-Verdict = Literal["supported", "contradicted", "inconclusive", "not run"]
+Verdict = Literal["supported", "contradicted", "depends", "inconclusive", "not run"]
 Drawings = dict[Literal["pdf", "svg", "png"], Sha256]
 
 

@@ -68,7 +68,7 @@ class Matrix(Closed):
         A reference is of other tables, and only the claims count.
         """
         if ledger != self.ledger:
-            return "the claims have changed since"
+            return "the claims, or the rules of judging them, have changed since"
         if self.reference:
             return None
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]

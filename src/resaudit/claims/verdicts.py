@@ -4,56 +4,74 @@ import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from enum import Enum
+from typing import get_args
 
 import pandas as pd
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.text import number, span
 from resaudit.claims.checks.measured import Measured, Point
-from resaudit.claims.decision import shared_level
+from resaudit.claims.decision import (
+    OWN_LEVEL,
+    Choice,
+    Span,
+    Threshold,
+    Turns,
+    Verdict,
+    shared_level,
+    turns_of,
+    verdict_of_all,
+    verdict_of_choices,
+)
 from resaudit.claims.intervals import covered, interval, share_interval
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 
 SHORT = 0.02
 """Coverage is reported if it is this much below the level."""
-
-
-class Verdict(Enum):
-    """The result of judging a claim."""
-
-    supported = "supported"
-    contradicted = "contradicted"
-    inconclusive = "inconclusive"
-    not_run = "not run"
+_AGAINST = {Verdict.supported: 0, Verdict.depends: 1, Verdict.inconclusive: 2, Verdict.contradicted: 3}
 
 
 @dataclass(frozen=True)
 class Judged:
-    """A point with its interval and verdict.
+    """A place with its verdict.
 
     Attributes:
         where: the place.
-        effect: the effect, at the learning rates shown if it depends on rates.
-        low, high: ends of its interval.
-        runs: number of runs.
-        verdict: supported only if supported at every choice of tied rates, contradicted likewise.
-        tied: least and largest end over all tied rates' intervals; None without tied rates.
+        choices: the effect and its intervals at each choice that the paper leaves open, the one shown first.
+        verdicts: the verdict at each of them.
+        verdict: that on the comparison.
     """
 
     where: str
-    effect: float
-    low: float
-    high: float
-    runs: int
+    choices: tuple[Choice, ...]
+    verdicts: tuple[Verdict, ...]
     verdict: Verdict
-    tied: tuple[float, float] | None = None
 
     @property
-    def ends(self) -> tuple[float, float]:
-        """The interval that decides the verdict: over all tied rates if there are any."""
-        return self.tied or (self.low, self.high)
+    def effect(self) -> float:
+        """The effect, at the choice shown."""
+        return self.choices[0].effect
+
+    @property
+    def runs(self) -> int:
+        """Number of runs, at the choice shown."""
+        return self.choices[0].runs
+
+    @property
+    def own(self) -> Span:
+        """The least and the largest end of the choices' own intervals."""
+        return min(choice.own[0] for choice in self.choices), max(choice.own[1] for choice in self.choices)
+
+    @property
+    def shared(self) -> Span:
+        """The least and the largest end of the choices' shared intervals."""
+        return min(choice.shared[0] for choice in self.choices), max(choice.shared[1] for choice in self.choices)
+
+    @property
+    def ends(self) -> Span:
+        """The interval that decides: the shared one against a claim, else its own."""
+        return self.shared if self.verdict is Verdict.contradicted else self.own
 
 
 @dataclass(frozen=True)
@@ -65,9 +83,10 @@ class CheckResult:
         check: the check with its parameters.
         verdict: the verdict of this check alone.
         measured: meaning, unit and what was excluded.
-        level: the confidence level of each interval.
+        level: the confidence level that all intervals of the claim share.
         points: the places with their intervals.
         limit: what theory says of the effect at this size.
+        lacking: whether a place is missing, so that the check cannot be supported.
     """
 
     name: str
@@ -77,11 +96,12 @@ class CheckResult:
     level: float
     points: list[Judged] = field(default_factory=list)
     limit: Limit | None = None
+    lacking: bool = False
 
     @property
     def worst(self) -> Judged | None:
         """The point most against the claim, or least in favour."""
-        return max(self.points, key=self._against, default=None)
+        return max(self.points, key=lambda point: (_AGAINST[point.verdict], self._against(point)), default=None)
 
     def _against(self, point: Judged) -> float:
         """How far a point's interval reaches to the other side; larger is worse for the claim."""
@@ -99,12 +119,31 @@ class CheckResult:
 
     @property
     def coverage(self) -> float | None:
-        """The least coverage of means of skewed runs over all points; None if within :data:`SHORT` of the level."""
+        """The least coverage of own intervals of means of skewed runs; None if within :data:`SHORT` of their level."""
         if not self.measured.arithmetic:
             return None
-        runs = {point.runs for point in self.points if math.isfinite(point.high - point.low)}
-        shares = [covered(n, self.level, self.measured.logarithmic) for n in runs]
-        return min((share for share in shares if self.level - share > SHORT), default=None)
+        runs = {point.runs for point in self.points if math.isfinite(point.own[1] - point.own[0])}
+        shares = [covered(n, OWN_LEVEL, self.measured.logarithmic) for n in runs]
+        return min((share for share in shares if OWN_LEVEL - share > SHORT), default=None)
+
+    @property
+    def turns(self) -> list[Turns]:
+        """Where the verdict turns as each threshold moves; none without a place."""
+        keys = [key for key in get_args(Threshold) if getattr(self.check, key) is not None]
+        return [turns_of(key, [point.choices for point in self.points]) for key in keys if self.points]
+
+    @property
+    def runs_to_decide(self) -> int | None:
+        """About how many runs would decide every open place; 0 if all are decided, None if no number can be given."""
+        region, logarithmic = region_of(self.check), self.measured.logarithmic
+        needed = [
+            choice.runs_to_decide(region, logarithmic)
+            for point in self.points
+            if point.verdict is Verdict.inconclusive
+            for choice in point.choices
+        ]
+        unknown = None in needed or self.lacking or (needed and self.measured.spread)
+        return None if unknown else max((n for n in needed if n is not None), default=0)
 
 
 @dataclass(frozen=True)
@@ -122,9 +161,10 @@ class Judgement:
 def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | None = None) -> Judgement:
     """Judge a claim by a table.
 
-    A check is supported if every point's whole interval lies on the claim's side, contradicted if one lies entirely on
-    the other side. A claim is supported if every check is, contradicted if one is, otherwise inconclusive; also
-    inconclusive with less than the minimum sample; not run without a table.
+    A comparison is supported if its own interval lies on the claim's side at every choice, contradicted if its shared
+    interval lies on the other side at every choice, and ``depends`` if each choice is decided, differently. A claim is
+    supported if every comparison is, contradicted if one is, otherwise inconclusive if one is; also inconclusive with
+    less than the minimum sample; not run without a table.
 
     Args:
         claim: the claim with its checks.
@@ -155,7 +195,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
     missing = _missing_evidence(claim, table, scale, dataset)
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
-    return Judgement(_combined([result.verdict for result in results]), "", results)
+    return Judgement(verdict_of_all([result.verdict for result in results]), "", results)
 
 
 def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
@@ -174,48 +214,53 @@ def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> 
                 reason=limit.reason.rstrip("."),
             )
     points = [judge_point(check, point, level, measured) for point in measured.points]
-    lacking = unmeasured(check, points) or measured.missing or not points
-    verdict = _combined([point.verdict for point in points] + [Verdict.inconclusive] * bool(lacking))
-    return CheckResult(name, check, verdict, measured, level, points, limit)
+    lacking = bool(unmeasured(check, points) or measured.missing or not points)
+    verdict = verdict_of_all([point.verdict for point in points] + [Verdict.inconclusive] * lacking)
+    return CheckResult(name, check, verdict, measured, level, points, limit, lacking)
 
 
 def judge_point(check: Check, point: Point, level: float, measured: Measured) -> Judged:
-    """The verdict at one place, over all learning rates that are tied there."""
-    low, high = _interval(point, level, measured)
-    every = [(low, high), *(_interval(other, level, measured) for other in point.others)]
-    bottom, top = min(ends[0] for ends in every), max(ends[1] for ends in every)
+    """The verdict at one place, over all choices that the paper leaves open there."""
+    choices = tuple(
+        Choice(
+            each.choice,
+            each.effect,
+            _interval(each, OWN_LEVEL, measured),
+            _interval(each, level, measured),
+            each.runs,
+        )
+        for each in (point, *point.others)
+    )
+    verdicts = tuple(choice.verdict(region_of(check)) for choice in choices)
+    verdict = verdict_of_choices(verdicts)
+    if measured.spread and verdict is Verdict.depends:
+        verdict = Verdict.inconclusive  # the choice itself is what is measured
+    return Judged(point.where, choices, verdicts, verdict)
+
+
+def region_of(check: Check) -> Span:
+    """The least and the greatest effect for which a check holds."""
     least, most = check.region
-    least, most = -math.inf if least is None else least, math.inf if most is None else most
-    if least <= bottom and top <= most:
-        verdict = Verdict.supported
-    else:
-        verdict = Verdict.contradicted if top < least or bottom > most else Verdict.inconclusive
-    tied = (bottom, top) if point.others else None
-    return Judged(point.where, point.effect, low, high, point.runs, verdict, tied)
+    return -math.inf if least is None else least, math.inf if most is None else most
 
 
-def _interval(point: Point, level: float, measured: Measured) -> tuple[float, float]:
+def _interval(point: Point, level: float, measured: Measured) -> Span:
     """A point's interval, within what the effect can be; that whole range if the effect is not a number."""
     least, most = measured.bounds
     if math.isnan(point.effect):
         return max(least, 0.0 if measured.logarithmic else -math.inf), most
     if point.counted:
         return share_interval(point.counted, level)
-    if point.replicates is None:
-        return point.effect, point.effect
-    low, high = interval(point.effect, point.replicates, level, measured.logarithmic)
-    return min(max(low, least), point.effect), max(min(high, most), point.effect)
+    low = high = point.effect
+    if point.replicates is not None:
+        low, high = interval(point.effect, point.replicates, level, measured.logarithmic)
+        low, high = min(max(low, least), point.effect), max(min(high, most), point.effect)
+    return min(low, *point.reaching, low), max(high, *point.reaching, high)
 
 
 def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:
     """The parts of a check without a measured place; a place's name begins with its part's."""
     return [part for part in check.parts if not any(f"{point.where},".startswith(f"{part},") for point in points)]
-
-
-def _combined(verdicts: list[Verdict]) -> Verdict:
-    if Verdict.contradicted in verdicts:
-        return Verdict.contradicted
-    return Verdict.supported if set(verdicts) == {Verdict.supported} else Verdict.inconclusive
 
 
 def _missing_evidence(claim: Claim, table: pd.DataFrame, scale: str, dataset: str | None) -> list[str]:

@@ -1,13 +1,27 @@
 """Verdicts in words: effects, intervals, thresholds, and the sentence that a person would say."""
 
+import math
 from collections.abc import Sequence
 
 from resaudit.base.text import effect_and_interval, number, span
-from resaudit.claims.decision import ERROR_RATE
-from resaudit.claims.verdicts import CheckResult, Judged, Judgement, Verdict, unmeasured
+from resaudit.claims.decision import ERROR_RATE, OWN_LEVEL, Turns, Verdict
+from resaudit.claims.verdicts import CheckResult, Judged, Judgement, unmeasured
 from resaudit.plan.check import Check
 
-_MEETS = {Verdict.supported: "meets", Verdict.contradicted: "fails", Verdict.inconclusive: "leaves open"}
+CHOICES_NAMED = 3
+"""Learning rates that are named where a verdict depends on them; of more, how many there are."""
+_ALONE = {
+    Verdict.supported: "meets the threshold",
+    Verdict.contradicted: "fails the threshold",
+    Verdict.depends: "depends on the learning rate",
+    Verdict.inconclusive: "undecided",
+}
+_AMONG = {
+    Verdict.contradicted: ("fails", "fail"),
+    Verdict.depends: ("depends on the learning rate", "depend on the learning rate"),
+    Verdict.inconclusive: ("is undecided", "are undecided"),
+}
+_SYMBOLS = {"at_most": "≤ {}", "at_least": "≥ {}", "within_factor": "within a factor of {}"}
 
 
 def threshold_in_words(check: Check) -> str:
@@ -40,12 +54,48 @@ def sentence(result: CheckResult) -> str:
     unknown = unmeasured(result.check, result.points)
     without = f" (nothing measured for {', '.join(unknown)})" if unknown else ""
     effect, ends = effect_and_interval(worst.effect, *worst.ends, is_ratio(result), digits=3)
-    found = f"{result.measured.unit} {effect} ({_interval_of(result, ends)}, n = {worst.runs})"
+    found = f"{result.measured.unit} {effect} ({_interval_of(result, worst, ends)}, n = {worst.runs})"
     lead = ". Worst" if len(result.points) > 1 else ""
+    depends = f", which {choices_in_words(worst)}" if worst.verdict is Verdict.depends else ""
     return (
-        f"{name}: {how_often(result.points)}{without}{lead}: {found} for {worst.where}; "
+        f"{name}: {how_often(result.points)}{without}{lead}: {found} for {worst.where}{depends}; "
         f"our threshold: {threshold_in_words(result.check)}.{out_of_reach(result)}"
     )
+
+
+def choices_in_words(point: Judged) -> str:
+    """At which choices a comparison holds, and at which it fails.
+
+    >>> from resaudit.claims.decision import Choice
+    >>> choices = tuple(Choice(f"rate {rate}", 1.0, (1.0, 1.0), (1.0, 1.0), 3) for rate in (1, 2, 3))
+    >>> verdicts = (Verdict.supported, Verdict.contradicted, Verdict.supported)
+    >>> choices_in_words(Judged("depth 4", choices, verdicts, Verdict.depends))
+    'holds at rate 1 and rate 3, fails at rate 2'
+    """
+    words = []
+    for verdict, word in ((Verdict.supported, "holds"), (Verdict.contradicted, "fails")):
+        names = [c.name for c, found in zip(point.choices, point.verdicts, strict=True) if found is verdict]
+        more = len(names) - CHOICES_NAMED
+        listed = [*names[:CHOICES_NAMED], *([f"{more} others"] if more > 0 else [])]
+        words += [f"{word} at {' and '.join(listed)}"] if listed else []
+    return ", ".join(words)
+
+
+def turns_in_words(turns: Turns) -> str:
+    """Where a verdict turns as its threshold moves.
+
+    >>> turns_in_words(Turns("at_least", 12.0, 30.0))
+    'supported up to a threshold ≥ 12, contradicted beyond ≥ 30'
+    >>> turns_in_words(Turns("at_most", math.inf, 0.3))
+    'supported at no threshold, contradicted beyond ≤ 0.3'
+    """
+    supported, contradicted = turns.supported, turns.contradicted
+    symbol = _SYMBOLS[turns.key]
+    holds = f"up to a threshold {symbol.format(number(supported))}" if math.isfinite(supported) else "at no threshold"
+    fails = f"contradicted beyond {symbol.format(number(contradicted))}"
+    # No ratio lies outside every factor above 1.
+    never = not math.isfinite(contradicted) or (turns.key == "within_factor" and contradicted <= 1)
+    return f"supported {holds}, {'contradicted at none' if never else fails}"
 
 
 def is_ratio(result: CheckResult) -> bool:
@@ -60,36 +110,33 @@ def out_of_reach(result: CheckResult) -> str:
     return f" No effect can meet this threshold at this size: {result.limit.reason}"
 
 
-def _interval_of(result: CheckResult, ends: str) -> str:
+def _interval_of(result: CheckResult, worst: Judged, ends: str) -> str:
     if result.exact:
         return "exact"
     if result.measured.spread:
         return f"{ends} {result.measured.spread}"
-    together = round(ERROR_RATE / (1 - result.level))
-    words = [f"95 % CI {ends}"]
+    together = round(ERROR_RATE / (1 - result.level)) if worst.verdict is Verdict.contradicted else 1
+    level = result.level if together > 1 else OWN_LEVEL
+    words = [f"{number(100 * level)} % CI {ends}"]
     words += [f"Bonferroni over {together}"] if together > 1 else []
-    words += (
-        ["over all learning rates not distinguishable from the best"]
-        if any(point.tied for point in result.points)
-        else []
-    )
+    words += ["over all learning rates not distinguishable from the best"] if len(worst.choices) > 1 else []
     if result.coverage is not None:
-        words.append(f"each interval covers {100 * result.coverage:.0f} % if runs are log-normal")
+        words.append(f"95 % intervals cover {100 * result.coverage:.0f} % if runs are log-normal")
     return ", ".join(words)
 
 
 def how_often(points: Sequence[Judged]) -> str:
     """How many comparisons meet the threshold.
 
-    >>> point = Judged("", 1, 1, 1, 3, Verdict.supported)
+    >>> point = Judged("", (), (), Verdict.supported)
     >>> how_often([point]), how_often([point, point])
     ('meets the threshold', 'all 2 comparisons meet the threshold')
     """
-    counts = {verdict: sum(point.verdict is verdict for point in points) for verdict in _MEETS}
-    met, failed, undecided = counts.values()
+    counts = {verdict: sum(point.verdict is verdict for point in points) for verdict in Verdict}
+    met = counts[Verdict.supported]
     if len(points) == 1:
-        words = ("meets the threshold", "fails the threshold", "undecided")
-        return next(word for word, count in zip(words, counts.values(), strict=True) if count)
+        return next(_ALONE[verdict] for verdict, count in counts.items() if count)
     if met == len(points):
         return f"all {met} comparisons meet the threshold"
-    return f"{met} of {len(points)} comparisons meet the threshold, {failed} fail, {undecided} are undecided"
+    others = [f"{counts[verdict]} {words[counts[verdict] > 1]}" for verdict, words in _AMONG.items() if counts[verdict]]
+    return ", ".join([f"{met} of {len(points)} comparisons meet the threshold", *others])

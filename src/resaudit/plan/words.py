@@ -113,13 +113,19 @@ def claims_sha256(config: Config, paper: str) -> str:
     return _sha256({name: claim.model_dump(mode="json", exclude=after) for name, claim in claims.items()})
 
 
+RULES = 2
+"""Version of the rules of judging (docs/intervals.md): 2 has two levels and the verdict ``depends``."""
+
+
 def judgement_sha256(config: Config, paper: str, names: Iterable[str]) -> str:
     """SHA-256 of what verdicts on some claims of a paper are computed from, as canonical JSON.
 
-    A claim's words are no part of it, nor are the paper's other claims. A name without a claim is left out.
+    The rules of judging are part of it. A claim's words are not, nor are the paper's other claims. A name without a
+    claim is left out.
     """
     claims, judged = config.claims_of(paper), {"evidence", "checks", "limits", "needs"}
-    return _sha256({name: claims[name].model_dump(mode="json", include=judged) for name in names if name in claims})
+    read = {name: claims[name].model_dump(mode="json", include=judged) for name in names if name in claims}
+    return _sha256({"rules": RULES, "claims": read})
 
 
 def _sha256(claims: dict[str, Any]) -> str:

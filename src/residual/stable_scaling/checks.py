@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rates import Depths, beyond_the_grid, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
@@ -91,9 +91,9 @@ class StepsToLoss(Check, name="steps_to_loss"):
         last = float(rows["step"].max())
         for depth in others if self.depths == "all" else others[-1:]:
             where, above, below = f"{self.network}, depth {depth} over {first}", steps[depth], steps[first]
-            further = _open_ends(where, above, below, last, measured)
+            reaching = _open_ends(where, above, below, last, measured)
             above, below = ([np.log(rate.clip(upper=last)) for rate in rates] for rates in (above, below))
-            add_ratio(measured, where, above, below, least_runs, True, further, at_equal_rates=bool(common))
+            add_ratio(measured, where, above, below, least_runs, True, reaching=reaching, at_equal_rates=bool(common))
         return measured
 
 
@@ -103,12 +103,12 @@ def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
 
 def _open_ends(
     where: str, above: "list[pd.Series]", below: "list[pd.Series]", last: float, measured: Measured
-) -> list[Effect]:
+) -> tuple[float, ...]:
     """The ends of a ratio that are open, as a run that does not reach the loss needs more than its ``last`` step."""
-    ends: list[Effect] = []
+    ends: list[float] = []
     for which, rates, end in (("the depth", above, np.inf), ("the least depth", below, 0.0)):
         short = max(int(np.isinf(rate).sum()) for rate in rates)
         if short:
             measured.excluded.append(f"{where}: at {which}, up to {short} runs need more than {last:g} steps")
-            ends.append(Effect(end))
-    return ends
+            ends.append(end)
+    return tuple(ends)

@@ -7,7 +7,7 @@ import numpy as np
 from pydantic import Field
 
 from resaudit.claims.checks.measured import Measured, effect_of
-from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.ratios import add_ratio, choice_of_rates
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
@@ -15,6 +15,7 @@ from resaudit.claims.checks.rows import (
     epoch_at,
     not_negative,
     of_network,
+    rate_of,
     take,
     words,
 )
@@ -56,7 +57,7 @@ class EarlyFall(Check, name="early_fall"):
             if self.of_whole:
                 whole = start - curves.min()
                 fall = (fall / whole).where(whole > 0)
-            falls.append(fall.to_numpy())
+            falls.append(fall.rename(rate_of(rows)))
         _add_means(measured, f"epoch {epoch}", falls, least_runs)
         return measured
 
@@ -79,10 +80,12 @@ class FallByLoss(Check, name="fall_by_loss"):
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """Mean over runs of the fall, absolute or relative to the whole fall."""
+        import pandas as pd
+
         where = f"first {100 * self.within:g} % of the loss's fall"
         measured = _measured_fall(self, f"in the {where}")
         falls = [
-            np.array([self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")])
+            pd.Series([self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")], name=rate_of(rows))
             for rows in _of_network(table, self.network, self.column)
         ]
         _add_means(measured, where, falls, least_runs)
@@ -133,13 +136,18 @@ class PeakAtDrop(Check, name="peak_at_drop"):
             bounds=(0.0, np.inf),
         )
         rows_at_rates = _of_network(table, self.network, self.peak, self.drop)
-        distances = [_distances(_curves(rows, self.peak), _curves(rows, self.drop)) for rows in rows_at_rates]
+        distances = [
+            _distances(_curves(rows, self.peak), _curves(rows, self.drop)).rename(rate_of(rows))
+            for rows in rows_at_rates
+        ]
         _add_means(measured, "all runs", distances, least_runs)
         return measured
 
 
-def _distances(peaks: "pd.DataFrame", drops: "pd.DataFrame") -> np.ndarray:
+def _distances(peaks: "pd.DataFrame", drops: "pd.DataFrame") -> "pd.Series":
     """Epochs between each run's peak and its steepest drop; NaN without a drop or a peak."""
+    import pandas as pd
+
     epochs = drops.index.to_numpy()
     distances = []
     for run in drops:
@@ -150,7 +158,7 @@ def _distances(peaks: "pd.DataFrame", drops: "pd.DataFrame") -> np.ndarray:
             continue
         steepest, peak = int(np.nanargmin(slopes)), epochs[int(np.nanargmax(peaks[run]))]
         distances.append(max(epochs[steepest] - peak, peak - epochs[steepest + 1], 0.0))
-    return np.array(distances)
+    return pd.Series(distances, index=drops.columns, dtype=float)
 
 
 class CurveRatio(Check, name="curve_ratio"):
@@ -202,8 +210,9 @@ def _curves(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":
     return rows.pivot_table(index="epoch", columns="run", values=column, dropna=False)
 
 
-def _add_means(measured: Measured, where: str, values: Sequence[np.ndarray], least_runs: int) -> None:
+def _add_means(measured: Measured, where: str, values: "Sequence[pd.Series]", least_runs: int) -> None:
     """Add the mean over the runs that have a value, at the learning rate shown, then at those tied with it."""
     finite = [of_rate[np.isfinite(of_rate)] for of_rate in values]
     if measured.has_enough(where, len(finite[0]), least_runs, "runs have a value"):
-        measured.add_tied(where, [effect_of(np.asarray, of_rate) for of_rate in finite])
+        effects = [effect_of(np.asarray, of_rate.to_numpy(), choice=choice_of_rates(of_rate)) for of_rate in finite]
+        measured.add_tied(where, effects)

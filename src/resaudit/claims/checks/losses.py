@@ -9,7 +9,7 @@ from pydantic import Field
 
 from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.measured import Effect, Measured, effect_of
-from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.ratios import add_ratio, in_words
 from resaudit.claims.checks.rows import (
     at_tied_rates,
     bounds_of_difference,
@@ -18,6 +18,7 @@ from resaudit.claims.checks.rows import (
     logarithm,
     logarithms,
     of_network,
+    rate_of,
     take,
     values_of,
     words,
@@ -65,7 +66,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
         for other in self.others if len(grid) else []:
             pairs = list(_pairs(table, self.network, other, self.column, grid))
             for position, loss in enumerate(grid):
-                effects = [self._effect(one[:, position], two[:, position]) for one, two in pairs]
+                effects = [self._effect(one[:, position], two[:, position], choice) for choice, one, two in pairs]
                 where, runs = f"{other}, loss {loss:.3g}", effects[0].runs
                 if runs < least_runs:
                     # Enough runs pass through the loss: those without a value are under the noise floor.
@@ -74,12 +75,12 @@ class AtEveryLoss(Check, name="at_every_loss"):
                     measured.add_tied(where, effects)
         return measured
 
-    def _effect(self, values: np.ndarray, others: np.ndarray) -> Effect:
+    def _effect(self, values: np.ndarray, others: np.ndarray, choice: str) -> Effect:
         """The effect at one loss, from the values of both networks' runs, NaN where unknown."""
         if self.compare == "difference":
-            return effect_of(np.subtract, values, others)
+            return effect_of(np.subtract, values, others, choice=choice)
         logs = logarithm(values, self.column), logarithm(others, self.column)
-        return effect_of(lambda one, other: np.exp(one - other), *logs)
+        return effect_of(lambda one, other: np.exp(one - other), *logs, choice=choice)
 
 
 class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
@@ -111,10 +112,13 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
         grid = _common_losses(self.network, self.others, table, least_runs, 2, measured)
         for other in self.others if len(grid) else []:
             pairs = _pairs(table, self.network, other, self.column, grid)
-            logs = [(logarithm(one, self.column), logarithm(two, self.column)) for one, two in pairs]
             effects = [
-                effect_of(lambda one, two: np.exp(one[:, 0] - one[:, 1] - two[:, 0] + two[:, 1]), *pair)
-                for pair in logs
+                effect_of(
+                    lambda one, two: np.exp(one[:, 0] - one[:, 1] - two[:, 0] + two[:, 1]),
+                    *(logarithm(values, self.column) for values in pair),
+                    choice=choice,
+                )
+                for choice, *pair in pairs
             ]
             if measured.has_enough(other, effects[0].runs, least_runs, "runs have a value at both ends"):
                 measured.add_tied(f"{other}, loss {grid[0]:.3g} against {grid[-1]:.3g}", effects)
@@ -198,10 +202,10 @@ def _common_losses(
 
 def _pairs(
     table: "pd.DataFrame", network: str, other: str, column: str, grid: np.ndarray
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """A column of two networks at the losses of the grid, each of shape (runs, losses); NaN where unknown.
 
-    First at the learning rates shown, then at every other pair of tied ones.
+    First at the learning rates shown, then at every other pair of tied ones; the rates in words come first.
     """
     take(table, column)
 
@@ -210,4 +214,8 @@ def _pairs(
         of_runs = [interpolate(grid, *descending(run, column)) for _, run in rows.groupby("run")]
         return np.array(of_runs).reshape(len(of_runs), len(grid))
 
-    yield from product(*(map(curves, at_tied_rates(of_network(table, name))) for name in (network, other)))
+    tied = (
+        [(rate_of(rows), curves(rows)) for rows in at_tied_rates(of_network(table, name))] for name in (network, other)
+    )
+    for (rate, one), (other_rate, two) in product(*tied):
+        yield in_words(rate, other_rate), one, two

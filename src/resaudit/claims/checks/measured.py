@@ -19,32 +19,41 @@ class Effect:
         value: the effect in the unit of the check.
         replicates: its replicates for each independent group of runs; empty if the effect is exact.
         runs: number of runs; of several means, the smallest number.
+        choice: what the paper leaves open and is chosen here, such as ``rate 0.1``; empty if nothing is.
+        reaching: further ends of its interval, such as infinity if a run's value is known to be larger than recorded.
     """
 
     value: float
     replicates: tuple[LeftOut, ...] = ()
     runs: int = 0
+    choice: str = ""
+    reaching: tuple[float, ...] = ()
 
 
-def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray) -> Effect:
+UNKNOWN = Effect(np.nan, choice="a rate outside the grid")
+"""An effect that may be anything, since a rate outside the grid may be better."""
+
+
+def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray, choice: str = "") -> Effect:
     """A function of the means over runs, with its replicates.
 
     Args:
         function: a function of one array of means a group, which broadcasts over the first axis.
         groups: values of shape (runs,) or (runs, k), NaN where a run has none. Those of a row are of the same run,
             paired; those of different groups are independent.
+        choice: what is chosen here, see :class:`Effect`.
     """
     known = [~np.isnan(values if values.ndim > 1 else values[:, None]) for values in groups]
     groups = tuple(values[counts.any(axis=1)] for values, counts in zip(groups, known, strict=True))
     runs = [int(counts.sum(axis=0).min()) for counts in known]
     if not min(runs):
-        return Effect(np.nan)
+        return Effect(np.nan, choice=choice)
     means = [replicate_means(values) for values in groups]
     whole = [every[:1] for every in means]
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
         value = float(function(*whole)[0])
         without = [function(*whole[:i], every[1:], *whole[i + 1 :]) for i, every in enumerate(means)]
-    return Effect(value, tuple(map(LeftOut, without, runs)), min(runs))
+    return Effect(value, tuple(map(LeftOut, without, runs)), min(runs), choice)
 
 
 @dataclass(frozen=True)
@@ -58,6 +67,8 @@ class Point:
         runs: number of runs, or of random draws of a construction; of several means, the smallest number.
         others: the same effect at the other tied learning rates.
         counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
+        choice: what is chosen here, see :class:`Effect`.
+        reaching: further ends of its interval.
     """
 
     where: str
@@ -66,6 +77,8 @@ class Point:
     runs: int
     others: tuple["Point", ...] = ()
     counted: tuple[Counted, ...] = ()
+    choice: str = ""
+    reaching: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -118,7 +131,9 @@ class Measured:
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
-        points = [Point(where, e.value, e.replicates or None, e.runs) for e in effects]
+        points = [
+            Point(where, e.value, e.replicates or None, e.runs, choice=e.choice, reaching=e.reaching) for e in effects
+        ]
         if np.isnan(points[0].effect):
             self.missing.append(f"{where}: no finite value to compare")
         else:

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import numpy as np
 from pydantic import Field
 
-from resaudit.claims.checks.measured import Effect, Measured, effect_of
-from resaudit.claims.checks.ratios import add_ratio
+from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured, effect_of
+from resaudit.claims.checks.ratios import add_ratio, choice_of_rates, in_words
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
 from resaudit.figures.rates import LEVEL, BestRate, choose_rate, least_diverged, rates_to_confirm
 from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, screened, sweep
@@ -26,8 +26,6 @@ Depths = Literal["all", "last"]
 COLUMNS = ("network", "depth", "learning_rate", "run")
 ERROR_RATE = 1 - LEVEL
 """Of all sets of tied rates of one check together (Bonferroni)."""
-ANYTHING: list[Effect] = [Effect(0.0), Effect(np.inf)]
-"""The range of a ratio if rates outside the grid may be better."""
 
 
 @dataclass(frozen=True)
@@ -66,7 +64,7 @@ class Sweep:
         """Losses by run at a rate of the grid."""
         import pandas as pd
 
-        return pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs)
+        return pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs, name=rate)
 
 
 class FinalExcess(Check, name="final_excess"):
@@ -100,7 +98,10 @@ class FinalExcess(Check, name="final_excess"):
                 if optimum == 0.0:
                     measured.missing.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
                 elif sweep:
-                    effects = [effect_of(np.asarray, losses.to_numpy() / optimum) for losses in sweep.finals()]
+                    effects = [
+                        effect_of(np.asarray, losses.to_numpy() / optimum, choice=choice_of_rates(losses))
+                        for losses in sweep.finals()
+                    ]
                     measured.add_tied(sweep.where, effects + beyond_the_grid([sweep], measured))
         return measured
 
@@ -312,21 +313,21 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
     runs = min(len(above.runs), len(below.runs))
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = [
-            Effect(float(np.float64(one) / other), (), runs)
+            Effect(float(np.float64(one) / other), (), runs, in_words(one, other))
             for one, other in product(*(choice.order or (0.0,) for choice in choices))
         ]
     for choice, one_sweep in zip(choices, (above, below), strict=True):
         if choice.at_edge:
             measured.excluded.append(f"{one_sweep.where}: a rate at the edge of the grid is tied for the best")
-            effects += ANYTHING
+            effects.append(UNKNOWN)
     measured.add_tied(where, effects)
 
 
 def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """:data:`ANYTHING` if a least loss lies at the edge of the grid and still falls there, else nothing."""
+    """:data:`UNKNOWN` if a least loss lies at the edge of the grid and still falls there, else nothing."""
     falling = [one.where for one in sweeps if one.choice().still_falling]
     measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in falling)
-    return ANYTHING if falling else []
+    return [UNKNOWN] if falling else []
 
 
 def _ranked(table: "pd.DataFrame") -> "tuple[pd.DataFrame, str]":

@@ -118,14 +118,14 @@ def logarithms(values: "pd.Series", what: str) -> "pd.Series":
     """Natural logarithms of a series; raises as :func:`logarithm`."""
     import pandas as pd
 
-    return pd.Series(logarithm(values.to_numpy(dtype=float), what), index=values.index)
+    return pd.Series(logarithm(values.to_numpy(dtype=float), what), index=values.index, name=values.name)
 
 
 def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
-    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending."""
+    """A column as numbers, NaN where unresolved, by run (or draw) number, ascending; its name is :func:`rate_of`."""
     key = next((name for name in ("run", "draw") if name in rows), None)
     if key is None:
-        return values_of(rows, column).reset_index(drop=True)
+        return values_of(rows, column).reset_index(drop=True).rename(rate_of(rows))
     if rows[key].duplicated().any():
         raise ResauditError(
             "duplicate-run",
@@ -133,7 +133,13 @@ def by_run(rows: "pd.DataFrame", column: str, where: str) -> "pd.Series":
             where=where,
             key=key,
         )
-    return values_of(rows, column).set_axis(rows[key]).sort_index()
+    return values_of(rows, column).set_axis(rows[key]).sort_index().rename(rate_of(rows))
+
+
+def rate_of(rows: "pd.DataFrame") -> float | None:
+    """The learning rate of rows that have one."""
+    rates = set(rows["learning_rate"]) if "learning_rate" in rows else set()
+    return float(rates.pop()) if len(rates) == 1 else None
 
 
 def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":

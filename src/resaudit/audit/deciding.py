@@ -1,0 +1,89 @@
+"""What would decide a claim that is open or not run: how many runs, how to ask for them, and what they cost."""
+
+from collections.abc import Sequence
+
+from resaudit.base.papers import as_words
+from resaudit.claims.decision import MOST_RUNS, Verdict
+from resaudit.claims.verdicts import Judgement
+from resaudit.plan.claim import Claim
+from resaudit.plan.experiment import Experiment
+from resaudit.plan.left_out import time_in_words
+from resaudit.plan.models import Config
+from resaudit.plan.plan import execution_of, make_plan
+from resaudit.plan.words import command_for
+
+
+def would_decide(config: Config, claim: Claim, figure: str, judgement: Judgement, overrides: Sequence[str]) -> str:
+    """What would decide a claim, in words; empty if it is decided, or its figure cannot be drawn yet.
+
+    Args:
+        config: the configuration of the run.
+        claim: the claim.
+        figure: ``paper/figure`` of its evidence.
+        judgement: the verdict.
+        overrides: the overrides as they were given.
+    """
+    if judgement.verdict is Verdict.not_run and not claim.not_yet:
+        return _to_run(config, claim, figure, overrides)
+    if judgement.verdict is not Verdict.inconclusive or judgement.obstacle:
+        return ""
+    is_open = [result for result in judgement.checks if result.verdict is Verdict.inconclusive]
+    missing = [place for result in is_open for place in result.measured.missing]
+    if missing:
+        return f"What is missing would decide it: {'; '.join(missing)}."
+    needed = [result.runs_to_decide for result in is_open]
+    if None in needed:
+        tied = any(result.measured.spread for result in is_open)
+        return (
+            "More runs can decide it only if they tell the tied learning rates apart."
+            if tied
+            else f"Too close to call: {MOST_RUNS} runs would not decide it, or an effect is not known."
+        )
+    runs = max(number for number in needed if number is not None)
+    return f"About {runs} runs would decide it{_by_override(config, figure, runs, overrides)}."
+
+
+def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str]) -> str:
+    # Which scales give a verdict is the claim's own need.
+    scales = claim.needs.scales
+    enough = config.scale.name in scales
+    given = [*overrides] if enough else [*(o for o in overrides if not o.startswith("scale=")), f"scale={scales[-1]}"]
+    cost = time_in_words(config, [figure])
+    here = "" if enough else f", which is no evidence: that begins at scale {scales[0]}"
+    return f"To run it takes {cost}{here}. For a verdict: {command_for([figure], given, as_words())}"
+
+
+def _by_override(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> str:
+    """How to ask for that many runs, with the core-hours that they add; empty if no setting has them."""
+    protocol = config.figure[figure].protocol
+    setting = _setting(protocol)
+    if setting is None:
+        return ""
+    before, after = (
+        make_plan(
+            config.model_copy(
+                update={
+                    "figures": [figure],
+                    "figure": config.figure | {figure: config.figure[figure].model_copy(update={"protocol": each})},
+                }
+            )
+        ).jobs
+        for each in (protocol, _with_runs(protocol, runs))
+    )
+    execution = execution_of(config)
+    seconds = sum(job.cost(execution).seconds for key, job in after.items() if key not in before)
+    command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"], as_words())
+    return f", {seconds / 3600:.2g} core-hours: {command}"
+
+
+def _setting(protocol: Experiment) -> str | None:
+    """The setting that has the number of runs whose effects are measured."""
+    if getattr(protocol, "confirm", None) is not None:
+        return "confirm.runs"
+    return "runs" if hasattr(protocol, "runs") else None
+
+
+def _with_runs(protocol: Experiment, runs: int) -> Experiment:
+    confirm = getattr(protocol, "confirm", None)
+    update = {"runs": runs} if confirm is None else {"confirm": confirm.model_copy(update={"runs": runs})}
+    return protocol.model_copy(update=update)
