@@ -41,7 +41,7 @@ from resaudit.claims.decision import Choice, Turns
 from resaudit.claims.records import NamedVariant
 from resaudit.claims.robustness import Matrix, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
-from resaudit.claims.words import is_ratio, sentence, threshold_in_words, turns_in_words, why
+from resaudit.claims.words import is_ratio, leaning, sentence, threshold_in_words, turns_in_words, why
 from resaudit.figures.formats import FORMATS
 from resaudit.figures.printed import printed_values
 from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
@@ -218,6 +218,7 @@ def _claim(
         verdict=judgement.verdict.value,
         why=why(judgement),
         obstacle=judgement.obstacle,
+        leans=leaning(judgement),
         would_decide=would_decide(config, claim, evidence, judgement, overrides),
         checks=[finding(result, set_for_run.of_check(claim, result.name, written)) for result in judgement.checks],
         evidence=evidence,

@@ -196,6 +196,9 @@ class JudgedClaim(Statement):
     """The verdict in one sentence: effect, interval and n, or what is missing."""
     obstacle: str = ""
     """Why the checks alone do not decide, such as missing runs; empty if they do, and in version 1."""
+    leans: str = ""
+    """Which way an open claim leans, or what a run that is no evidence saw, in words; empty where it is decided or
+    nothing was measured, and in version 1."""
     would_decide: str = ""
     """What would decide it, in words; empty where it is decided, and in version 1."""
     checks: list[CheckFinding]

@@ -136,6 +136,8 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     yield f"{claim.id}: {claim.standing}"
     yield wrapped(f"the paper: {claim.statement} ({claim.where})")
     yield wrapped(f"verdict: {claim.why}")
+    if claim.leans:
+        yield wrapped(claim.leans)
     if claim.would_decide:
         yield wrapped(f"what would decide it: {claim.would_decide}")
     if claim.fitted:

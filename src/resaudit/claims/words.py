@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from resaudit.base.text import effect_and_interval, number, span
 from resaudit.claims.decision import ERROR_RATE, OWN_LEVEL, Turns, Verdict
-from resaudit.claims.verdicts import CheckResult, Judged, Judgement, unmeasured
+from resaudit.claims.verdicts import CheckResult, Judged, Judgement, region_of, unmeasured
 from resaudit.plan.check import Check
 
 CHOICES_NAMED = 3
@@ -61,6 +61,28 @@ def sentence(result: CheckResult) -> str:
         f"{name}: {how_often(result.points)}{without}{lead}: {found} for {worst.where}{depends}; "
         f"our threshold: {threshold_in_words(result.check)}.{out_of_reach(result)}"
     )
+
+
+def leaning(judgement: Judgement) -> str:
+    """Which way an open claim leans, by the effects alone; empty if it is decided or nothing was measured.
+
+    Of a run that is too small to be evidence, or on other data, it says what was seen.
+    """
+    inside = [
+        least <= point.effect <= most
+        for result in judgement.checks
+        for least, most in [region_of(result.check)]
+        for point in result.points
+    ]
+    if judgement.verdict is not Verdict.inconclusive or not inside:
+        return ""
+    against = inside.count(False)
+    seen = f"{against} of {len(inside)} effects {'lies' if against == 1 else 'lie'} beyond our thresholds"
+    if not against:
+        seen = f"all {len(inside)} effects meet our thresholds" if len(inside) > 1 else "the effect meets our threshold"
+    if judgement.obstacle:
+        return f"Seen here, which is no evidence: {seen}."
+    return f"It leans {'against' if against else 'towards'} the claim: {seen}."
 
 
 def choices_in_words(point: Judged) -> str:
