@@ -98,14 +98,15 @@ class Experiment(Model):
         """The places that the figure's table must have, each with its run numbers (none: not known); empty: any.
 
         By default the coordinates that all jobs have and that are keys of the table, with the jobs' runs, which are
-        in their setting ``runs`` or their ensemble's.
+        in their setting ``runs`` or their ensemble's, and begin at number ``first``.
         """
         shared = [name for name in keys if all(name in dict(where) for where in jobs)]
         places: dict[Coordinates, frozenset[int]] = {}
         for where, job in jobs.items():
             place = tuple((name, dict(where)[name]) for name in shared)
-            runs = getattr(job, "runs", getattr(getattr(job, "ensemble", None), "runs", ()))
-            numbers = range(runs) if isinstance(runs, int) else runs if isinstance(runs, tuple) else ()
+            drawn = job if hasattr(job, "runs") else getattr(job, "ensemble", None)
+            runs, first = getattr(drawn, "runs", ()), getattr(drawn, "first", 0)
+            numbers = range(first, first + runs) if isinstance(runs, int) else runs if isinstance(runs, tuple) else ()
             places[place] = places.get(place, frozenset()) | frozenset(numbers)
         return places
 

@@ -1,37 +1,48 @@
 """Figure 3: average Frobenius norm of the weights of 2-shortcut networks per epoch, by depth; linear and with ReLUs."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import colours_of, label_ends, panels, plot_mean
+from resaudit.figures.sweeps import STAGE
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, mark_judged
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.tables import long_table, runs_of_rate
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 JUDGED = (0.01, 0.1, 1.0)
 """Shares of the training after which depths are compared."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, shown, run, epoch, mean_frobenius_norm.
+    """Columns: network, depth, stage, learning_rate, shown, run, epoch, mean_frobenius_norm.
 
-    Rows for every learning rate tied for the best of a depth; the drawn one has ``shown``.
+    Rows for every learning rate tied for the best of a depth; the drawn one has ``shown``. Runs of a screening that is
+    confirmed have the last epoch alone.
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory, rates = results.sweeps[key], results.rates[key]
-        parts = []
-        for rate in rates:
-            norms = trajectory.mean_frobenius_norm[:, runs_of_rate(trajectory, rate)].T
-            run, epoch = (grid.ravel() for grid in np.indices(norms.shape))
-            columns = {"run": run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()}
-            parts.append(pd.DataFrame({"learning_rate": rate, "shown": rate == rates[0]} | columns))
-        return pd.concat(parts)
+        *screening, measured = results.stages(key)
+        parts = [_of_stage(*stage, results.rates[key], drawn=False) for stage in screening]
+        return pd.concat([*parts, _of_stage(*measured, results.rates[key], drawn=True)])
 
     return long_table(results.sweeps, rows)
+
+
+def _of_stage(stage: str, first: int, trajectory: Trajectory, rates: Sequence[float], drawn: bool) -> pd.DataFrame:
+    parts = []
+    for rate in rates:
+        norms = trajectory.mean_frobenius_norm[:, runs_of_rate(trajectory, rate)].T
+        run, epoch = (grid.ravel() for grid in np.indices(norms.shape))
+        columns = {"run": first + run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()}
+        parts.append(pd.DataFrame({STAGE: stage, "learning_rate": rate, "shown": drawn and rate == rates[0]} | columns))
+    table = pd.concat(parts)
+    return table if drawn else table.query("epoch == epoch.max()")
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -8,7 +8,7 @@ from residual.demystifying_resnet.final_losses import final_losses, plot_by_dept
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, final_loss, optimal_loss, initial_loss, excess_loss.
+    """Columns: network, depth, stage, learning_rate, run, final_loss, optimal_loss, initial_loss, excess_loss.
 
     Infinite where a run diverged.
     """

@@ -12,7 +12,7 @@ ZERO_OUTPUT = 0.5
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where a run diverged."""
+    """Columns: network, depth, stage, learning_rate, run, final_loss; inf where a run diverged."""
     return final_losses(results)
 
 

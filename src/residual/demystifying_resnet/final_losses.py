@@ -9,40 +9,52 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import annotate, depth_axis, panels, plot_runs
-from resaudit.figures.sweeps import at_shown_rate, best_rates
+from resaudit.figures.sweeps import CONFIRMATION, STAGE, at_shown_rate, best_rates, fresh, screened
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
 from residual.demystifying_resnet.networks.network import base_name
 from residual.demystifying_resnet.tables import long_table, runs_in_rates
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 LEAST_DRAWN = 1e-8
 
 
 def final_losses(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, final_loss; every rate, inf where it diverged.
+    """Columns: network, depth, stage, learning_rate, run, final_loss; inf where a run diverged.
 
-    For linear networks also optimal_loss, initial_loss and excess_loss, the last as training computed it: the
-    difference of the two losses would have fewer digits.
+    The screening has every rate, the confirmation those that it leaves. For linear networks also optimal_loss,
+    initial_loss and excess_loss, the last as training computed it: the difference of the two losses would have fewer
+    digits.
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory = results.sweeps[key]
-        rates = trajectory.learning_rate
-        finals = pd.DataFrame({"learning_rate": rates, "run": runs_in_rates(rates), "final_loss": trajectory.loss[-1]})
-        if base_name(key[0]) != key[0]:
-            return finals
-        return finals.assign(
-            optimal_loss=float(trajectory.baseline_loss),
-            initial_loss=trajectory.loss[0],
-            excess_loss=trajectory.excess_loss[-1],
-        )
+        return pd.concat([_of_stage(key[0], *stage) for stage in results.stages(key)])
 
     return long_table(results.sweeps, rows)
 
 
+def _of_stage(network: str, stage: str, first: int, trajectory: Trajectory) -> pd.DataFrame:
+    rates = trajectory.learning_rate
+    finals = pd.DataFrame(
+        {
+            STAGE: stage,
+            "learning_rate": rates,
+            "run": first + runs_in_rates(rates),
+            "final_loss": trajectory.loss[-1],
+        }
+    )
+    if base_name(network) != network:
+        return finals
+    return finals.assign(
+        optimal_loss=float(trajectory.baseline_loss),
+        initial_loss=trajectory.loss[0],
+        excess_loss=trajectory.excess_loss[-1],
+    )
+
+
 def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
-    """a: a column's mean at the rates shown, with every run as a point. b: these rates."""
+    """a: a column's mean at the rates shown, with every run as a point, small if screened. b: these rates."""
     figure, (losses, rates) = panels("ab", 2.7)
     plot_losses_and_rates(losses, rates, table, column)
     losses.set_ylabel(meaning)
@@ -61,7 +73,10 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
     for position, network in enumerate(networks):
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
         rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
-        plot_runs(losses, rows["depth"] * aside, rows[column], style, LEAST_DRAWN)
+        measured, chose = fresh(rows), screened(rows) if CONFIRMATION in set(rows[STAGE]) else rows[:0]
+        plot_runs(losses, measured["depth"] * aside, measured[column], style, LEAST_DRAWN)
+        small = {"color": style["color"], "markersize": 1.5, "markeredgewidth": 0, "alpha": 0.5}
+        losses.plot(chose["depth"] * aside * 1.04, chose[column].clip(lower=LEAST_DRAWN), ".", **small)
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
         choices = {depth * aside: choice for (name, depth), choice in best.items() if name == network}
         _plot_rates(rates, choices, tried, style)

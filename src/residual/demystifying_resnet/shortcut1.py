@@ -4,50 +4,60 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
+from resaudit.figures.rates import BestRate
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.style import colours_of, depth_axis, panels
-from resaudit.figures.sweeps import at_shown_rate, best_rates
+from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, fresh
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, look, mark_judged, network_legend
 from residual.demystifying_resnet.tables import long_table, runs_of_rate
-from residual.demystifying_resnet.training.rates import choice_of
+from residual.demystifying_resnet.training.trajectory import Trajectory
 
 OURS, BESIDE = "1-shortcut", "orthogonal"
 JUDGED = (0.01, 0.1, 1.0)
 """Shares of the training after which losses are compared."""
-CURVE_EPOCHS = 40
-"""Epochs of a training curve that are kept, evenly on a logarithmic scale."""
+CURVE_EPOCHS = 20
+"""Epochs of a training curve that are kept beside those judged, evenly on a logarithmic scale."""
 
 
 def table(results: TrainingResults) -> pd.DataFrame:
-    """Columns: network, depth, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
+    """Columns: network, depth, stage, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
 
     The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; at tied rates also the epochs
-    of the curve. The drawn rate has ``shown``. ``excess_loss`` has more digits than the difference of the two losses.
+    of the curve, with a confirmation those of its runs. The drawn rate has ``shown``. ``excess_loss`` has more digits
+    than the difference of the two losses.
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        trajectory = results.sweeps[key]
-        last, best = len(trajectory.excess_loss) - 1, choice_of(trajectory)
-        parts = []
-        for rate in np.unique(trajectory.learning_rate):
-            epochs = snapshot_epochs(last, CURVE_EPOCHS) if rate in best.tied else [last]
-            runs = runs_of_rate(trajectory, rate)
-            run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
-            part = {
-                "learning_rate": rate,
-                "run": run,
-                "epoch": epoch,
-                "loss": trajectory.loss[epoch, runs[run]],
-                "optimal_loss": float(trajectory.baseline_loss),
-                "excess_loss": trajectory.excess_loss[epoch, runs[run]],
-                "shown": rate == best.shown,
-            }
-            parts.append(pd.DataFrame(part))
-        return pd.concat(parts)
+        *screening, measured = results.stages(key)
+        parts = [_of_stage(*stage, BestRate(None, (), False, False)) for stage in screening]
+        return pd.concat([*parts, _of_stage(*measured, results.best[key])])
 
     return long_table(results.sweeps, rows)
+
+
+def _of_stage(stage: str, first: int, trajectory: Trajectory, best: BestRate) -> pd.DataFrame:
+    """The runs of a stage: at tied rates along the training, else at its end."""
+    last = len(trajectory.excess_loss) - 1
+    along = sorted({*snapshot_epochs(last, CURVE_EPOCHS), *(int(share * last) for share in JUDGED)})
+    parts = []
+    for rate in np.unique(trajectory.learning_rate):
+        runs = runs_of_rate(trajectory, rate)
+        epochs = along if rate in best.tied else [last]
+        run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
+        part = {
+            STAGE: stage,
+            "learning_rate": rate,
+            "run": first + run,
+            "epoch": epoch,
+            "loss": trajectory.loss[epoch, runs[run]],
+            "optimal_loss": float(trajectory.baseline_loss),
+            "excess_loss": trajectory.excess_loss[epoch, runs[run]],
+            "shown": rate == best.shown,
+        }
+        parts.append(pd.DataFrame(part))
+    return pd.concat(parts)
 
 
 def plot(table: pd.DataFrame) -> Figure:
@@ -58,7 +68,7 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (along, ends, rates) = panels("abc", 2.7, width_ratios=[1.15, 1, 1])
     last, depths = table["epoch"].max(), sorted(table["depth"].unique())
     best = best_rates(table[table["epoch"] == last], "excess_loss")
-    shown = at_shown_rate(table, best)
+    shown = at_shown_rate(fresh(table), best)
     means = shown.pivot_table(index=["depth", "epoch"], columns="network", values="excess_loss")
     ratios = means.div(means[BESIDE], axis="index")
     others = [network for network in table["network"].unique() if network != BESIDE]

@@ -4,7 +4,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import panels, plot_band
-from resaudit.figures.sweeps import at_shown_rate, best_rates
+from resaudit.figures.sweeps import at_shown_rate, best_rates, fresh
 from residual.demystifying_resnet.final_losses import plot_losses_and_rates
 from residual.demystifying_resnet.looks import line_look, mark_judged, network_legend
 from residual.demystifying_resnet.shortcut1 import table
@@ -25,7 +25,7 @@ def plot(table: pd.DataFrame) -> Figure:
     final = table[table["epoch"] == table["epoch"].max()]
     plot_losses_and_rates(losses, rates, final, "excess_loss")
     losses.set_ylabel("final loss − optimal loss")
-    shown = at_shown_rate(table, best_rates(final, "excess_loss"))
+    shown = at_shown_rate(fresh(table), best_rates(final, "excess_loss"))
     last, deepest = table["epoch"].max(), shown["depth"].max()
     for network, rows in shown[(shown["depth"] == deepest) & (shown["epoch"] > 0)].groupby("network", sort=False):
         by_epoch = rows.groupby("epoch")["excess_loss"]

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.base.errors import ResauditError
+from resaudit.figures.sweeps import fresh
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,8 +146,9 @@ def rate_of(rows: "pd.DataFrame") -> float | None:
 def at_tied_rates(rows: "pd.DataFrame") -> "list[pd.DataFrame]":
     """One network's rows (at one depth) at the learning rate shown, then at each one tied with it.
 
-    A table without the column ``shown`` has one rate.
+    With a confirmation, the rows of its runs. A table without the column ``shown`` has one rate.
     """
+    rows = fresh(rows)
     if "shown" not in rows or rows["shown"].all():
         return [rows]
     shown = rows[rows["shown"]]

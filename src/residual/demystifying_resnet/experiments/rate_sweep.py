@@ -1,6 +1,7 @@
 """Training at every learning rate."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -9,9 +10,10 @@ from pydantic import AfterValidator, model_validator
 from resaudit.base.models import Model, different
 from resaudit.base.text import in_words
 from resaudit.data.whiten import Whiten
+from resaudit.figures.sweeps import CONFIRMATION, SCREENING
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, at, needed
-from resaudit.plan.fields import Depth, Epochs, Key, Rates, Runs, SomeRates
+from resaudit.plan.fields import Confirmation, Depth, Epochs, Key, Rates, Runs, SomeRates
 from residual.demystifying_resnet.experiments.networks import Networks, checked_name
 from residual.demystifying_resnet.jobs.train import Train
 
@@ -34,12 +36,14 @@ class PerNetwork(Model):
         depths: numbers of weight matrices.
         runs: seeds of each setting.
         learning_rates: learning rates to try.
+        confirm: fresh runs at the rates that the sweep leaves.
     """
 
     network: Annotated[str, AfterValidator(checked_name)]
     depths: Annotated[list[Depth], AfterValidator(different)] = []
     runs: Runs | None = None
     learning_rates: SomeRates = []
+    confirm: Confirmation | None = None
 
 
 class RateSweep(Networks, name="rate_sweep"):
@@ -50,6 +54,7 @@ class RateSweep(Networks, name="rate_sweep"):
         epochs: steps of full-batch gradient descent.
         learning_rates: learning rates to try.
         rate: learning rate at which a network is shown.
+        confirm: fresh runs at the rates that the sweep leaves; null: the sweep's own runs are measured.
     """
 
     of_table: ClassVar[tuple[str, ...]] = ("rate",)
@@ -58,6 +63,7 @@ class RateSweep(Networks, name="rate_sweep"):
     epochs: Epochs
     learning_rates: Rates
     rate: RateChoice = "best"
+    confirm: Confirmation | None = None
 
     def depths_of(self, network: str) -> list[int]:
         """The depths of a network."""
@@ -77,8 +83,16 @@ class RateSweep(Networks, name="rate_sweep"):
         return next(own, PerNetwork.model_construct(network=network))
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
-        """A training by ``network`` and ``depth``."""
-        return {at(network=name, depth=depth): job for (name, depth), job in self.sweeps(needed(data), seed).items()}
+        """By ``network`` and ``depth`` the ``screening``, and, by the first run, the blocks of the ``confirmation``."""
+        jobs = dict[Coordinates, Job]()
+        for (name, depth), sweep in self.sweeps(needed(data), seed).items():
+            jobs[at(stage=SCREENING, network=name, depth=depth)] = sweep
+            confirm = self._settings_of(name).confirm or self.confirm
+            for first, runs in confirm.blocks(sweep.ensemble.runs) if confirm else ():
+                block = replace(sweep.ensemble, first=first, runs=runs)
+                where = at(stage=CONFIRMATION, network=name, depth=depth, first=first)
+                jobs[where] = Train(sweep.data, block, self.epochs, sweep=sweep, rate=FOLLOWED[self.rate])
+        return jobs
 
     def sweeps(self, data: Whiten, seed: int) -> dict[Key, Train]:
         """The trainings by network and depth."""

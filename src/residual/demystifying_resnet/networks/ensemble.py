@@ -26,7 +26,7 @@ class Ensemble:
         network = self.network
         law = f"shortcut{network.shortcut_depth}" if network.has_shortcuts else self.initialization
         shape = "linear" if network.is_linear else "-".join((network.pre, network.mid, network.post))
-        return f"{law}-{shape}-depth{network.depth}"
+        return f"{law}-{shape}-depth{network.depth}" + (f"-from{self.first}" if self.first else "")
 
     def initial_weights(self) -> "torch.Tensor":
         """Weights of shape (depth, runs, width, width), float64, on the CPU."""

@@ -2,30 +2,34 @@
 
 import numpy as np
 
-from resaudit.figures.rates import BestRate, choose_rate
+from resaudit.figures.rates import BestRate, choose_rate, rates_to_confirm
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 
-def choice_of(trajectory: Trajectory) -> BestRate:
-    """The best learning rate of a trained sweep, by its excess losses."""
+def choice_of(trajectory: Trajectory, grid: np.ndarray | None = None) -> BestRate:
+    """The best learning rate of a trained sweep, by its excess losses; ``grid`` is that of the screening, if any."""
+    return choose_rate(*_finals(trajectory), grid=grid)
+
+
+def _finals(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    """The rates, ascending (k,), and the excess losses at the end (runs, k)."""
     rates = np.unique(trajectory.learning_rate)
     final = trajectory.excess_loss[-1]
-    return choose_rate(rates, np.stack([final[trajectory.learning_rate == rate] for rate in rates], axis=1))
+    return rates, np.stack([final[trajectory.learning_rate == rate] for rate in rates], axis=1)
 
 
 def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
-    """The learning rates to follow after a sweep, the shown one first; the smallest if some run diverged at each.
+    """The learning rates to follow after a sweep, the shown one first.
 
     Args:
         trajectory: record of the sweep.
-        choice: ``tied_for_best``; or ``tenth_of_best``, the tried rate nearest to a tenth of the shown one.
+        choice: ``tied_for_best``, or the rate with the fewest diverged runs if there are some at each;
+            ``tenth_of_best``, the tried rate nearest to a tenth of the shown one, or of that one.
     """
-    rates = np.unique(trajectory.learning_rate)
-    best = choice_of(trajectory)
-    if best.shown is None:
-        return (float(rates[0]),)
+    rates, losses = _finals(trajectory)
+    left = rates_to_confirm(rates, losses)
     if choice == "tied_for_best":
-        return best.order
+        return left
     if choice == "tenth_of_best":
-        return (float(rates[np.argmin(np.abs(np.log(rates) - np.log(best.shown / 10)))]),)
+        return (float(rates[np.argmin(np.abs(np.log(rates) - np.log(left[0] / 10)))]),)
     raise ValueError(f"unknown choice of a learning rate {choice!r}; allowed: tied_for_best, tenth_of_best")
