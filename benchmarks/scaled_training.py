@@ -30,7 +30,7 @@ def main() -> None:
     inputs /= torch.linalg.vector_norm(inputs, dim=1, keepdim=True)
     targets = torch.eye(10)[torch.randint(10, (DRAWS, BATCH), generator=generator)].mT
     for depth in (10, 100, 1000):
-        weights, tau = drawn(784, WIDTH, depth, 10, 1, DRAWS, plain=False), depth**-0.5
+        weights, tau = drawn(784, WIDTH, depth, 10, 1, range(DRAWS), plain=False), depth**-0.5
         seconds = by_turns(
             rounds,
             autograd=lambda w=weights, t=tau: [one_run(w, t, run, inputs, targets) for run in range(PEER_RUNS)],

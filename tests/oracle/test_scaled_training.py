@@ -30,8 +30,8 @@ LABELS = RNG.integers(0, 10, 40, dtype=np.uint8)
 
 
 def start(tau: float | None, depth: int = DEPTH, runs: int = RUNS) -> tuple[Weights, ShuffledBatches]:
-    weights = Weights(*(part.double() for part in drawn(16, WIDTH, depth, 10, 1, runs, plain=tau is None)))
-    return weights, ShuffledBatches(IMAGES, LABELS, 10, BATCH, 1, runs, weights.last)
+    weights = Weights(*(part.double() for part in drawn(16, WIDTH, depth, 10, 1, range(runs), plain=tau is None)))
+    return weights, ShuffledBatches(IMAGES, LABELS, 10, BATCH, 1, range(runs), weights.last)
 
 
 def autograd(weights: Weights, tau: float | None, rate: float, batches: ShuffledBatches, run: int) -> torch.Tensor:
@@ -101,7 +101,7 @@ def test_an_epoch_has_every_sample_once_of_norm_one_with_its_label() -> None:
 
 
 def test_the_laws_of_the_weights_are_the_papers() -> None:
-    weights, plain = drawn(784, 100, 5, 10, 1, 4, plain=False), drawn(784, 100, 5, 10, 1, 4, plain=True)
+    weights, plain = drawn(784, 100, 5, 10, 1, range(4), plain=False), drawn(784, 100, 5, 10, 1, range(4), plain=True)
     for part, variance in zip(weights, (2 / 100, 1 / 100, 2 / 100, 1 / 10), strict=True):
         # Five standard errors of the variance of that many Gaussian numbers.
         assert float(part.var()) == pytest.approx(variance, rel=5 * (2 / part.numel()) ** 0.5)

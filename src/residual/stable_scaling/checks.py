@@ -9,7 +9,7 @@ from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rates import Depths, beyond_the_grid, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.figures.sweeps import at_the_end, best_rates
+from resaudit.figures.sweeps import at_the_end, best_rates, fresh
 from resaudit.plan.check import Check, Depth
 from residual.stable_scaling.depths import common_rates, steps_to_target
 
@@ -79,9 +79,7 @@ class StepsToLoss(Check, name="steps_to_loss"):
         rows = rows[rows["depth"] >= self.from_depth]
         common = common_rates(rows) if self.rate == "common" and len(rows) else ()
         steps = {
-            depth: [
-                steps_to_target(of_depth[of_depth["learning_rate"] == rate]) for rate in common or _best_rates(of_depth)
-            ]
+            depth: [_steps_at(of_depth, rate) for rate in common or _best_rates(of_depth)]
             for depth, of_depth in by_depth(rows, "all")
         }
         if len(steps) < 2 or not all(steps.values()):
@@ -95,6 +93,12 @@ class StepsToLoss(Check, name="steps_to_loss"):
             above, below = ([np.log(rate.clip(upper=last)) for rate in rates] for rates in (above, below))
             add_ratio(measured, where, above, below, least_runs, True, reaching=reaching, at_equal_rates=bool(common))
         return measured
+
+
+def _steps_at(rows: "pd.DataFrame", rate: float) -> "pd.Series":
+    """Steps to the target of the runs that are measured, at a rate, which is the series' name."""
+    at_rate = fresh(rows)
+    return steps_to_target(at_rate[at_rate["learning_rate"] == rate]).rename(rate)
 
 
 def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from resaudit.figures.rates import NEAR
-from resaudit.figures.sweeps import at_the_end, sweep
+from resaudit.figures.sweeps import at_the_end, screened, sweep
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -16,10 +16,10 @@ def common_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
 
     A rate's score is its mean final loss over the least one of the same depth, at the worst depth. The rate shown is
     the smallest one whose score is within :data:`~resaudit.figures.rates.NEAR` of the least; the others within it
-    follow. None if at every rate some run diverges at some depth.
+    follow. None if at every rate some run diverges at some depth. The screening chooses, if there is one.
     """
     scores: dict[float, float] = {}
-    for _, group in at_the_end(rows).groupby("depth"):
+    for _, group in at_the_end(screened(rows)).groupby("depth"):
         rates, losses = sweep(group, "loss")
         means = losses.mean(axis=0)
         of_depth = dict(zip(rates, means / means.min() if np.isfinite(means.min()) else means, strict=True))

@@ -6,7 +6,7 @@ from matplotlib.colors import LogNorm
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import RED, panels
-from resaudit.figures.sweeps import at_the_end, best_rates, sweep
+from resaudit.figures.sweeps import at_the_end, best_rates, fresh, sweep
 from residual.stable_scaling.experiments.training import power_of
 
 SHARP = 0.5
@@ -18,9 +18,9 @@ DARK = 1.0
 
 
 def table(losses: pd.DataFrame) -> pd.DataFrame:
-    """Columns: network, power, depth, learning_rate, run, step, loss; at the last step."""
+    """Columns: stage, network, power, depth, learning_rate, run, step, loss; at the last step."""
     ends = at_the_end(losses).drop(columns="target_loss")
-    ends.insert(1, "power", ends["network"].map(power_of).astype(float))
+    ends.insert(2, "power", ends["network"].map(power_of).astype(float))
     return ends
 
 
@@ -30,7 +30,7 @@ def plot(table: pd.DataFrame) -> Figure:
     powers, depths = (sorted(table[key].unique()) for key in ("power", "depth"))
     best = best_rates(table, "loss")
     groups = table.groupby(["power", "depth"])
-    least = {cell: float(sweep(rows, "loss")[1].mean(axis=0).min()) for cell, rows in groups}
+    least = {cell: float(sweep(fresh(rows), "loss")[1].mean(axis=0).min()) for cell, rows in groups}
     losses = np.array([[least[power, depth] for power in powers] for depth in depths])
     image = axes.pcolormesh(losses.clip(max=LARGEST), cmap="viridis_r", norm=LogNorm(0.2, LARGEST), edgecolors="white")
     names = dict(zip(table["power"], table["network"], strict=True))

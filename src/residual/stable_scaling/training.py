@@ -17,7 +17,7 @@ from resaudit.figures.style import (
     plain_ticks,
     plot_runs,
 )
-from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates
+from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates, fresh
 from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.experiments.training import power_of
 from residual.stable_scaling.looks import depths_axis, power_look
@@ -41,14 +41,15 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (curves, finals, steps, rates) = panels("ab;cd", 4.6)
     networks, ends = list(table["network"].unique()), at_the_end(table)
     best = best_rates(ends, "loss")
-    shown = at_shown_rate(ends, best)
+    shown = at_shown_rate(fresh(ends), best)
     one_rate = common_rates(table[table["network"] == SHOWN])
-    _plot_curves(curves, table[(table["network"] == SHOWN) & table["learning_rate"].isin(one_rate[:1])])
+    measured = fresh(table)
+    _plot_curves(curves, measured[(measured["network"] == SHOWN) & measured["learning_rate"].isin(one_rate[:1])])
     for position, network in enumerate(networks):
         look, aside = _look(network), 1.06 ** (position - (len(networks) - 1) / 2)
         final = shown[shown["network"] == network]
         plot_runs(finals, final["depth"] * aside, final["loss"].clip(upper=LARGEST_DRAWN), look)
-        of_network = table[table["network"] == network]
+        of_network = measured[measured["network"] == network]
         chosen = {
             depth: one_rate[0] if network == SHOWN and one_rate else best[network, depth].shown
             for depth in of_network["depth"].unique()

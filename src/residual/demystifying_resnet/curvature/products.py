@@ -76,6 +76,8 @@ class Largest:
 def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None) -> Largest:
     """The largest absolute eigenvalue of every run by Lanczos's method with full orthogonalization.
 
+    Each run has the result of the first check at which it has converged, so that it has the same bytes in any batch.
+
     Args:
         product: multiplies with the Hessians.
         start: vectors near the eigenvectors, of the weights' shape; None: random.
@@ -93,6 +95,8 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
     if start is not None:
         image = _flat(start) + FRESH * image
     image = torch.nn.functional.normalize(image, dim=1)
+    magnitude, vector = image.new_empty(runs), torch.empty_like(image)
+    open_runs = torch.ones(runs, dtype=torch.bool, device=image.device)
     for step in range(most):
         basis[:, step] = image
         known = basis[:, : step + 1]
@@ -109,13 +113,16 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
             off = torch.diag_embed(beside[:, :step], offset=1)
             tridiagonal = torch.diag_embed(diagonal[:, : step + 1]) + off + off.mT
             values, vectors = (part.to(diagonal) for part in torch.linalg.eigh(tridiagonal.cpu()))
+            converged = open_runs if exhausted else open_runs & _settled(values, vectors[:, -1], beside[:, step])
             best = values.abs().argmax(dim=1)
-            if exhausted or _settled(values, vectors[:, -1], beside[:, step]):
+            for run in converged.nonzero()[:, 0].tolist():
+                magnitude[run] = values[run, best[run]].abs()
+                vector[run] = vectors[run, :, best[run]] @ known[run]
+            open_runs = open_runs & ~converged
+            if not open_runs.any():
                 break
         image = image / beside[:, step, None].clamp_min(torch.finfo(image.dtype).tiny)
-    every = torch.arange(runs, device=best.device)
-    vector = (vectors[every, :, best][:, None] @ known)[:, 0]
-    return Largest(values[every, best].abs(), _unflat(vector, shape))
+    return Largest(magnitude, _unflat(vector, shape))
 
 
 def runs_at_once(network: Network) -> int:
@@ -123,15 +130,15 @@ def runs_at_once(network: Network) -> int:
     return max(1, BYTES_AT_ONCE // (8 * min(MOST_STEPS, network.parameters) * network.parameters))
 
 
-def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor) -> bool:
-    """Whether the largest magnitude is known to :data:`ACCURACY` and the other end is certainly smaller."""
+def _settled(values: torch.Tensor, last: torch.Tensor, beside: torch.Tensor) -> torch.Tensor:
+    """Of which runs the largest magnitude is known to :data:`ACCURACY` and the other end is certainly smaller."""
     if values.shape[1] < 4:
-        return False
+        return torch.zeros_like(beside, dtype=torch.bool)
     end, residual = values[:, [0, -1]], beside[:, None] * last[:, [0, -1]].abs()
     gap = (end - values[:, [1, -2]]).abs().clamp_min(torch.finfo(values.dtype).tiny)
     error = torch.minimum(residual, residual**2 / gap)
     top = end.abs().amax(dim=1, keepdim=True)
-    return bool(((error <= ACCURACY * top) | (end.abs() + residual < top)).all())
+    return ((error <= ACCURACY * top) | (end.abs() + residual < top)).all(dim=1)
 
 
 def _flat(direction: torch.Tensor) -> torch.Tensor:

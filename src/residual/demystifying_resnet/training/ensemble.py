@@ -86,8 +86,8 @@ class _GradientStep:
             if not len(state.runs):
                 return
         weights, runs, rates = state.weights, state.runs, self.learning_rates[state.runs]
-        gradient_norm = torch.linalg.vector_norm(gradient, dim=(0, 2, 3))
-        weight_norm = torch.linalg.vector_norm(weights, dim=(2, 3)).mean(dim=0)
+        gradient_norm = _by_run(gradient.square().sum(dim=(2, 3))).sum(dim=1).sqrt()
+        weight_norm = _by_run(weights.square().sum(dim=(2, 3)).sqrt()).mean(dim=1)
         state.record[:, epoch, runs] = torch.stack([loss, gradient_norm, weight_norm])
         if epoch in self.slots:
             state.snapshots[self.slots[epoch]][:, runs] = weights
@@ -105,3 +105,8 @@ class _GradientStep:
                     state.snapshots[slot][:, ended] = weights[:, unmoved]
             state.runs, state.weights, step = runs[~unmoved], weights[:, ~unmoved], step[:, ~unmoved]
         state.weights.sub_(step)
+
+
+def _by_run(of_layers: torch.Tensor) -> torch.Tensor:
+    """Values of shape (depth, runs) as (runs, depth): sums over contiguous rows have the same bytes in any ensemble."""
+    return of_layers.T.contiguous()

@@ -11,7 +11,9 @@ from residual.demystifying_resnet.training.ensemble import Objective
 from residual.demystifying_resnet.training.kernels.library import kernel_of
 
 BYTES_AT_ONCE = 256 * 2**20
-"""Memory for the activations of one batch of samples."""
+"""Memory for the activations of one batch of samples, of :data:`RUNS_AT_ONCE` runs."""
+RUNS_AT_ONCE = 64
+"""The batch does not depend on the number of runs: each has the same bytes in any ensemble."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class SampledObjective:
     def __call__(self, weights: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """Loss, shape (runs,), and gradient, shape of ``weights`` = (depth, runs, width, width); both float64."""
         depth, runs, width, _ = weights.shape
-        at_once = max(1, BYTES_AT_ONCE // (3 * self.inputs.element_size() * depth * runs * width))
+        at_once = max(1, BYTES_AT_ONCE // (3 * self.inputs.element_size() * depth * RUNS_AT_ONCE * width))
         rounded = weights.detach().to(self.inputs.dtype).requires_grad_()
         loss, gradient = weights.new_zeros(runs, dtype=torch.float64), torch.zeros_like(weights, dtype=torch.float64)
         batches = zip(torch.split(self.inputs, at_once, dim=1), torch.split(self.targets, at_once, dim=1), strict=True)

@@ -1,6 +1,8 @@
 """Training at every depth and learning rate."""
 
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
@@ -10,10 +12,10 @@ from pydantic import AfterValidator, Field, model_validator
 from resaudit.base.models import Model, different
 from resaudit.base.text import in_words
 from resaudit.figures.rates import BestRate
-from resaudit.figures.sweeps import at_the_end, best_rates
+from resaudit.figures.sweeps import CONFIRMATION, SCREENING, at_the_end, best_rates
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, Experiment, at, needed
-from resaudit.plan.fields import LARGEST_DEPTH, Key, Runs, SomeRates
+from resaudit.plan.fields import LARGEST_DEPTH, Confirmation, Key, Runs, SomeRates
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 
 if TYPE_CHECKING:
@@ -57,6 +59,8 @@ class ScaledTraining(Experiment, name="scaled_training"):
         window: steps that a recorded loss is the mean of.
         learning_rates: rates for the mean loss, in units of d/m with d outputs, as in theorem 5; for every network.
         further_rates: further rates of single networks.
+        confirm: fresh runs at the rates that those of ``runs`` leave; null: these are measured themselves.
+        at_every_rate: networks whose fresh runs are at every rate, since one rate must serve all depths.
         target_loss: the loss to which steps are counted.
         precision: floating-point type of all numbers.
     """
@@ -73,6 +77,8 @@ class ScaledTraining(Experiment, name="scaled_training"):
     window: Annotated[int, Field(ge=1, le=LARGEST_STEPS)]
     learning_rates: Annotated[SomeRates, Field(min_length=1)]
     further_rates: list[FurtherRates] = []
+    confirm: Confirmation | None = None
+    at_every_rate: list[Network] = []
     target_loss: Annotated[float, Field(gt=0)]
     precision: Literal["float32", "float64"] = "float32"
 
@@ -82,26 +88,33 @@ class ScaledTraining(Experiment, name="scaled_training"):
         return tuple(sorted({*self.learning_rates, *further}))
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
-        """A training by ``network`` and ``depth``."""
-        images = needed(data).data
-        return {
-            at(network=name, depth=depth): TrainScaled(
+        """By ``network`` and ``depth`` the ``screening``, and, by the first run, the blocks of the ``confirmation``."""
+        images, jobs = needed(data).data, dict[Coordinates, Job]()
+        for name, depth in product(self.networks, self.depths):
+            screening = TrainScaled(
                 images, depth, self.width, power_of(name), self.rates_of(name), self.runs, self.samples, self.batch,
                 self.steps, self.precision, seed,
-            )
-            for name in self.networks
-            for depth in self.depths
-        }  # fmt: skip
+            )  # fmt: skip
+            jobs[at(stage=SCREENING, network=name, depth=depth)] = screening
+            for first, runs in self.confirm.blocks(self.runs) if self.confirm else ():
+                block = replace(screening, first=first, runs=runs)
+                if name not in self.at_every_rate:
+                    block = replace(block, learning_rates=(), sweep=screening, window=self.window)
+                jobs[at(stage=CONFIRMATION, network=name, depth=depth, first=first)] = block
+        return jobs
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "pd.DataFrame":
         """A table of losses.
 
-        Columns: network, depth, learning_rate, run, step, loss (the mean over the steps of the window that ends there),
-        target_loss.
+        Columns: stage, network, depth, learning_rate, run, step, loss (the mean over the steps of the window that ends
+        there), target_loss.
         """
         import pandas as pd
 
-        tables = [self._table(dict(where), job.read(results)) for where, job in jobs.items()]
+        tables = [
+            self._table({key: value for key, value in where if key != "first"}, job.read(results))
+            for where, job in jobs.items()
+        ]
         return pd.concat(tables, ignore_index=True).assign(target_loss=self.target_loss)
 
     def best_rates(self, found: "pd.DataFrame") -> Mapping[Key, BestRate]:

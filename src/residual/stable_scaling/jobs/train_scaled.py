@@ -2,12 +2,14 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Optional
 
 import numpy as np
 
 from resaudit.base.errors import ResauditError
 from resaudit.data.fetch import Fetch
+from resaudit.figures.rates import rates_to_confirm
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.setting import scaling_factor
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 FLOPS_A_SECOND = 45e9
 SECONDS_PER_LAYER_STEP = 3e-5
 MEGABYTES_OF_IMAGES = 250.0
+RATES_LEFT = 3
+"""Typical number of rates that a screening leaves."""
 BYTES = {"float32": 4, "float64": 8}
 
 
@@ -34,19 +38,22 @@ class TrainScaled(Job):
     depth: int  # L
     width: int  # m
     power: float | None  # a of tau = L^-a; None: the plain feedforward network
-    learning_rates: tuple[float, ...]  # to try, in units of d/m with d classes, for the mean loss of a batch
+    learning_rates: tuple[float, ...]  # to try, in units of d/m with d classes, for a batch's mean loss; see sweep
     runs: int  # draws of weights and batches, each trained at every rate
     samples: int  # the first ones of the training set are used
     batch: int  # samples of a step
     steps: int  # of SGD
     precision: str  # of all numbers, float32 or float64
     seed: int  # of all random draws
+    first: int = 0  # number of the first draw: runs may be a block of more
+    sweep: Optional["TrainScaled"] = None  # the screening whose remaining rates are used, if there are none to try
+    window: int = 1  # steps at its end whose mean loss ranks them
 
     @property
     def stem(self) -> str:
         """Network and depth; ids have no points."""
         network = "feedforward" if self.power is None else f"power{self.power:g}".replace(".", "_")
-        return f"{network}-depth{self.depth}"
+        return f"{network}-depth{self.depth}" + (f"-from{self.first}" if self.first else "")
 
     @property
     def tau(self) -> float | None:
@@ -55,13 +62,16 @@ class TrainScaled(Job):
 
     @property
     def trainings(self) -> int:
-        """Every draw at every rate."""
-        return self.runs * len(self.learning_rates)
+        """Every draw at every rate, an estimate if these come from a sweep."""
+        return self.runs * (len(self.learning_rates) or RATES_LEFT)
+
+    def size(self, name: str) -> int | None:
+        """All but the number of trainings at the rates that a sweep leaves."""
+        return None if name == "trainings" and self.sweep else super().size(name)
 
     def cost(self, execution: Execution) -> Cost:
         """The cost on a CPU if no run diverges: three products of matrices a layer, step and run."""
-        runs = self.runs * len(self.learning_rates)
-        flops = 6.0 * self.batch * self.width**2 * self.depth * runs * self.steps
+        flops = 6.0 * self.batch * self.width**2 * self.depth * self.trainings * self.steps
         seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
         numbers = self.depth * self.trainings * (self.width**2 + self.width * self.batch)
         # Three times: when diverged runs leave, and while a checkpoint is written.
@@ -81,13 +91,25 @@ class TrainScaled(Job):
 
         with delayed_signals() as signalled:
             weights, batches = self.start(work.device)
-            start, keep = resumed(self, work, {}, "step", signalled)
+            rates = self.rates(work.results)
+            start, keep = resumed(self, work, {"learning rates": list(rates)}, "step", signalled)
 
             def loop(steps: range) -> Iterable[int]:
                 return with_progress(steps, f"{self.id} steps")
 
-            losses = train(weights, self.tau, self.learning_rates, batches, self.steps, loop, start, keep)
+            losses = train(weights, self.tau, rates, batches, self.steps, loop, start, keep, self.first)
         return {"losses.npz": losses}
+
+    def rates(self, results: Path) -> tuple[float, ...]:
+        """The learning rates to train at: its own, or those that the screening leaves."""
+        return rates_to_confirm(*self.sweep.ends(results, self.window)) if self.sweep else self.learning_rates
+
+    def ends(self, results: Path, window: int) -> tuple[np.ndarray, np.ndarray]:
+        """Its rates, ascending (k,), and each run's mean loss over the last steps, shape (runs, k)."""
+        losses = self.read(results)
+        rates = np.unique(losses.learning_rate)
+        last = losses.loss[-window:].astype(float).mean(axis=0)
+        return rates, np.stack([last[losses.learning_rate == rate] for rate in rates], axis=1)
 
     def start(self, device: str) -> tuple["Weights", "Batches"]:
         """Initial weights and the batches, on a device; raises as :meth:`run`."""
@@ -107,7 +129,8 @@ class TrainScaled(Job):
             )
         images, labels = images[: self.samples], labels[: self.samples]
         classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
-        drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, self.runs, self.power is None)
+        runs = range(self.first, self.first + self.runs)
+        drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, runs, self.power is None)
         dtype = {"float32": torch.float32, "float64": torch.float64}[self.precision]
         weights = Weights(*(part.to(device, dtype) for part in drawn_weights))
-        return weights, ShuffledBatches(images, labels, classes, self.batch, self.seed, self.runs, weights.last)
+        return weights, ShuffledBatches(images, labels, classes, self.batch, self.seed, runs, weights.last)

@@ -20,17 +20,17 @@ class ShuffledBatches:
         classes: number of labels.
         size: of a batch, at most n; samples that are left over at the end of an epoch are not used.
         seed: of the orders.
-        runs: numbers of random draws.
+        runs: numbers of the random draws.
         like: gives dtype and device.
     """
 
     def __init__(
-        self, images: np.ndarray, labels: np.ndarray, classes: int, size: int, seed: int, runs: int, like: Tensor
+        self, images: np.ndarray, labels: np.ndarray, classes: int, size: int, seed: int, runs: range, like: Tensor
     ) -> None:
         self._images = torch.tensor(images.reshape(len(images), -1), device=like.device)
         self._targets = torch.eye(classes).to(like)[torch.tensor(labels.astype(np.int64))]
         self._size, self._seed, self._runs, self._like = size, seed, runs, like
-        self._epoch, self._orders = -1, np.empty((runs, 0), dtype=np.int64)
+        self._epoch, self._orders = -1, np.empty((len(runs), 0), dtype=np.int64)
 
     def __call__(self, step: int) -> tuple[Tensor, Tensor]:
         """Inputs (runs, pixels, size) and targets (runs, classes, size) of a step."""
@@ -43,14 +43,14 @@ class ShuffledBatches:
         return inputs.mT, self._targets[chosen].mT
 
     def _of_epoch(self, epoch: int) -> np.ndarray:
-        streams = (np.random.default_rng([self._seed, ORDER, run, epoch]) for run in range(self._runs))
+        streams = (np.random.default_rng([self._seed, ORDER, run, epoch]) for run in self._runs)
         return np.stack([stream.permutation(len(self._images)) for stream in streams])
 
 
-def drawn(inputs: int, width: int, depth: int, outputs: int, seed: int, runs: int, plain: bool) -> Weights:
-    """Weights of ``runs`` networks, float32 on the CPU, with a leading dimension; arguments as of ``model.draw``."""
+def drawn(inputs: int, width: int, depth: int, outputs: int, seed: int, runs: range, plain: bool) -> Weights:
+    """Weights of the runs of these numbers, float32 on the CPU, with a leading dimension; see ``model.draw``."""
     each = []
-    for run in range(runs):
+    for run in runs:
         generator = torch.Generator().manual_seed(torch_seed(seed, WEIGHTS, run))
         variances = PLAIN if plain else Variances()
         each.append(draw(inputs, width, depth, outputs, generator, variances, torch.float32))

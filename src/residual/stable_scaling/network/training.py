@@ -34,6 +34,7 @@ def train(
     loop: Loop = iter,
     start: Descent[np.ndarray] | None = None,
     after_step: AfterStep = keep_nothing,
+    first: int = 0,
 ) -> Losses:
     """Train every draw of the weights at every learning rate, rates outermost.
 
@@ -46,6 +47,7 @@ def train(
         loop: wraps the range of steps, to show progress.
         start: state to resume from, of a training with the same arguments; the result has the same bits.
         after_step: called between two steps.
+        first: number of the first draw.
 
     A run whose loss is not finite leaves the ensemble and costs nothing from then on.
     """
@@ -55,7 +57,7 @@ def train(
     draw_of_run = torch.arange(draws, device=rates.device).repeat(len(rates))
     take_step = _BatchStep(weights, tau, rates.repeat_interleave(draws), draw_of_run, batches)
     final = run_steps(take_step, begun(layers, quantities=1, steps=steps, start=start), loop, after_step)
-    return Losses(np.repeat(learning_rates, draws), draw_of_run.cpu().numpy(), final.record[0])
+    return Losses(np.repeat(learning_rates, draws), first + draw_of_run.cpu().numpy(), final.record[0])
 
 
 @dataclass
