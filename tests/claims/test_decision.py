@@ -8,12 +8,11 @@ import pytest
 
 from resaudit.claims.decision import (
     Choice,
-    Verdict,
     Span,
+    Verdict,
+    turns_of,
     verdict_of_all,
     verdict_of_choices,
-    turns_at_least,
-    turns_at_most,
 )
 
 S, C, D, OPEN = Verdict.supported, Verdict.contradicted, Verdict.depends, Verdict.inconclusive
@@ -60,7 +59,7 @@ def test_the_verdict_turns_where_it_is_said_to(at_most: bool) -> None:
     rng = random.Random(1)
     for _ in range(300):
         comparisons = [[made_up(rng) for _ in range(rng.randint(1, 3))] for _ in range(rng.randint(1, 4))]
-        turns = (turns_at_most if at_most else turns_at_least)(comparisons)
+        turns = turns_of("at_most" if at_most else "at_least", comparisons)
         weaker = 1e-9 if at_most else -1e-9
 
         def at(threshold: float, comparisons: list[list[Choice]] = comparisons) -> Verdict:

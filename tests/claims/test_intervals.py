@@ -102,10 +102,10 @@ def test_a_table_has_welchs_interval_whatever_the_order_of_its_rows() -> None:
     for rows_ in (table, table.sample(frac=1, random_state=2)):
         point = result(ends, rows_).points[0]
         expected = stats.ttest_ind(noise[16], noise[2], equal_var=False).confidence_interval(0.95)
-        assert (point.low, point.high) == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
+        assert point.own == pytest.approx((np.exp(expected.low), np.exp(expected.high)))
         point = result(overall, rows_).points[0]
         low, high = stats.t.interval(0.95, freedom, loc=middle, scale=np.sqrt(parts.sum()))
-        assert (point.low, point.high) == pytest.approx((low, high))
+        assert point.own == pytest.approx((low, high))
         assert point.runs == 5
 
 
@@ -145,7 +145,7 @@ def paired_table(check: Check, by: str, shuffled: bool) -> pd.DataFrame:
 
 
 def ends_of(check: Check, table: pd.DataFrame) -> list[tuple[float, float, float]]:
-    return [(p.effect, p.low, p.high) for p in result(check, table).points]
+    return [(p.effect, *p.own) for p in result(check, table).points]
 
 
 @pytest.mark.parametrize(("check", "by"), CHECKS)
@@ -172,7 +172,7 @@ def test_runs_without_a_value_change_neither_n_nor_the_interval() -> None:
     found = result(check, table.assign(resolved=~unknown)).points
     expected = result(check, table[~unknown]).points
     assert [p.runs for p in found] == [5, 5]
-    assert [(p.effect, p.low, p.high) for p in found] == [pytest.approx((p.effect, p.low, p.high)) for p in expected]
+    assert [(p.effect, *p.own) for p in found] == [pytest.approx((p.effect, *p.own)) for p in expected]
 
 
 @pytest.mark.parametrize("logarithmic", [True, False])

@@ -12,7 +12,8 @@ import pytest
 from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference
 from resaudit.claims.checks.losses import AtTheEnd
-from resaudit.claims.verdicts import Verdict, judge
+from resaudit.claims.decision import Verdict
+from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit

@@ -74,7 +74,7 @@ def test_reversed_depths_turn_the_verdict_on_the_weights() -> None:
     honest, sabotaged = judged(name, table), judged(name, table.assign(depth=[reverse[key] for key in keys]))
     checks = [{f.name: f.verdict.value for f in judgement.checks} for judgement in (honest, sabotaged)]
     # At epoch 10 the rate decides.
-    assert [each["shrinks"] for each in checks] == ["inconclusive", "contradicted"]
+    assert [each["shrinks"] for each in checks] == ["depends", "contradicted"]
     assert failures(sabotaged) > failures(honest)
 
 

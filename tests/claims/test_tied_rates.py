@@ -19,7 +19,7 @@ from resaudit.claims.words import why
 from resaudit.plan.check import Check
 from tests.claims.made import along_training, by_depth, claim, mentions, result, spread, sweep, verdict, with_excess
 
-SUPPORTED, CONTRADICTED, INCONCLUSIVE = "supported", "contradicted", "inconclusive"
+SUPPORTED, CONTRADICTED, INCONCLUSIVE, DEPENDS = "supported", "contradicted", "inconclusive", "depends"
 C, NORM = "condition_number", "mean_frobenius_norm"
 BOTH = {"network": "a", "others": ["b"]}
 
@@ -134,7 +134,7 @@ def test_a_claim_is_decided_only_if_it_is_so_at_every_tied_rate(name: str) -> No
     assert verdicts == {(True, True): SUPPORTED, (False, False): CONTRADICTED}
     for pair in ((True, False), (False, True)):
         check, table = TIED[name](*pair)
-        assert verdict(check, table) == INCONCLUSIVE
+        assert verdict(check, table) == DEPENDS
         both = result(check, table).points
         alone = result(check, TIED[name](pair[0], pair[0])[1]).points
         # That of the rate shown.
@@ -148,20 +148,20 @@ def test_a_verdict_says_that_its_interval_is_of_every_tied_rate(name: str) -> No
     one = FOLLOWED[name][1](True) if name in FOLLOWED else table[table["learning_rate"] != 1.0]
     found = judge(claim(check), one, "laptop")
     assert "distinguishable" not in why(found)
-    assert {point.tied for point in found.checks[0].points} == {None}
+    assert {len(point.choices) for point in found.checks[0].points} == {1}
 
 
 def test_a_swept_rate_with_a_diverged_run_is_not_tied_however_low_the_others_end() -> None:
     for check, table, first in ((*excesses(True, True), 0.1), (*ratios(True, True), 10.0), (*depths(True, True), 1.0)):
         deep = (table["network"] == "a") & (table["depth"] == table["depth"].max()) & (table["learning_rate"] == 1.0)
-        assert result(check, table).points[0].tied is not None
+        assert result(check, table).points[0].choices[1:]
         for level in (1.0, 0.5):
             lower = with_excess(table, deep, level * table["excess_loss"])
             diverged = with_excess(lower, deep & (table["run"] == 2), np.inf)
             point = result(check, diverged).points[0]
             # That of the rate at which no run diverged.
             assert point.effect == pytest.approx(first, rel=1e-3)
-            assert point.tied is None
+            assert len(point.choices) == 1
             assert verdict(check, diverged) == SUPPORTED
 
 
@@ -245,7 +245,9 @@ def test_a_loss_that_still_falls_at_the_edge_of_the_grid_leaves_claims_on_losses
         inside, ended = (result(check, sweep(FALLING, depths=(4,), beyond=beyond)) for beyond in (True, False))
         assert inside.verdict.value == SUPPORTED
         assert ended.verdict.value == INCONCLUSIVE
-        assert [(p.where, p.ends) for p in ended.points] == [(places[0], (0.0, np.inf))]
+        ((where, (low, high)),) = [(p.where, p.ends) for p in ended.points]
+        # An excess is at most that at the start.
+        assert (where, low, high) == (places[0], 0.0, pytest.approx(999_999) if check is excess else np.inf)
         said = "a, depth 4: the loss still falls at the edge of the grid"
         assert (inside.measured.excluded, ended.measured.excluded) == ([], [said])
     flat = sweep({"a": lambda *_: 0.1}, depths=(4,), beyond=False)

@@ -9,8 +9,8 @@ import pytest
 from resaudit.audit.build import finite
 from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.losses import AtEveryLoss
-from resaudit.claims.decision import ERROR_RATE
-from resaudit.claims.verdicts import Verdict, judge
+from resaudit.claims.decision import ERROR_RATE, Verdict
+from resaudit.claims.verdicts import judge
 from resaudit.claims.words import threshold_in_words, why
 from resaudit.plan.check import Check
 from tests.claims.made import RUNS, along_training, by_depth, claim, mentions, spread
@@ -62,7 +62,9 @@ def test_intervals_of_one_claim_share_the_error_rate() -> None:
     wide = judge(claim(CONSTANT, GROWS), table(1.3), "laptop").checks[0].points[0]
     narrow = judge(claim(CONSTANT.model_copy(update={"depths": [2, 4]})),
                    table(1.3), "laptop").checks[0].points[0]  # fmt: skip
-    assert wide.low < narrow.low < narrow.high < wide.high
+    assert wide.shared[0] < narrow.shared[0] < narrow.shared[1] < wide.shared[1]
+    # Support needs each by itself.
+    assert wide.own == narrow.own
 
 
 @pytest.mark.parametrize(

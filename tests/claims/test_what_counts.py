@@ -16,8 +16,9 @@ from resaudit.claims.checks.measured import Measured, Point
 from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossRatio, SpreadOverRates
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
+from resaudit.claims.decision import Choice, Verdict
 from resaudit.claims.intervals import LeftOut
-from resaudit.claims.verdicts import CheckResult, Judged, Verdict, judge, judge_point, unmeasured
+from resaudit.claims.verdicts import CheckResult, Judged, judge, judge_point, unmeasured
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
 from tests.claims.made import (
@@ -59,9 +60,8 @@ def said_of(points: list[Judged], check: Check) -> str:
 )
 def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check, worst: str) -> None:
     points = [
-        Judged("narrow", 1.0, 0.9, 1.1, 3, Verdict.inconclusive),
-        Judged("highest", 1.0, 0.4, 5.0, 3, Verdict.inconclusive),
-        Judged("lowest", 1.0, 0.1, 1.2, 3, Verdict.inconclusive),
+        Judged(where, (Choice("", 1.0, ends, ends, 3),), (Verdict.inconclusive,), Verdict.inconclusive)
+        for where, ends in {"narrow": (0.9, 1.1), "highest": (0.4, 5.0), "lowest": (0.1, 1.2)}.items()
     ]
     assert said_of(points, check) == said_of(points[::-1], check) == worst
 
@@ -69,7 +69,7 @@ def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check
 @pytest.mark.parametrize(("check", "end"), [(Check(at_least=1), -np.inf), (Check(at_most=1), np.inf)])
 def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(check: Check, end: float) -> None:
     found = judge_point(check, Point("here", end, (LeftOut(np.array([1.0, end, end]), 3),), 3), 0.95, Measured("", ""))
-    assert {found.low, found.high} == {1.0, end}
+    assert set(found.own) == {1.0, end}
     assert found.verdict is Verdict.inconclusive
 
 
@@ -300,8 +300,8 @@ def test_ratios_are_of_geometric_means_and_runs_of_one_number_are_not_paired(che
     same = result(check, TRAINED.assign(**{C: skewed})).points[0]
     other = 10.0 ** np.where(TRAINED["run"] % 2, 0, 2)
     apart = result(check, TRAINED.assign(**{C: np.where(TRAINED["network"] == "a", skewed, other)})).points[0]
-    assert (same.low, same.effect, same.high) == pytest.approx((apart.low, 1, apart.high))
-    assert apart.low < 0.5
+    assert (*same.own, same.effect) == pytest.approx((*apart.own, 1))
+    assert apart.own[0] < 0.5
 
 
 def index_of(values: dict[int, float]) -> pd.DataFrame:
@@ -397,7 +397,7 @@ def test_networks_of_a_sweep_have_an_interval() -> None:
     table = sweep({"a": lambda *_: 0.1, "b": lambda *_: 0.1}, rates=(0.1,), factor=5)
     point = result(FinalLossRatio(network="a", others=["b"], at_least=1), table).points[0]
     assert point.effect == pytest.approx(1)
-    assert point.low < 0.8
+    assert point.own[0] < 0.8
 
 
 def test_an_end_of_the_claims_side_for_each_end_of_the_values() -> None:

@@ -85,7 +85,11 @@ class FallByLoss(Check, name="fall_by_loss"):
         where = f"first {100 * self.within:g} % of the loss's fall"
         measured = _measured_fall(self, f"in the {where}")
         falls = [
-            pd.Series([self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")], name=rate_of(rows))
+            pd.Series(
+                [self._fall(*descending(run, self.column)) for _, run in rows.groupby("run")],
+                dtype=float,
+                name=rate_of(rows),
+            )
             for rows in _of_network(table, self.network, self.column)
         ]
         _add_means(measured, where, falls, least_runs)
