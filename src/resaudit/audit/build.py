@@ -212,6 +212,7 @@ def _claim(
 ) -> JudgedClaim:
     claim = config.claims_of(paper)[name]
     evidence, verdicts = f"{paper}/{claim.evidence}", matrix.verdicts.get(name, {}) if matrix else {}
+    words, command = would_decide(config, claim, evidence, judgement, overrides)
     return JudgedClaim(
         **{key: getattr(claim, key) for key in Statement.model_fields},
         id=f"{paper}/{name}",
@@ -219,7 +220,8 @@ def _claim(
         why=why(judgement),
         obstacle=judgement.obstacle,
         leans=leaning(judgement),
-        would_decide=would_decide(config, claim, evidence, judgement, overrides),
+        would_decide=words,
+        deciding_command=command,
         checks=[finding(result, set_for_run.of_check(claim, result.name, written)) for result in judgement.checks],
         evidence=evidence,
         data=data_of(config, evidence),
@@ -279,6 +281,7 @@ def _choice(choice: Choice) -> ChoiceMade:
     return ChoiceMade(
         name=choice.name,
         effect=effect,
+        infinite=choice.own[0] == math.inf,
         low=low,
         high=high,
         shared_low=shared_low,

@@ -21,7 +21,9 @@ class ChoiceMade(Part):
     name: str
     """The choice; empty if there is only one."""
     effect: float | None
-    """The effect; null where it is not known."""
+    """The effect; null where it is not known or infinite."""
+    infinite: bool = False
+    """Whether the effect and all ends of its intervals are infinite, since runs diverged."""
     low: float | None
     """Lower end of its interval at 95 %, which must lie in the claim's region for support; null: unbounded."""
     high: float | None
@@ -201,6 +203,8 @@ class JudgedClaim(Statement):
     nothing was measured, and in version 1."""
     would_decide: str = ""
     """What would decide it, in words; empty where it is decided, and in version 1."""
+    deciding_command: str | None = None
+    """The command for that; null where there is none."""
     checks: list[CheckFinding]
     """What each check of the claim found, in order; empty where nothing could be measured."""
     evidence: PairId

@@ -13,8 +13,12 @@ from resaudit.plan.plan import execution_of, make_plan
 from resaudit.plan.words import command_for
 
 
-def would_decide(config: Config, claim: Claim, figure: str, judgement: Judgement, overrides: Sequence[str]) -> str:
-    """What would decide a claim, in words; empty if it is decided, or its figure cannot be drawn yet.
+def would_decide(
+    config: Config, claim: Claim, figure: str, judgement: Judgement, overrides: Sequence[str]
+) -> tuple[str, str | None]:
+    """What would decide a claim, in words, and the command for it, if one can.
+
+    Both are empty if it is decided, or its figure cannot be drawn yet.
 
     Args:
         config: the configuration of the run.
@@ -26,39 +30,35 @@ def would_decide(config: Config, claim: Claim, figure: str, judgement: Judgement
     if judgement.verdict is Verdict.not_run and not claim.not_yet:
         return _to_run(config, claim, figure, overrides)
     if judgement.verdict is not Verdict.inconclusive or judgement.obstacle:
-        return ""
+        return "", None
     is_open = [result for result in judgement.checks if result.verdict is Verdict.inconclusive]
     missing = [place for result in is_open for place in result.measured.missing]
     if missing:
-        return f"What is missing would decide it: {'; '.join(missing)}."
+        return f"What is missing would decide it: {'; '.join(missing)}.", None
     needed = [result.runs_to_decide for result in is_open]
     if None in needed:
         tied = any(result.measured.spread for result in is_open)
-        return (
-            "More runs can decide it only if they tell the tied learning rates apart."
-            if tied
-            else f"Too close to call: {MOST_RUNS} runs would not decide it, or an effect is not known."
-        )
-    runs = max(number for number in needed if number is not None)
-    return f"About {runs} runs would decide it{_by_override(config, figure, runs, overrides)}."
+        words = "More runs can decide it only if they tell the tied learning rates apart."
+        return words if tied else f"Too close to call: {MOST_RUNS} runs would not decide it, or it is not known.", None
+    return _by_more_runs(config, figure, max(number for number in needed if number is not None), overrides)
 
 
-def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str]) -> str:
+def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str]) -> tuple[str, str]:
     # Which scales give a verdict is the claim's own need.
     scales = claim.needs.scales
     enough = config.scale.name in scales
     given = [*overrides] if enough else [*(o for o in overrides if not o.startswith("scale=")), f"scale={scales[-1]}"]
     cost = time_in_words(config, [figure])
     here = "" if enough else f", which is no evidence: that begins at scale {scales[0]}"
-    return f"To run it takes {cost}{here}. For a verdict: {command_for([figure], given, as_words())}"
+    return f"To run it takes {cost}{here}. For a verdict:", command_for([figure], given, as_words())
 
 
-def _by_override(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> str:
-    """How to ask for that many runs, with the core-hours that they add; empty if no setting has them."""
+def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> tuple[str, str | None]:
+    """That many runs, with the core-hours that they add and the command, if a setting has them."""
     protocol = config.figure[figure].protocol
     setting = _setting(protocol)
     if setting is None:
-        return ""
+        return f"About {runs} runs would decide it.", None
     before, after = (
         make_plan(
             config.model_copy(
@@ -73,7 +73,7 @@ def _by_override(config: Config, figure: str, runs: int, overrides: Sequence[str
     execution = execution_of(config)
     seconds = sum(job.cost(execution).seconds for key, job in after.items() if key not in before)
     command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"], as_words())
-    return f", {seconds / 3600:.2g} core-hours: {command}"
+    return f"About {runs} runs would decide it, {seconds / 3600:.2g} core-hours:", command
 
 
 def _setting(protocol: Experiment) -> str | None:

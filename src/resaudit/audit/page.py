@@ -1,6 +1,7 @@
 """``figures/audit.html``: an audit as one self-contained page."""
 
 import base64
+import json
 import re
 import shlex
 from collections.abc import Sequence
@@ -12,7 +13,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from resaudit.audit import forest
+from resaudit.audit import forest, judged_again
 from resaudit.audit.changes import CONTROLS, Change, change_counts, changed_by, changes_of, variants_of
 from resaudit.audit.claim_models import FITTED, STANDINGS, JudgedClaim
 from resaudit.audit.embedding import Download, Picture, download, picture
@@ -129,6 +130,7 @@ def render(audit: Audit, figures: Path) -> str:
         },
         by_concern=BY_CONCERN,
         points_shown=POINTS_SHOWN,
+        judgements=json.dumps(judged_again.data_of(audit.claims), separators=(",", ":")).replace("<", "\\u003c"),
         style=style,
         script=script,
         script_hash=base64.b64encode(sha256(script.encode()).digest()).decode("ascii"),

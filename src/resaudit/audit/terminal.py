@@ -139,7 +139,7 @@ def in_full(config: Config, audit: Audit, claim: JudgedClaim, overrides: Sequenc
     if claim.leans:
         yield wrapped(claim.leans)
     if claim.would_decide:
-        yield wrapped(f"what would decide it: {claim.would_decide}")
+        yield wrapped(f"{claim.would_decide} {claim.deciding_command or ''}")
     if claim.fitted:
         yield wrapped(f"no evidence: {claim.fitted}")
     if claim.finding:

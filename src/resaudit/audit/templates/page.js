@@ -78,6 +78,7 @@
     const address = new URL(location.href);
     const choices = new URLSearchParams(filters.flatMap((name) => chosen(name).map((value) => [name, value])));
     if (form.elements.q.value) choices.set("q", form.elements.q.value);
+    for (const [name, value] of whatIfs.flatMap((each) => each.address())) choices.append(name, value);
     const sorted = heads.find((head) => head.hasAttribute("aria-sort"));
     if (sorted) choices.set("sort", `${sorted.dataset.sort} ${sorted.ariaSort}`);
     address.hash = choices;
@@ -95,6 +96,12 @@
     }
     form.elements.q.value = wanted.get("q") ?? "";
     sortBy(...(wanted.get("sort") ?? "").split(" "));
+    const given = {};
+    for (const text of wanted.getAll("if")) {
+      const [id, check, key, value] = text.split(" ");
+      if (Number.isFinite(Number(value))) ((given[id] ??= {})[check] ??= {})[key] = Number(value);
+    }
+    for (const each of whatIfs) each.set(given[each.id] ?? {});
     filter();
   }
 
@@ -108,7 +115,8 @@
     const there = target();
     if (!there) {
       recallFromAddress();
-      if (choice().size) document.getElementById("claims").scrollIntoView();
+      const asked = whatIfs.find((each) => each.address().length);
+      if (choice().size) (asked?.box ?? document.getElementById("claims")).scrollIntoView();
       return;
     }
     // To a visible place the browser has gone by itself, and the focus may be further on already.
@@ -152,6 +160,129 @@
     { rootMargin: "50%" },
   );
 
+  // A reader's own thresholds. As resaudit.claims.decision judges: own intervals support, shared ones contradict.
+  const judgements = JSON.parse(document.getElementById("judgements").textContent);
+
+  function regionOf({ at_least = -Infinity, at_most = Infinity, within_factor }) {
+    return within_factor === undefined ? [at_least, at_most] : [1 / within_factor, within_factor];
+  }
+
+  function verdictOfChoice(ends, [least, most]) {
+    const unbounded = [-Infinity, Infinity, -Infinity, Infinity];
+    const [low, high, sharedLow, sharedHigh] = ends.length
+      ? ends.map((end, at) => end ?? unbounded[at])
+      : [Infinity, Infinity, Infinity, Infinity];
+    if (least <= low && high <= most) return "supported";
+    return sharedHigh < least || most < sharedLow ? "contradicted" : "inconclusive";
+  }
+
+  function verdictOfAll(verdicts) {
+    return ["contradicted", "inconclusive", "depends"].find((one) => verdicts.includes(one)) ?? "supported";
+  }
+
+  function verdictOfCheck({ points, spread, lacking }, thresholds) {
+    const region = regionOf(thresholds);
+    const verdicts = points.map((choices) => {
+      const kinds = new Set(choices.map((ends) => verdictOfChoice(ends, region)));
+      if (kinds.size === 1) return [...kinds][0];
+      return kinds.has("inconclusive") || spread ? "inconclusive" : "depends";
+    });
+    return verdictOfAll(lacking ? [...verdicts, "inconclusive"] : verdicts);
+  }
+
+  // The standing of a claim at other thresholds, by check and key; those that are not given are ours.
+  function judgeAgain(id, thresholds) {
+    const { checks, obstacle, fitted } = judgements[id];
+    if (obstacle) return "inconclusive";
+    const verdict = verdictOfAll(
+      Object.entries(checks).map(([name, check]) =>
+        verdictOfCheck(check, { ...check.thresholds, ...thresholds[name] }),
+      ),
+    );
+    return fitted && verdict === "supported" ? "fitted" : verdict;
+  }
+
+  class WhatIf {
+    constructor(box) {
+      this.id = box.dataset.if;
+      this.box = box;
+      this.fields = [...box.querySelectorAll("[type=number]")];
+      for (const field of this.fields) {
+        const slider = field.closest("p").querySelector("[type=range]");
+        field.addEventListener("input", () => (this.slide(field, slider), this.judge(), rememberInAddress()));
+        slider.addEventListener("input", () => {
+          field.value = Number(this.atPlace(field, slider.value / 1000).toPrecision(4));
+          this.judge();
+          rememberInAddress();
+        });
+      }
+      box.querySelector(".back").addEventListener("click", () => (this.set({}), rememberInAddress()));
+      box.hidden = false;
+      this.set({});
+    }
+
+    check = (field) => judgements[this.id].checks[field.dataset.check];
+    ours = (field) => this.check(field).thresholds[field.dataset.key];
+
+    // The range of a slider: all finite ends and our threshold, with a margin.
+    range(field) {
+      const { points, log } = this.check(field);
+      const within = field.dataset.key === "within_factor";
+      let values = [this.ours(field), ...points.flat(2)].filter((value) => Number.isFinite(value));
+      if (within) values = values.filter((value) => value > 0).map((value) => Math.max(value, 1 / value));
+      const scaled = log || within;
+      if (scaled) values = values.filter((value) => value > 0).map(Math.log);
+      let [low, high] = values.reduce(([a, b], value) => [Math.min(a, value), Math.max(b, value)], [Infinity, -Infinity]);
+      const margin = (high - low) / 20 || Math.abs(high) / 2 || 1;
+      [low, high] = [within ? 1e-6 : low - margin, high + margin];
+      return { low, high, scaled };
+    }
+
+    atPlace(field, share) {
+      const { low, high, scaled } = this.range(field);
+      const value = low + share * (high - low);
+      return scaled ? Math.exp(value) : value;
+    }
+
+    slide(field, slider) {
+      const { low, high, scaled } = this.range(field);
+      const value = scaled ? Math.log(field.valueAsNumber) : field.valueAsNumber;
+      slider.value = Number.isFinite(value) ? (1000 * (value - low)) / (high - low) : 0;
+    }
+
+    set(thresholds) {
+      for (const field of this.fields) {
+        const given = thresholds[field.dataset.check]?.[field.dataset.key];
+        field.value = given ?? this.ours(field);
+        this.slide(field, field.closest("p").querySelector("[type=range]"));
+      }
+      if (Object.keys(thresholds).length) this.box.open = true;
+      this.judge();
+    }
+
+    changed() {
+      return this.fields.filter((field) => field.value !== "" && field.valueAsNumber !== this.ours(field));
+    }
+
+    judge() {
+      const thresholds = {};
+      for (const field of this.changed()) {
+        (thresholds[field.dataset.check] ??= {})[field.dataset.key] = field.valueAsNumber;
+      }
+      const wrong = this.fields.find((field) => field.dataset.key === "within_factor" && !(field.valueAsNumber > 1));
+      let words = "At our thresholds, this is the audit's verdict.";
+      if (this.changed().length) words = `Yours, not the audit's: ${judgeAgain(this.id, thresholds)}.`;
+      if (wrong) words = "A factor is above 1.";
+      this.box.querySelector(".yours").textContent = words;
+    }
+
+    address() {
+      return this.changed().map(({ dataset, value }) => ["if", `${this.id} ${dataset.check} ${dataset.key} ${value}`]);
+    }
+  }
+
+  const whatIfs = [...document.querySelectorAll(".what-if")].map((box) => new WhatIf(box));
+
   form.hidden = false;
   form.addEventListener("input", () => (filter(), rememberInAddress()));
   form.addEventListener("submit", (event) => event.preventDefault());
@@ -189,4 +320,5 @@
   document.querySelectorAll(".scroll").forEach((box) => boxes.observe(box));
   recallFromAddress();
   if (location.hash) follow();
+  globalThis.judgeAgain = judgeAgain;
 })();
