@@ -7,8 +7,8 @@ import numpy as np
 
 from resaudit.claims.intervals import LeftOut, replicate_means
 
-Counted = tuple[int, int]
-"""How many of how many runs."""
+Counted = tuple[float, int]
+"""How many of how many runs, or on average of as many pairs."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +115,12 @@ class Measured:
         shares = [hits / runs for hits, runs in counted]
         effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
         self.points.append(Point(where, effect, None, min(runs for _, runs in counted), counted=counted))
+
+    def add_tied_shares(self, where: str, counts: Sequence[Counted], unknown: bool) -> None:
+        """Add a share at every choice of tied rates; with ``unknown`` choices beyond them, where it may be anything."""
+        points = [Point(where, hits / runs, None, runs, counted=((hits, runs),)) for hits, runs in counts]
+        anything = [Point(where, end, None, 0) for end in self.bounds] if unknown else []
+        self.points.append(replace(points[0], others=(*points[1:], *anything)))
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
