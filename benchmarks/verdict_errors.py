@@ -17,7 +17,7 @@ import numpy as np
 
 from resaudit.claims.decision import ERROR_RATE, Choice, Outcome, outcome_of_all, outcome_of_choices, shared_level
 from resaudit.claims.intervals import LeftOut, interval, replicate_means
-from resaudit.figures.rates import choose_rate
+from resaudit.figures.rates import choose_rate, rates_to_confirm
 
 SEED = 1
 RATES = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
@@ -57,6 +57,11 @@ EFFECTS = (
     Effect("mean, σ = 1", 1.0, np.asarray, math.exp(0.5), True),
     Effect("mean, σ = 2", 2.0, np.asarray, math.exp(2.0), True),
 )
+
+
+EVERYTHING = (-math.inf, math.inf)
+BEYOND = [Choice("beyond the grid", math.nan, EVERYTHING, EVERYTHING, 0)]
+"""Rates that nobody tried may be better if the least loss lies at the end of the grid and still falls there."""
 
 
 class Losses:
@@ -102,21 +107,17 @@ def judged(comparisons: Sequence[Sequence[Choice]], thresholds: Sequence[float])
     )
 
 
-def tied_anew(losses: np.ndarray, rates: Sequence[float]) -> tuple[float, ...]:
-    """The rates that are tied still, by fresh runs at the rates tied at screening."""
-    known = np.sort(np.asarray(rates))
-    return choose_rate(known, losses[:, np.isin(RATES, known)]).order
-
-
 def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
     """Rates by a screening; ties, effects and intervals by fresh runs."""
 
     def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
         shared, comparisons = 1 - error * (1 - shared_level(len(networks))) / ERROR_RATE, []
         for network in networks:
-            rates = choose_rate(RATES, network.of(0, SCREENED)).order
+            left = np.sort(rates_to_confirm(RATES, network.of(0, SCREENED)))
             losses = network.of(SCREENED, SCREENED + fresh)
-            comparisons.append(measured(effect, losses, tied_anew(losses, rates), 1 - error, shared))
+            best = choose_rate(left, losses[:, np.isin(RATES, left)], grid=RATES)
+            choices = measured(effect, losses, best.order, 1 - error, shared)
+            comparisons.append(choices + BEYOND if best.still_falling else choices)
         return judged(comparisons, thresholds)
 
     return judge
