@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtrit
 
-from resaudit.claims.intervals import LeftOut, half_width, replicate_means
+from resaudit.claims.intervals import LeftOut, half_width, replicate_means, share_interval
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "intervals.md"
 START, END = "<!-- from here on: benchmarks/coverage.py -->\n", "<!-- up to here -->\n"
@@ -20,6 +20,10 @@ SIMULATIONS = 40_000
 BOOTSTRAPPED = 2_000
 DRAWS = 2_000
 RUNS = (3, 5, 10, 30)
+MANY_RUNS = (10, 30, 100)
+"""Of rare large runs and of pairs."""
+RARE, LARGE = 0.05, 1000.0
+"""One run in twenty is a thousand times larger."""
 LEVELS = {"95 %": 0.95, "99.875 %": 0.99875}
 """One interval, and the 40 of a claim (Bonferroni)."""
 OTHERS = ("percentile", "BCa", "bootstrap-t", "Cox")
@@ -172,6 +176,70 @@ def independent(simulations: int = SIMULATIONS) -> list[tuple[Case, Shares]]:
     return every
 
 
+def rare(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    """Runs with a standard deviation of a tenth of their mean, and rare ones that are far larger."""
+    return np.where(rng.random(shape) < RARE, LARGE, 1.0) * _lifted(0.1, rng, shape)
+
+
+def rare_cases() -> Iterator[tuple[Case, Callable[[Case, Values, float], float]]]:
+    """Effects of networks with rare large runs, with what makes their intervals."""
+    law, mean = "one in twenty a thousand times larger", float(np.log(1 - RARE + RARE * LARGE))
+    yield Case(COMPARED, law, lambda g, n: (rare(g, n),), np.log, mean), by_t
+    yield Case("ratio of means", f"{law}, of both networks", partial(_apart, rare, rare), log_ratio, 0.0), by_welch
+    one_of_two = partial(_apart, rare, partial(_lifted, 0.1))
+    yield Case("ratio of means", f"{law}, of one network", one_of_two, log_ratio, mean), by_welch
+
+
+def pair_cases() -> Iterator[Case]:
+    """Shares of the pairs of two networks' runs of which the first is larger, for logarithms of losses."""
+    for truth in (0.5, 0.9):
+        ahead = float(np.sqrt(2) * ndtri(truth))
+        yield _pairs(f"log-normal, {truth:g}", partial(_ahead, ahead, normal), normal, truth)
+    yield _pairs("log-normal, σ = 0.1 and 3, 0.5", partial(_scaled, 0.1), partial(_scaled, 3.0), 0.5)
+    yield _pairs("log-normal, σ = 0 and 1, 0.9", partial(_ahead, float(ndtri(0.9)), partial(_scaled, 0.0)), normal, 0.9)
+    ahead, size = np.log(3), np.log(LARGE)
+    truth = (1 - RARE) * ndtr(ahead / np.sqrt(2)) + RARE * ndtr((ahead - size) / np.sqrt(2))
+    law = f"log-normal, of one network one in twenty a thousand times larger, {truth:.2g}"
+    yield _pairs(law, partial(_ahead, ahead, normal), _rarely_large, float(truth))
+
+
+def _pairs(law: str, one: Law, other: Law, truth: float) -> Case:
+    return Case("share of pairs", law, partial(_apart, one, other), np.greater, truth)
+
+
+def _ahead(by: float, law: Law, rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return by + law(rng, shape)
+
+
+def _rarely_large(rng: np.random.Generator, shape: tuple[int, int]) -> np.ndarray:
+    return normal(rng, shape) + np.where(rng.random(shape) < RARE, np.log(LARGE), 0.0)
+
+
+def by_pairs(case: Case, values: Values, level: float) -> float:
+    """The share of simulations whose interval of a share of pairs, as a verdict's, covers the truth."""
+    (one, other), runs = values, len(values[0])
+    hits = sum(case.of(one, run).sum(axis=0) for run in other)
+    low, high = np.array([share_interval(((whole, runs),), level) for whole in range(runs + 1)]).T
+    # In whole numbers: of runs^2 pairs, scaled to as many as runs.
+    return float(np.mean((low[hits // runs] <= case.truth) & (case.truth <= high[-(-hits // runs)])))
+
+
+def with_many_runs(
+    every: Iterator[tuple[Case, Callable[[Case, Values, float], float]]], simulations: int = SIMULATIONS
+) -> list[tuple[Case, Shares]]:
+    """What the intervals of each case cover, with ten to a hundred runs."""
+    found = []
+    for case, way in every:
+        drawn = [case.draw(np.random.default_rng([SEED, n]), (n, simulations)) for n in MANY_RUNS]
+        found.append((case, {("t", name): [way(case, x, p) for x in drawn] for name, p in LEVELS.items()}))
+    return found
+
+
+def all_pairs() -> Iterator[tuple[Case, Callable[[Case, Values, float], float]]]:
+    """Every case of pairs, with what makes its interval."""
+    return ((case, by_pairs) for case in pair_cases())
+
+
 def by_cox(case: Case, values: Values, level: float) -> float:
     """Coverage of Cox's interval for the mean of log-normal runs (Land 1972), with Student's t."""
     logs, runs = np.log(values[0]), len(values[0])
@@ -259,6 +327,8 @@ def measured(simulations: int = SIMULATIONS, bootstrapped: int = BOOTSTRAPPED) -
     return {
         "One network, n = 3, 5, 10, 30": markdown(every, by_level),
         "Two networks, n = 3, 5, 10, 30": markdown(independent(simulations), by_level),
+        "Rare large runs, n = 10, 30, 100": markdown(with_many_runs(rare_cases(), simulations), by_level),
+        "Pairs of two networks' runs, n = 10, 30, 100": markdown(with_many_runs(all_pairs(), simulations), by_level),
         "Other methods, level 95 %, n = 3, 5, 10, 30": markdown(compared, {name: (name, "95 %") for name in OTHERS}),
     }
 

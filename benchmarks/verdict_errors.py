@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from resaudit.claims.decision import ERROR_RATE, Choice, Outcome, outcome_of_all, outcome_of_choices, shared_level
+from resaudit.claims.decision import ERROR_RATE, Choice, Verdict, shared_level, verdict_of_all, verdict_of_choices
 from resaudit.claims.intervals import LeftOut, interval, replicate_means
-from resaudit.figures.rates import choose_rate
+from resaudit.figures.rates import choose_rate, rates_to_confirm
 
 SEED = 1
 RATES = np.array([0.1, 0.3, 1.0, 3.0, 10.0])
@@ -59,6 +59,11 @@ EFFECTS = (
 )
 
 
+EVERYTHING = (-math.inf, math.inf)
+BEYOND = [Choice("beyond the grid", math.nan, EVERYTHING, EVERYTHING, 0)]
+"""Rates that nobody tried may be better if the least loss lies at the end of the grid and still falls there."""
+
+
 class Losses:
     """The losses of one network, drawn run after run."""
 
@@ -76,7 +81,7 @@ class Losses:
         return self._drawn[start:stop]
 
 
-Judge = Callable[[Effect, Sequence[Losses], Sequence[float]], Outcome]
+Judge = Callable[[Effect, Sequence[Losses], Sequence[float]], Verdict]
 """Judges that every network's effect is at most its threshold."""
 
 
@@ -91,32 +96,28 @@ def measured(effect: Effect, losses: np.ndarray, rates: Sequence[float], own: fl
     return choices
 
 
-def judged(comparisons: Sequence[Sequence[Choice]], thresholds: Sequence[float]) -> Outcome:
+def judged(comparisons: Sequence[Sequence[Choice]], thresholds: Sequence[float]) -> Verdict:
     """The verdict on the claim."""
     regions = [(-math.inf, threshold) for threshold in thresholds]
-    return outcome_of_all(
+    return verdict_of_all(
         [
-            outcome_of_choices([choice.outcome(region) for choice in choices])
+            verdict_of_choices([choice.verdict(region) for choice in choices])
             for choices, region in zip(comparisons, regions, strict=True)
         ]
     )
 
 
-def tied_anew(losses: np.ndarray, rates: Sequence[float]) -> tuple[float, ...]:
-    """The rates that are tied still, by fresh runs at the rates tied at screening."""
-    known = np.sort(np.asarray(rates))
-    return choose_rate(known, losses[:, np.isin(RATES, known)]).order
-
-
 def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
     """Rates by a screening; ties, effects and intervals by fresh runs."""
 
-    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
+    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
         shared, comparisons = 1 - error * (1 - shared_level(len(networks))) / ERROR_RATE, []
         for network in networks:
-            rates = choose_rate(RATES, network.of(0, SCREENED)).order
+            left = np.sort(rates_to_confirm(RATES, network.of(0, SCREENED)))
             losses = network.of(SCREENED, SCREENED + fresh)
-            comparisons.append(measured(effect, losses, tied_anew(losses, rates), 1 - error, shared))
+            best = choose_rate(left, losses[:, np.isin(RATES, left)], grid=RATES)
+            choices = measured(effect, losses, best.order, 1 - error, shared)
+            comparisons.append(choices + BEYOND if best.still_falling else choices)
         return judged(comparisons, thresholds)
 
     return judge
@@ -125,7 +126,7 @@ def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
 def same_runs(runs: int, all_tied: bool) -> Judge:
     """Rates and effects from the same runs, at one shared level (before) or at the shown rate alone (a control)."""
 
-    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
+    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
         level = shared_level(len(networks)) if all_tied else 1 - ERROR_RATE
         comparisons = []
         for network in networks:
@@ -141,11 +142,11 @@ def same_runs(runs: int, all_tied: bool) -> Judge:
 def first_decided(looks: Sequence[tuple[int, float]]) -> Judge:
     """Looks with more and more fresh runs, each at its own error rate, until one decides."""
 
-    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Outcome:
-        verdict = Outcome.inconclusive
+    def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
+        verdict = Verdict.inconclusive
         for fresh, error in looks:
             verdict = screened_and_confirmed(fresh, error)(effect, networks, thresholds)
-            if verdict is not Outcome.inconclusive:
+            if verdict is not Verdict.inconclusive:
                 break
         return verdict
 
@@ -169,8 +170,8 @@ def error_rates(way: Judge, effect: Effect, comparisons: int, trials: int) -> tu
     for _ in range(trials):
         networks = [Losses(rng, effect.deviation) for _ in range(comparisons)]
         one_false = [effect.truth] + [far] * (comparisons - 1)
-        wrong[0] += way(effect, networks, one_false) is Outcome.supported
-        wrong[1] += way(effect, networks, [effect.truth] * comparisons) is Outcome.contradicted
+        wrong[0] += way(effect, networks, one_false) is Verdict.supported
+        wrong[1] += way(effect, networks, [effect.truth] * comparisons) is Verdict.contradicted
     return wrong[0] / trials, wrong[1] / trials
 
 

@@ -5,6 +5,7 @@ come out one way.
 """
 
 from collections.abc import Callable
+from math import ceil, floor
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +22,13 @@ from resaudit.claims.checks.rates import (
     EndRatio,
     FinalExcess,
     FinalLossAcrossDepths,
+    FinalLossPairs,
     FinalLossRatio,
     SpreadOverRates,
 )
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
+from resaudit.claims.intervals import share_interval
 from resaudit.claims.verdicts import CheckResult
 from resaudit.plan.check import Check, checks_by_name
 from tests.claims.made import (
@@ -295,6 +298,41 @@ def test_final_loss_ratio() -> None:
     assert point.effect == pytest.approx(1.0032 / 1.1, rel=1e-3)
     # Of all pairs.
     assert point.ends == pytest.approx((1.0032 / 1.1, 1.032 / 1.001), rel=3e-3)
+
+
+def test_final_loss_pairs() -> None:
+    check = FinalLossPairs(network="a", others=["b"], factor=2, depths="last", at_least=0.5)
+    found = result(check, sweep(FINE))
+    assert [p.where for p in found.points] == ["b, depth 16"]
+    assert (found.verdict.value, found.points[0].effect) == (SUPPORTED, 1.0)
+    # All of eight: a closed form.
+    assert found.points[0].ends == pytest.approx((0.025 ** (1 / 8), 1))
+    swapped = sweep({"a": FINE["b"], "b": FINE["a"]})
+    assert verdict(check, swapped) == CONTRADICTED
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "hits"),
+    [
+        # Of eight runs. Two far-off ones of a cost one pair in four.
+        ([1.0, 1.0, 1.0, 1e6], [20.0, 20.0, 20.0, 20.0], 6.0),
+        # Ten times further counts, less does not.
+        ([1.0, 1.0, 1.0, 1.0], [10.0, 9.9, 20.0, 5.0], 4.0),
+        ([1.0, 2.0, 4.0, 8.0], [5.0, 10.0, 20.0, 40.0], 3.0),
+        # Half a pair is left: the ends are those of the whole numbers beyond.
+        ([1.0, 1.0, 1.0, 4.0], [5.0, 5.0, 5.0, 10.0], 1.5),
+        # Two diverged runs, or two at zero, are a pair of equals.
+        ([np.inf, 1.0, 1.0, 1.0], [np.inf, 10.0, 10.0, 10.0], 6.0),
+        ([0.0, 0.0, 1.0, 1.0], [0.0, 10.0, 10.0, 10.0], 6.0),
+    ],
+)
+def test_a_share_of_pairs_is_that_of_every_run_with_every_other(a: list[float], b: list[float], hits: float) -> None:
+    table = sweep({name: lambda *_: 1.0 for name in "ab"}, depths=(4,), rates=(0.1,), beyond=False)
+    for name, losses in (("a", a), ("b", b)):
+        table.loc[table["network"] == name, "excess_loss"] = losses * 2
+    (point,) = result(FinalLossPairs(network="a", others=["b"], factor=10, at_least=0.5), table).points
+    assert point.effect == hits / 8
+    assert point.ends == (share_interval(((floor(hits), 8),), 0.95)[0], share_interval(((ceil(hits), 8),), 0.95)[1])
 
 
 def test_end_ratio_is_of_means_at_the_last_step_and_the_best_rate_tried() -> None:

@@ -4,15 +4,30 @@ Sees tables that are not those of the intervals that verdicts have, and a stated
 """
 
 import re
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import pytest
-from benchmarks.coverage import COLUMNS, COMPARED, LEVELS, PAGE, RUNS, Case, cases, independent, shares_of
+from benchmarks.coverage import (
+    COLUMNS,
+    COMPARED,
+    LEVELS,
+    PAGE,
+    RUNS,
+    Case,
+    all_pairs,
+    cases,
+    independent,
+    rare_cases,
+    shares_of,
+    with_many_runs,
+)
 
 from resaudit.claims.intervals import covered
 from resaudit.claims.verdicts import SHORT
 
 T, BOOTSTRAPPED = 4000, 100
+Cases = Iterator[tuple[Case, Callable[..., float]]]
 
 
 def rows_of(title: str) -> list[list[str]]:
@@ -57,6 +72,26 @@ def test_the_tables_of_two_networks_are_what_the_script_makes() -> None:
             found = shares["t", level]
             assert [float(x) / 100 for x in cell.split()] == pytest.approx(found, abs=5 * np.sqrt(0.05 * 0.95 / T))
             assert min(found) > value - SHORT - 0.01 or "σ = 2" in law
+
+
+@pytest.mark.parametrize(
+    ("title", "every"), [("Rare large runs", rare_cases), ("Pairs of two networks' runs", all_pairs)]
+)
+def test_the_tables_with_many_runs_are_what_the_script_makes(title: str, every: Callable[[], Cases]) -> None:
+    rows, found = rows_of(f"{title}, n = 10, 30, 100"), with_many_runs(every(), T)
+    assert [row[:2] for row in rows] == [[case.effect, case.law] for case, _ in found]
+    for (_, _, *cells), (_, shares) in zip(rows, found, strict=True):
+        for level, cell in zip(LEVELS, cells, strict=True):
+            told = np.array([float(x) / 100 for x in cell.split()])
+            error = 5 * np.sqrt(np.maximum(told * (1 - told), 0.005) / T) + 5e-4
+            assert (np.abs(told - shares["t", level]) <= error).all(), level
+
+
+def test_intervals_of_pairs_cover_at_least_their_level() -> None:
+    for case, shares in with_many_runs(all_pairs(), T):
+        for name, level in LEVELS.items():
+            # Three standard errors.
+            assert min(shares["t", name]) >= level - 3 * np.sqrt(level * (1 - level) / T), case.law
 
 
 def test_every_number_of_the_tables_is_held() -> None:

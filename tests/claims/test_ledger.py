@@ -34,7 +34,8 @@ IDS_OF_THE_PROTOCOL = {
     "shortcut-1-like-orthogonal", "theorem-1-construction", "theorem-2-stationarity",
     "theorem-2-two-shortcut-hessian", "theorem-2-one-shortcut-hessian", "final-loss-better",
     "weights-stay-near-start", "minimizers-similar-condition", "index-drops-at-high-loss",
-    "final-loss-better-than-deeper-shortcuts", "deeper-shortcuts-hard-to-escape",
+    "final-loss-better-than-deeper-shortcuts", "deeper-shortcuts-hard-to-escape", "final-loss-better-in-pairs",
+    "final-loss-better-than-deeper-shortcuts-in-pairs",
 }  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from resaudit.claims.checks.rates import (
     BestRateRatio,
     FinalExcess,
     FinalLossAcrossDepths,
+    FinalLossPairs,
     FinalLossRatio,
     SpreadOverRates,
 )
@@ -68,6 +69,7 @@ CASES: list[tuple[Check, pd.DataFrame, str]] = [
     (FinalExcess(networks=["a", "b"], at_most=0.1), SWEPT, "excess_loss"),
     (FinalLossRatio(**BOTH, at_least=2), SWEPT, "excess_loss"),
     (FinalLossRatio(**BOTH, at_least=2, excess=False), SWEPT, "final_loss"),
+    (FinalLossPairs(**BOTH, factor=2, at_least=0.5), SWEPT, "excess_loss"),
     (FinalLossAcrossDepths(network="a", at_most=1.1), SWEPT, "final_loss"),
     (BestRateRatio(**BOTH, at_least=2), SWEPT, "excess_loss"),
     (BestRateKept(network="a", at_least=0.3), SWEPT, "excess_loss"),

@@ -13,7 +13,14 @@ from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, Rati
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.measured import Measured, Point
-from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossRatio, SpreadOverRates
+from resaudit.claims.checks.rates import (
+    BestRateKept,
+    BestRateRatio,
+    FinalExcess,
+    FinalLossPairs,
+    FinalLossRatio,
+    SpreadOverRates,
+)
 from resaudit.claims.checks.rows import epoch_at
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.decision import Choice, Verdict
@@ -361,6 +368,7 @@ def test_every_network_and_depth_of_a_sweep_is_looked_at() -> None:
     assert wheres(FinalExcess(networks=["a", "b"], at_most=1)) == [f"{n}, depth {d}" for n in "ab" for d in depths]
     every_other = [f"{n}, depth {d}" for n in "bc" for d in depths]
     assert wheres(FinalLossRatio(network="a", others=["b", "c"], at_least=1)) == every_other
+    assert wheres(FinalLossPairs(network="a", others=["b", "c"], factor=2, at_least=0.5)) == every_other
     assert wheres(BestRateRatio(network="a", others=["b", "c"], from_depth=4, at_least=1)) == every_other
     assert wheres(BestRateKept(network="a", at_least=1)) == ["depth 16 over 4"]
 

@@ -6,6 +6,7 @@ Student's t (Tukey 1958). For the mean of a quantity of each run (a logarithm, a
 is exactly the paired t-interval.
 """
 
+import math
 from collections.abc import Sequence
 from functools import cache
 from typing import NamedTuple
@@ -105,13 +106,14 @@ def interval(effect: float, replicates: Sequence[LeftOut], level: float, logarit
         return float(effect - half), float(effect + half)
 
 
-def share_interval(counted: tuple[tuple[int, int], ...], level: float) -> tuple[float, float]:
+def share_interval(counted: tuple[tuple[float, int], ...], level: float) -> tuple[float, float]:
     """An interval for a share of runs (exact, Clopper and Pearson 1934), or for the difference of two.
 
     The difference's is Newcombe's (1998, method 10), from Wilson's score intervals of both shares.
 
     Args:
-        counted: one count, or two: how many of how many runs.
+        counted: one count, or two: how many of how many runs. A single one need not be whole (a mean over pairings of
+            runs): each end is that of the whole number beyond it.
         level: the interval's confidence level.
 
     >>> [round(end, 4) for end in share_interval(((5, 10),), 0.95)]
@@ -120,8 +122,12 @@ def share_interval(counted: tuple[tuple[int, int], ...], level: float) -> tuple[
     [0.0524, 0.3339]
     """
     if len(counted) == 1:
-        return _of_share(*counted[0], level, "exact")
-    (one, first), (other, second) = ((hits / runs, _of_share(hits, runs, level, "wilson")) for hits, runs in counted)
+        hits, runs = counted[0]
+        low, high = (_of_share(whole, runs, level, "exact") for whole in (math.floor(hits), math.ceil(hits)))
+        return low[0], high[1]
+    (one, first), (other, second) = (
+        (hits / runs, _of_share(int(hits), runs, level, "wilson")) for hits, runs in counted
+    )
     return (
         float(one - other - np.hypot(one - first[0], second[1] - other)),
         float(one - other + np.hypot(first[1] - one, other - second[0])),

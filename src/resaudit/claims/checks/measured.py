@@ -7,8 +7,8 @@ import numpy as np
 
 from resaudit.claims.intervals import LeftOut, replicate_means
 
-Counted = tuple[int, int]
-"""How many of how many runs."""
+Counted = tuple[float, int]
+"""How many of how many runs, or on average of as many pairs."""
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class Effect:
         runs: number of runs; of several means, the smallest number.
         choice: what the paper leaves open and is chosen here, such as ``rate 0.1``; empty if nothing is.
         reaching: further ends of its interval, such as infinity if a run's value is known to be larger than recorded.
+        counted: the count of a share, see :class:`Point`; no replicates then.
     """
 
     value: float
@@ -28,6 +29,7 @@ class Effect:
     runs: int = 0
     choice: str = ""
     reaching: tuple[float, ...] = ()
+    counted: tuple[Counted, ...] = ()
 
 
 UNKNOWN = Effect(np.nan, choice="a rate outside the grid")
@@ -132,7 +134,7 @@ class Measured:
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
         points = [
-            Point(where, e.value, e.replicates or None, e.runs, choice=e.choice, reaching=e.reaching) for e in effects
+            Point(where, e.value, e.replicates or None, e.runs, (), e.counted, e.choice, e.reaching) for e in effects
         ]
         if np.isnan(points[0].effect):
             self.missing.append(f"{where}: no finite value to compare")

@@ -135,6 +135,48 @@ class FinalLossRatio(Check, name="final_loss_ratio"):
         return measured
 
 
+class FinalLossPairs(Check, name="final_loss_pairs"):
+    """Share of the pairs of runs in which another network ends a factor further from the optimum than a network.
+
+    Every run of one network is paired with every run of the other, each at its best rate. The interval is the exact
+    binomial one of as many pairs as the network with fewer runs has: all pairs together vary no more (Birnbaum and
+    Klose 1957). A pair of diverged runs does not count towards the share, nor one of two runs at zero.
+
+    Attributes:
+        network: the network that ends nearer.
+        others: the networks that end further away, each by itself.
+        factor: how many times further.
+        depths: the depths to compare at.
+        excess: whether to compare excess losses.
+    """
+
+    reads = COLUMNS
+    network: str
+    others: Names
+    factor: Annotated[float, Field(ge=1, allow_inf_nan=False)]
+    depths: Depths = "all"
+    excess: bool = True
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """Share of pairs, at every pair of tied rates."""
+        what = "distance of the final loss to the optimum" if self.excess else "final loss"
+        measured = Measured(
+            f"share of pairs of runs whose {what} is at least {self.factor:g} times that of {self.network}",
+            "share",
+            bounds=(0.0, 1.0),
+        )
+        column = "excess_loss" if self.excess else "final_loss"
+        table = _finals(table, column)
+        for other in self.others:
+            for depth, rows in by_depth(table, self.depths):
+                above, below = _sweeps(rows, (other, self.network), depth, column, least_runs, measured)
+                if above and below:
+                    shares = [_share(*pair, self.factor) for pair in product(above.finals(), below.finals())]
+                    beyond = beyond_the_grid([above, below], measured)
+                    measured.add_tied(f"{other}, depth {depth}", [*shares, *beyond])
+        return measured
+
+
 class EndRatio(Check, name="end_ratio"):
     """Ratio of a network's mean quantity at the end of training to another's, depth by depth.
 
@@ -295,6 +337,14 @@ def _ratio_of_means(meaning: str) -> Measured:
 def _of_rates(meaning: str) -> Measured:
     """A measurement of best rates: exact effects that range over the tied rates, not means over runs."""
     return Measured(meaning, "ratio", logarithmic=True, spread="over the rates that may be best")
+
+
+def _share(above: "pd.Series", below: "pd.Series", factor: float) -> Effect:
+    """In what share of pairs one loss is at least a factor above the other, counted as so many pairs as fewer runs."""
+    one, other = above.to_numpy()[:, None], below.to_numpy()
+    apart = (one / factor >= other) & (one > other)
+    share, runs = int(apart.sum()) / apart.size, min(apart.shape)
+    return Effect(share, (), runs, choice_of_rates(above, below), counted=((runs * share, runs),))
 
 
 def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
