@@ -6,11 +6,17 @@ from resaudit.figures.rates import BestRate, choose_rate
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 
+def final_losses(*blocks: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    """Learning rates, ascending, shape (k,), and final excess losses of all blocks' runs, shape (runs, k)."""
+    rates = np.unique(blocks[0].learning_rate)
+    return rates, np.concatenate(
+        [np.stack([each.excess_loss[-1][each.learning_rate == rate] for rate in rates], axis=1) for each in blocks]
+    )
+
+
 def choice_of(trajectory: Trajectory) -> BestRate:
     """The best learning rate of a trained sweep, by its excess losses."""
-    rates = np.unique(trajectory.learning_rate)
-    final = trajectory.excess_loss[-1]
-    return choose_rate(rates, np.stack([final[trajectory.learning_rate == rate] for rate in rates], axis=1))
+    return choose_rate(*final_losses(trajectory))
 
 
 def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
