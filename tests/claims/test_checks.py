@@ -207,6 +207,40 @@ def test_at_the_end(end: float, factor: float, expected: str) -> None:
     assert verdict(SAME_END, table) == expected
 
 
+def with_ends(table: pd.DataFrame, column: str, value: float) -> pd.DataFrame:
+    """The table with thirty more runs of each network, of which it has the last epoch only."""
+    last = table[(table["epoch"] == 100) & (table["run"] == 0)]
+    return pd.concat([table, *(last.assign(run=100 + run, **{column: value}) for run in range(30))], ignore_index=True)
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        AtEveryLoss(network="a", others=["b"], column="condition_number", at_most=1, losses=5),
+        LargeAgainstSmallLoss(network="a", others=["b"], column="condition_number", at_most=1),
+        EarlyFall(network="a", column="condition_number", within=0.01, at_least=0.1),
+        FallByLoss(network="a", column="condition_number", at_least=0.1),
+        PeakAtDrop(network="a", peak="gradient_norm", drop="condition_number", at_most=2),
+    ],
+    ids=lambda check: check.name,
+)
+def test_runs_without_the_whole_training_do_not_enter_checks_along_it(check: Check) -> None:
+    table = along_training({"a": lambda x: x**1.5, "b": lambda x: 2 * x}, factor=1.1)
+    alone, beside = (result(check, each).points for each in (table, with_ends(table, "condition_number", 1e6)))
+    assert [(point.effect, point.ends, point.runs) for point in beside] == [
+        (point.effect, point.ends, point.runs) for point in alone
+    ]
+
+
+def test_the_end_is_measured_on_all_runs_also_those_without_the_whole_training() -> None:
+    table = along_training({"a": lambda x: 1 + 0 * x, "b": lambda x: 1 + 0 * x})
+    (point,) = result(SAME_END, with_ends(table, "condition_number", 7.0)).points
+    assert point.runs == 30 + table["run"].nunique()
+    only_a = with_ends(table[table["network"] == "a"], "condition_number", 7.0)
+    (point,) = result(SAME_END, pd.concat([only_a, table[table["network"] == "b"]], ignore_index=True)).points
+    assert point.effect == pytest.approx(7 ** (30 / (30 + table["run"].nunique())), rel=0.02)
+
+
 def falling(early: float, late: float) -> pd.DataFrame:
     """An index that falls by ``early`` up to epoch 1 and by ``late`` after it."""
     return along_training(

@@ -184,7 +184,8 @@ def test_the_best_rate_of_the_own_sweep_is_followed(tmp_path: Path) -> None:
         save_arrays(sweep.folder(tmp_path) / "trajectory.npz", made)
         record(sweep.folder(tmp_path))
     followed = [job.training.rates(tmp_path) for job in of_kind(planned, Hessians).values() if job.training]
-    assert [rates[0] for rates in followed] == [0.1, 0.2, 0.3]
+    # Each network has a block along the training and one at its end.
+    assert [rates[0] for rates in followed] == [0.1, 0.1, 0.2, 0.2, 0.3, 0.3]
     # One run cannot tell them apart.
     assert {frozenset(rates) for rates in followed} == {frozenset((0.1, 0.2, 0.3))}
 

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pydantic import ValidationError
 
 from resaudit.claims.job import robustness_job
 from resaudit.data.dataset import FILES, Dataset
@@ -19,6 +20,7 @@ from resaudit.plan.experiment import at
 from resaudit.plan.models import CONFIGURED, CONTROL
 from resaudit.plan.plan import Plan, make_plan, plan_figure, with_inputs
 from resaudit.plan.plans import Plans
+from residual.demystifying_resnet.experiments.best_rate_spectra import SpectraConfirmation
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.theorem import Theorem
 from residual.demystifying_resnet.jobs.train import Train
@@ -79,7 +81,8 @@ def test_figures_share_ensembles() -> None:
     everything = trained(
         "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,demystifying_resnet/fig06,fig07]"
     )
-    assert len(everything) == 18 + 3 + 3
+    # The fresh runs of Figure 5 are those with the whole training and a block of others.
+    assert len(everything) == 18 + 3 + 6
     assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
         of_kind(plan("figures=[demystifying_resnet/fig06]"), Hessians)
     )
@@ -133,6 +136,7 @@ def test_every_field_of_a_job_changes_its_id(job: Job, changes: dict[str, Any]) 
 def test_every_field_of_an_ensemble_changes_the_id_of_its_training() -> None:
     changes = {
         "network": replace(NETWORK, depth=8), "initialization": "orthogonal", "scale": 1.0, "seed": 2, "runs": 4,
+        "first": 3,
     }  # fmt: skip
     assert set(changes) == {f.name for f in fields(Ensemble)}
     changed = [replace(ENSEMBLE, **{name: value}) for name, value in changes.items()]  # type: ignore[arg-type]
@@ -184,8 +188,8 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
     assert under("every-minus-sign") == control
     assert under("exactly-zero") == control
     slower = under("tenth-of-best-rate")
-    # The three networks at another rate; their sweeps are shared.
-    assert len(slower - control) == 3
+    # Both blocks of the three networks at another rate; their sweeps are shared.
+    assert len(slower - control) == 6
     assert not under("not-centred") & control
 
 
@@ -219,19 +223,38 @@ def test_what_each_network_starts_from() -> None:
     assert found == {"2-shortcut": ("xavier", 0.01), "orthogonal": ("orthogonal", 1.0), "xavier": ("xavier", 1.0)}
 
 
-def test_each_ensemble_follows_the_sweep_of_its_own_network_as_long() -> None:
+def test_fresh_runs_follow_the_sweep_of_their_own_network_the_first_ten_along_the_training() -> None:
     (part,) = plan("figures=[demystifying_resnet/fig05]").figures.values()
     for network in ("2-shortcut", "orthogonal", "xavier"):
-        sweep, followed, hessians = (
-            part.jobs[at(part=name, network=network, depth=16)] for name in ("sweep", "followed", "hessians")
-        )
+        sweep = part.jobs[at(part="sweep", network=network, depth=16)]
         assert isinstance(sweep, Train)
-        assert isinstance(followed, Train)
-        assert isinstance(hessians, Hessians)
-        assert (followed.sweep, hessians.training) == (sweep, followed)
-        assert followed.ensemble == sweep.ensemble == hessians.ensemble
-        assert (followed.epochs, sweep.epochs) == (1000, 1000)
-    assert len(part.jobs) == 9
+        for first, runs, snapshots in ((10, 10, 60), (20, 50, 1)):
+            fresh, hessians = (
+                part.jobs[at(part=name, first=first, network=network, depth=16)]
+                for name in ("confirmation", "hessians")
+            )
+            assert isinstance(fresh, Train)
+            assert isinstance(hessians, Hessians)
+            assert (fresh.sweep, hessians.training) == (sweep, fresh)
+            assert fresh.ensemble == hessians.ensemble == replace(sweep.ensemble, first=first, runs=runs)
+            assert (fresh.epochs, sweep.epochs) == (1000, 1000)
+            assert (hessians.snapshots, fresh.snapshot_epochs[-1]) == (snapshots, 1000)
+    # The screening has no Hessians.
+    assert len(part.jobs) == 3 * (1 + 2 + 2)
+    expected = part.figure.protocol.expected(part.jobs, part.figure.keys)
+    assert expected == {at(network=name): frozenset(range(10, 70)) for name in ("2-shortcut", "orthogonal", "xavier")}
+
+
+def test_a_confirmation_cannot_follow_more_runs_than_it_has() -> None:
+    with pytest.raises(ValidationError, match="allowed: up to 3, its number of runs"):
+        SpectraConfirmation(runs=3, along=4)
+    assert SpectraConfirmation(runs=3, along=3).blocks(2) == [(2, 3)]
+
+
+def test_more_fresh_runs_keep_the_jobs_there_are() -> None:
+    figure = "figures=[demystifying_resnet/fig05]"
+    more = plan(figure, "figure.demystifying_resnet.fig05.protocol.confirm.runs=110")
+    assert set(plan(figure).jobs) < set(more.jobs)
 
 
 @pytest.mark.parametrize("name", FILES)

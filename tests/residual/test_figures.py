@@ -16,7 +16,7 @@ from resaudit.figures.by_loss import interpolate_by_loss
 from resaudit.figures.drawing import read_csv, write_csv
 from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths
 from residual.demystifying_resnet.curvature.spectra import Spectra
-from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 RATES = np.array([0.1, 0.1, 0.2, 0.2])
@@ -29,6 +29,14 @@ def trajectory(excess: list[list[float]], epochs: tuple[int, ...] = ()) -> Traje
         gradient_norm=losses * 10, mean_frobenius_norm=losses * 100, snapshot_epochs=np.array(epochs, dtype=int),
         snapshots=np.empty(0),
     )  # fmt: skip
+
+
+def confirmed(*blocks: Block, rates: tuple[float, ...] = (0.1,), counted: str = "beyond_noise") -> TrainingResults:
+    """The results of Figures 5 and 6 for Xavier at depth 16."""
+    key = ("xavier", 16)
+    return TrainingResults(
+        blocks={key: blocks}, rates={key: rates}, eigenvalues={key: 1600}, negative_eigenvalues=counted
+    )
 
 
 def spectra(shape: tuple[int, int]) -> Spectra:
@@ -52,7 +60,7 @@ def test_fig03_has_every_run_and_epoch_at_the_rate_shown_and_at_those_tied_with_
 
 
 def test_fig04_has_a_row_for_each_run() -> None:
-    table = fig04.table(TrainingResults({}, {}, {("xavier", 2): spectra((1, 3)), ("xavier", 4): spectra((1, 2))}))
+    table = fig04.table(TrainingResults(spectra={("xavier", 2): spectra((1, 3)), ("xavier", 4): spectra((1, 2))}))
     assert list(table.columns) == [
         "network", "depth", "run", "lambda_max", "lambda_p10", "condition_number", "noise_floor", "resolved",
     ]  # fmt: skip
@@ -62,17 +70,14 @@ def test_fig04_has_a_row_for_each_run() -> None:
 
 def test_fig05_pairs_losses_with_the_spectra_of_their_run_and_epoch() -> None:
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
-    table = fig05.table(
-        TrainingResults(
-            {}, {("xavier", 16): followed}, {("xavier", 16): spectra((3, 2))}, eigenvalues={("xavier", 16): 1600}
-        )
-    )
+    table = fig05.table(confirmed(Block(10, followed, spectra((3, 2)))))
     assert list(table.columns) == [
-        "network", "learning_rate", "shown", "run", "epoch", "loss", "excess_loss", "gradient_norm", "lambda_max",
-        "lambda_p10", "condition_number", "index", "eigenvalues", "noise_floor", "resolved",
+        "network", "learning_rate", "shown", "stage", "run", "epoch", "loss", "excess_loss", "gradient_norm",
+        "lambda_max", "lambda_p10", "condition_number", "index", "eigenvalues", "noise_floor", "resolved",
     ]  # fmt: skip
     assert set(table["eigenvalues"]) == {1600}
-    second = table[table["run"] == 1]
+    assert set(table["stage"]) == {"confirmation"}
+    second = table[table["run"] == 11]
     assert second["epoch"].tolist() == [0, 2, 3]
     assert second["loss"].tolist() == [9.25, 4.25, 2.25]
     assert second["excess_loss"].tolist() == [9, 4, 2]
@@ -84,17 +89,27 @@ def test_fig05_has_the_runs_of_every_rate_that_is_followed_the_shown_one_first()
     followed = dataclasses.replace(
         trajectory([[8, 9, 7, 6], [5, 4, 3, np.inf]], epochs=(0, 1)), learning_rate=np.array([0.2, 0.2, 0.1, 0.1])
     )
-    key = ("xavier", 16)
-    table = fig05.table(TrainingResults({}, {key: followed}, {key: spectra((2, 4))}, eigenvalues={key: 1600}))
+    table = fig05.table(confirmed(Block(10, followed, spectra((2, 4))), rates=(0.2, 0.1)))
     assert table["learning_rate"].tolist() == [0.2] * 4 + [0.1] * 4
     assert table["shown"].tolist() == [True] * 4 + [False] * 4
-    assert table["run"].tolist() == [0, 0, 1, 1] * 2
+    assert table["run"].tolist() == [10, 10, 11, 11] * 2
     assert table["loss"].tolist() == [8.25, 5.25, 9.25, 4.25, 7.25, 3.25, 6.25, np.inf]
     assert table["lambda_p10"].tolist() == [1, 5, 2, 6, 3, 7, 4, 8]
 
 
+def test_fig05_has_the_last_epoch_of_the_other_fresh_runs_and_no_rate_that_these_leave_worse() -> None:
+    along = trajectory([[8, 9, 7, 6], [5, 4, 3, 2]], epochs=(0, 1))
+    ends = trajectory([[8, 9, 7, 6], [5, 4, 3, 2]], epochs=(1,))
+    blocks = Block(10, along, spectra((2, 4))), Block(12, ends, spectra((1, 4)))
+    table = fig05.table(confirmed(*blocks, rates=(0.2,)))
+    assert set(table["learning_rate"]) == {0.2}
+    assert table["run"].tolist() == [10, 10, 11, 11, 12, 13]
+    assert table["epoch"].tolist() == [0, 1, 0, 1, 1, 1]
+    assert table["lambda_p10"].tolist() == [3, 7, 4, 8, 3, 4]
+
+
 def test_fig07_has_all_rates_and_runs() -> None:
-    table = fig07.table(TrainingResults({("orthogonal", 4): SWEEP}, {}, {}))
+    table = fig07.table(TrainingResults({("orthogonal", 4): SWEEP}))
     assert list(table.columns) == [
         "network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "initial_loss", "excess_loss",
     ]  # fmt: skip
@@ -241,24 +256,14 @@ def test_every_column_holds_what_it_says() -> None:
     made = spectra((3, 2))
     made = dataclasses.replace(made, condition_number=made.lambda_p10 * 7, resolved=made.lambda_p10 > 2)
     followed = trajectory([[8, 9], [7, 6], [5, 4], [3, 2]], epochs=(0, 2, 3))
-    eigenvalues = {("xavier", 16): 1600}
-    along = fig05.table(
-        TrainingResults({}, {("xavier", 16): followed}, {("xavier", 16): made}, eigenvalues=eigenvalues)
-    )
-    initial = fig04.table(TrainingResults({}, {}, {("xavier", 2): made}))
+    along = fig05.table(confirmed(Block(0, followed, made)))
+    initial = fig04.table(TrainingResults(spectra={("xavier", 2): made}))
     for column in ("lambda_max", "lambda_p10", "condition_number", "index", "noise_floor", "resolved"):
         values = getattr(made, column)
         assert along[along["run"] == 1][column].tolist() == values[:, 1].tolist()
         assert column == "index" or initial[column].tolist() == values[0].tolist()
     for counting, column in (("every", "raw_index"), ("sizeable", "sizeable_index"), ("beyond_noise", "index")):
-        results = TrainingResults(
-            {},
-            {("xavier", 16): followed},
-            {("xavier", 16): made},
-            eigenvalues=eigenvalues,
-            negative_eigenvalues=counting,
-        )
-        counted = fig06.table(results)
+        counted = fig06.table(confirmed(Block(0, followed, made), counted=counting))
         assert counted[counted["run"] == 1]["index"].tolist() == getattr(made, column)[:, 1].tolist()
 
 
@@ -337,6 +342,14 @@ def test_fig05_and_fig06_draw_means_over_runs() -> None:
     left = fig06.plot(runs).axes[0]
     np.testing.assert_allclose(left.get_lines()[0].get_ydata(), 0.3)
     assert band(left)[1] == pytest.approx(0.3 + np.std([0.1, 0.2, 0.6]))
+
+
+@pytest.mark.parametrize("module", [fig05, fig06])
+def test_runs_without_the_whole_training_are_not_drawn(module: ModuleType) -> None:
+    whole = along_training([True] * 3)
+    ends = [whole[whole["epoch"] == 2].assign(run=run, loss=9.5, excess_loss=9.0, index=0.4) for run in (1, 2, 3)]
+    alone, beside = (drawn_values(module.plot(table)) for table in (whole, pd.concat([whole, *ends])))
+    np.testing.assert_array_equal(beside, alone)
 
 
 def test_fig05_marks_the_noise_floor_where_it_hides_the_percentile() -> None:

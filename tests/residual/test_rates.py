@@ -7,7 +7,7 @@ from scipy import stats
 from resaudit.figures.rates import BestRate, choose_rate
 from resaudit.figures.sweeps import at_shown_rate, best_rates
 from residual.demystifying_resnet import fig07, shortcut1
-from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.experiments.results import Block, TrainingResults, judged_again
 from residual.demystifying_resnet.training.rates import choice_of, followed_rates
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
@@ -112,6 +112,24 @@ def test_what_follows_a_sweep_takes_the_shown_rate_first_then_those_tied() -> No
     assert followed_rates(made([1.0, 0.1, 0.01], [1, 2, 3]), "tenth_of_best") == (0.1,)
     with pytest.raises(ValueError, match="unknown choice"):
         followed_rates(sweep, "worst")
+
+
+def test_ties_that_the_screening_leaves_are_judged_again_on_the_fresh_runs_of_all_blocks() -> None:
+    key, rates = ("xavier", 16), np.repeat([0.3, 0.1], 2)
+    sweep = made([0.03, 0.1, 0.3], [9, 1.0, 1.01])
+    # Of the first block alone 0.3 would be the better.
+    blocks = [made(rates, [1.0, 1.2, 1.3, 1.6]), made(rates, [30.0, 40.0, 2.0, 2.1]), made(rates, [9, INF, 1, 1])]
+    unread = np.empty(0)
+    found = TrainingResults(
+        sweeps={key: sweep},
+        blocks={key: [Block(10 + 2 * i, each, unread) for i, each in enumerate(blocks)]},
+        rates={key: (0.3, 0.1)},
+        best={key: choice_of(sweep)},
+    )
+    again = judged_again(found)
+    assert again.rates == {key: (0.1,)}
+    # Neither is an end of the screening's grid but 0.3.
+    assert again.best == {key: BestRate(0.1, (0.1,), False, False)}
 
 
 def test_the_best_rate_is_of_the_last_epoch() -> None:

@@ -14,6 +14,12 @@ LEAST_EXCESS = 1e-8
 """Distances to the optimum that the axis begins at; few runs come nearer."""
 
 
+def whole_runs(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows of the runs that the table follows from its first epoch on; the others have only the last one."""
+    runs = table.set_index(["network", "run"]).index
+    return table[runs.isin(runs[table["epoch"] == table["epoch"].min()])]
+
+
 def interpolate_by_loss(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     """Interpolate a column linearly in the loss, run by run, at losses that at least half of the runs passed.
 

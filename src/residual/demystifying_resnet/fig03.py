@@ -27,9 +27,9 @@ def table(results: TrainingResults) -> pd.DataFrame:
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        *screening, measured = results.stages(key)
-        parts = [_of_stage(*stage, results.rates[key], drawn=False) for stage in screening]
-        return pd.concat([*parts, _of_stage(*measured, results.rates[key], drawn=True)])
+        screening, *blocks = results.stages(key)
+        parts = [_of_stage(*block, results.rates[key], drawn=True) for block in blocks]
+        return pd.concat([_of_stage(*screening, results.rates[key], drawn=not blocks), *parts])
 
     return long_table(results.sweeps, rows)
 

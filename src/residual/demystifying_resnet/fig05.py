@@ -6,7 +6,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from resaudit.figures.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss
+from resaudit.figures.by_loss import above_optimum, interpolate, loss_axis, plot_against_loss, whole_runs
 from resaudit.figures.style import annotate, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import line_look, network_legend
@@ -21,10 +21,10 @@ def table(results: TrainingResults) -> pd.DataFrame:
 def plot(table: pd.DataFrame) -> Figure:
     """a: eigenvalues, b: condition number; mean and standard deviation of the logarithm over runs, against the loss.
 
-    Unresolved percentiles are replaced by their noise floor.
+    Of the runs with the whole training. Unresolved percentiles are replaced by their noise floor.
     """
     figure, (left, right) = panels("ab", 2.8)
-    table = table[table["shown"]]
+    table = whole_runs(table[table["shown"]])
     for network, rows in table.groupby("network", sort=False):
         style, resolved = line_look(str(network)), rows[rows["resolved"]]
         plot_against_loss(left, rows, "lambda_max", style, logs=True)

@@ -3,7 +3,7 @@
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.by_loss import loss_axis, plot_against_loss
+from resaudit.figures.by_loss import loss_axis, plot_against_loss, whole_runs
 from resaudit.figures.style import mark, panels
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import label, line_look, look, network_legend
@@ -16,9 +16,12 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def plot(table: pd.DataFrame) -> Figure:
-    """a: mean and standard deviation of the index over runs, against the loss. b, c: index and gradient of one run."""
+    """a: mean and standard deviation of the index over runs, against the loss. b, c: index and gradient of one run.
+
+    Of the runs with the whole training.
+    """
     figure, (left, index, gradient) = panels("ab;ac", 3.0)
-    table = table[table["shown"]]
+    table = whole_runs(table[table["shown"]])
     inset = left.inset_axes((0.1, 0.1, 0.87, 0.62))
     for network, rows in table.groupby("network", sort=False):
         style = line_look(str(network)) | ({"alpha": 0.45} if network == "xavier" else {})
@@ -31,7 +34,7 @@ def plot(table: pd.DataFrame) -> Figure:
     inset.tick_params(labelsize=6.5, labelbottom=False)
     left.indicate_inset_zoom(inset, edgecolor="0.5")
     shown = next((n for n in table["network"] if n.endswith("-shortcut")), table["network"].iloc[0])
-    run = table[(table["network"] == shown) & (table["run"] == 0) & (table["epoch"] > 0)]
+    run = table[(table["network"] == shown) & (table["run"] == table["run"].min()) & (table["epoch"] > 0)]
     peak = run["epoch"].to_numpy()[run["gradient_norm"].argmax()]
     for axes, column, name in ((index, "index", "index"), (gradient, "gradient_norm", r"$\Vert$gradient$\Vert$")):
         axes.plot(run["epoch"], run[column], color=look(shown)["color"], marker=".")

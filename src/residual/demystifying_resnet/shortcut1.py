@@ -30,9 +30,10 @@ def table(results: TrainingResults) -> pd.DataFrame:
     """
 
     def rows(key: Key) -> pd.DataFrame:
-        *screening, measured = results.stages(key)
-        parts = [_of_stage(*stage, BestRate(None, (), False, False)) for stage in screening]
-        return pd.concat([*parts, _of_stage(*measured, results.best[key])])
+        screening, *blocks = results.stages(key)
+        nothing = BestRate(None, (), False, False)
+        parts = [_of_stage(*block, results.best[key]) for block in blocks]
+        return pd.concat([_of_stage(*screening, nothing if blocks else results.best[key]), *parts])
 
     return long_table(results.sweeps, rows)
 

@@ -1,12 +1,15 @@
 """Shared by several figures of the paper: making their tables."""
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 import numpy as np
 import pandas as pd
 
+from resaudit.figures.sweeps import CONFIRMATION, STAGE
 from resaudit.plan.fields import Key
-from residual.demystifying_resnet.experiments.results import TrainingResults
+from residual.demystifying_resnet.curvature.spectra import Spectra
+from residual.demystifying_resnet.experiments.results import Block, TrainingResults
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 _INDEX = {"beyond_noise": "index", "every": "raw_index", "sizeable": "sizeable_index"}
@@ -34,22 +37,24 @@ def long_table(keys: Iterable[Key], rows_of: Callable[[Key], pd.DataFrame]) -> p
 
 
 def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
-    """Loss, gradient norm and spectrum of every run at every epoch that has its Hessian (Figures 5 and 6).
+    """Loss, gradient norm and spectrum of every fresh run at every epoch that has its Hessian (Figures 5 and 6).
 
-    Columns: network, learning_rate, shown, run, epoch, loss, excess_loss, gradient_norm, lambda_max, lambda_p10,
-    condition_number, index, eigenvalues, noise_floor, resolved. A network has rows for each rate tied for its best; the
-    drawn one has ``shown``. Epochs after a run diverged have an infinite loss and no spectrum.
+    Columns: network, learning_rate, shown, stage, run, epoch, loss, excess_loss, gradient_norm, lambda_max, lambda_p10,
+    condition_number, index, eigenvalues, noise_floor, resolved. A network has rows for each rate that its fresh runs
+    leave tied for its best; the drawn one has ``shown``. Some runs have only the last epoch. Epochs after a run
+    diverged have an infinite loss and no spectrum.
     """
     counted = _INDEX[results.negative_eigenvalues]
 
-    def rows(key: Key) -> pd.DataFrame:
-        trajectory, spectra = results.followed[key], results.spectra[key]
+    def rows_of_block(key: Key, block: Block) -> pd.DataFrame:
+        trajectory, spectra, tied = block.trajectory, cast(Spectra, block.spectra), results.rates[key]
         epochs, rates = trajectory.snapshot_epochs, trajectory.learning_rate
         rate, epoch = np.meshgrid(rates, epochs)
         columns = {
             "learning_rate": rate,
-            "shown": rate == rates[0],
-            "run": np.tile(runs_in_rates(rates), (len(epochs), 1)),
+            "shown": rate == tied[0],
+            STAGE: np.full(rate.shape, CONFIRMATION),
+            "run": np.tile(block.first + runs_in_rates(rates), (len(epochs), 1)),
             "epoch": epoch,
             "loss": trajectory.loss[epochs],
             "excess_loss": trajectory.excess_loss[epochs],
@@ -63,6 +68,10 @@ def spectra_along_training(results: TrainingResults) -> pd.DataFrame:
             "resolved": spectra.resolved,
         }
         part = pd.DataFrame({name: values.ravel() for name, values in columns.items()})
+        return part[part["learning_rate"].isin(tied)]
+
+    def rows(key: Key) -> pd.DataFrame:
+        part = pd.concat([rows_of_block(key, block) for block in results.blocks[key]])
         return part.sort_values(["shown", "learning_rate", "run", "epoch"], ascending=[False, True, True, True])
 
-    return long_table(results.spectra, rows).drop(columns="depth")
+    return long_table(results.blocks, rows).drop(columns="depth")

@@ -19,7 +19,7 @@ from resaudit.claims.checks.rows import (
     take,
     words,
 )
-from resaudit.figures.by_loss import descending, interpolate
+from resaudit.figures.by_loss import descending, interpolate, whole_runs
 from resaudit.plan.check import Check, Share
 
 if TYPE_CHECKING:
@@ -204,8 +204,9 @@ class CurveRatio(Check, name="curve_ratio"):
 
 
 def _of_network(table: "pd.DataFrame", network: str, *columns: str) -> "list[pd.DataFrame]":
-    """One network's rows, at the learning rate that is shown, then at those tied with it."""
-    return at_tied_rates(of_network(take(table, "network", "run", "epoch", "loss", *columns), network))
+    """One network's rows of whole trainings, at the learning rate that is shown, then at those tied with it."""
+    whole = whole_runs(take(table, "network", "run", "epoch", "loss", *columns))
+    return at_tied_rates(of_network(whole, network))
 
 
 def _curves(rows: "pd.DataFrame", column: str) -> "pd.DataFrame":

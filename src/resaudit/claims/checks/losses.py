@@ -23,7 +23,7 @@ from resaudit.claims.checks.rows import (
     values_of,
     words,
 )
-from resaudit.figures.by_loss import descending, interpolate
+from resaudit.figures.by_loss import descending, interpolate, whole_runs
 from resaudit.plan.check import Check, Names
 
 if TYPE_CHECKING:
@@ -170,9 +170,10 @@ def _common_losses(
 ) -> np.ndarray:
     """``count`` losses, descending, over the range that enough runs of all networks pass through; possibly none.
 
-    The range is common to all tied learning rates, so that all are compared at the same losses.
+    The range is common to all tied learning rates, so that all are compared at the same losses. Runs count whose whole
+    training the table has.
     """
-    take(table, "network", "run", "epoch", "loss")
+    table = whole_runs(take(table, "network", "run", "epoch", "loss"))
     if (table["loss"] <= 0).any():
         raise ResauditError(
             "invalid-loss",
@@ -205,9 +206,10 @@ def _pairs(
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """A column of two networks at the losses of the grid, each of shape (runs, losses); NaN where unknown.
 
-    First at the learning rates shown, then at every other pair of tied ones; the rates in words come first.
+    Of the runs whose whole training the table has. First at the learning rates shown, then at every other pair of tied
+    ones; the rates in words come first.
     """
-    take(table, column)
+    table = whole_runs(take(table, column))
 
     def curves(rows: "pd.DataFrame") -> np.ndarray:
         rows = rows.assign(**{column: values_of(rows, column)})

@@ -1,15 +1,16 @@
-"""Training at every learning rate, then at the best ones with Hessians along the training."""
+"""Training at every learning rate, then fresh runs at the best ones with Hessians."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, at, needed
-from resaudit.plan.fields import LARGEST_EPOCHS, Depth
+from resaudit.plan.fields import BLOCK, LARGEST_EPOCHS, Confirmation, Depth, Runs
 from residual.demystifying_resnet.experiments.initial_spectra import HessianMethod, Precision, hessians_job
 from residual.demystifying_resnet.experiments.networks import LinearNetworks
 from residual.demystifying_resnet.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep
@@ -23,10 +24,38 @@ NegativeEigenvalues = Literal["beyond_noise", "every", "sizeable"]
 largest absolute eigenvalue."""
 
 
-class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
-    """A sweep of learning rates, and Hessians along the training at those tied for the best, at one depth.
+class SpectraConfirmation(Confirmation):
+    """Fresh runs with Hessians at the learning rates that the screening leaves.
 
     Attributes:
+        along: number of fresh runs, the first ones, with Hessians along the training; the others have one at the last
+            epoch.
+    """
+
+    along: Runs
+
+    def blocks(self, screened: int) -> list[tuple[int, int]]:
+        """The first run and the number of runs of each job; the first job has the runs with the whole training.
+
+        >>> SpectraConfirmation(runs=70, along=10).blocks(10)
+        [(10, 10), (20, 50), (70, 10)]
+        """
+        others, first = self.runs - self.along, screened + self.along
+        ends = [(first + start, min(BLOCK, others - start)) for start in range(0, others, BLOCK)]
+        return [(screened, self.along), *ends]
+
+    @model_validator(mode="after")
+    def _along_are_some_of_them(self) -> Self:
+        if self.along > self.runs:
+            raise ValueError(f"has along {self.along}; allowed: up to {self.runs}, its number of runs")
+        return self
+
+
+class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
+    """A sweep of learning rates, and fresh runs with Hessians at those tied for the best, at one depth.
+
+    Attributes:
+        confirm: the fresh runs.
         hessian_epochs: number of epochs with a Hessian, evenly spaced on a logarithmic scale; null: all.
         hessian_precision: floating-point type of Hessians and eigenvalues.
         hessian_method: how they are computed.
@@ -37,21 +66,36 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
 
     depths: Annotated[list[Depth], Field(min_length=1, max_length=1)]
     per_network: Annotated[list[PerNetwork], Field(max_length=0)] = []
+    confirm: SpectraConfirmation
     hessian_epochs: Annotated[int, Field(ge=2, le=LARGEST_EPOCHS)] | None = None
     hessian_precision: Precision = "float64"
     hessian_method: HessianMethod = "counts"
     negative_eigenvalues: NegativeEigenvalues = "beyond_noise"
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
-        """For each ``network`` and ``depth`` the parts ``sweep``, ``followed`` training and its ``hessians``."""
-        data = needed(data)
-        epochs, jobs = snapshot_epochs(self.epochs, self.hessian_epochs), dict[Coordinates, Job]()
+        """The ``sweep`` of each ``network`` and ``depth``; of each block a ``confirmation`` and its ``hessians``.
+
+        A block is named by its ``first`` run.
+        """
+        data, jobs = needed(data), dict[Coordinates, Job]()
         for (name, depth), sweep in self.sweeps(data, seed).items():
-            followed = Train(data, sweep.ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], epochs)
-            hessians = hessians_job(data, sweep.ensemble, self.hessian_precision, self.hessian_method, followed)
-            for part, job in (("sweep", sweep), ("followed", followed), ("hessians", hessians)):
-                jobs[at(part=part, network=name, depth=depth)] = job
+            place = {"network": name, "depth": depth}
+            jobs[at(part="sweep", **place)] = sweep
+            for first, runs in self.confirm.blocks(sweep.ensemble.runs):
+                along = first == sweep.ensemble.runs
+                epochs = snapshot_epochs(self.epochs, self.hessian_epochs) if along else (self.epochs,)
+                ensemble = replace(sweep.ensemble, first=first, runs=runs)
+                fresh = Train(data, ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], epochs)
+                hessians = hessians_job(data, ensemble, self.hessian_precision, self.hessian_method, fresh)
+                for part, job in (("confirmation", fresh), ("hessians", hessians)):
+                    jobs[at(part=part, first=first, **place)] = job
         return jobs
+
+    def expected(self, jobs: Mapping[Coordinates, Job], keys: Sequence[str]) -> Mapping[Coordinates, frozenset[int]]:
+        """The fresh runs of each network: those of the screening have no Hessians."""
+        (depth,) = self.depths
+        screened = {name: self.runs_of(name, depth) for name in self.networks}
+        return {at(network=name): frozenset(range(n, n + self.confirm.runs)) for name, n in screened.items()}
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> "TrainingResults":
         """Trajectories, spectra and best rates."""

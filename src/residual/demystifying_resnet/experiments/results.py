@@ -7,16 +7,25 @@ from pathlib import Path
 import numpy as np
 
 from resaudit.data.moments import Moments
-from resaudit.figures.rates import BestRate
-from resaudit.figures.sweeps import CONFIRMATION, SCREENING, STAGE
+from resaudit.figures.rates import BestRate, choose_rate, rates_to_confirm
+from resaudit.figures.sweeps import CONFIRMATION, SCREENING
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.jobs.hessians import Hessians
 from residual.demystifying_resnet.jobs.train import Train
-from residual.demystifying_resnet.training.rates import choice_of, followed_rates
+from residual.demystifying_resnet.training.rates import choice_of, final_losses, followed_rates
 from residual.demystifying_resnet.training.trajectory import Trajectory
+
+
+@dataclass(frozen=True)
+class Block:
+    """Fresh runs at the learning rates that a screening leaves."""
+
+    first: int  # number of the first run
+    trajectory: Trajectory
+    spectra: Spectra | None = None  # at its snapshots if there are Hessians; shape (snapshots, runs)
 
 
 @dataclass(frozen=True)
@@ -24,24 +33,19 @@ class TrainingResults:
     """Results of a figure's trainings and Hessians."""
 
     sweeps: Mapping[Key, Trajectory] = field(default_factory=dict)  # trainings at every learning rate
-    confirmed: Mapping[Key, Trajectory] = field(default_factory=dict)  # fresh runs at the rates that these leave
-    followed: Mapping[Key, Trajectory] = field(default_factory=dict)  # at one or some of these rates, with snapshots
-    # At the snapshots of ``followed``, or at the initial point; shape (snapshots, runs).
-    spectra: Mapping[Key, Spectra] = field(default_factory=dict)
-    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)  # those shown or tied, the shown one first
-    best: Mapping[Key, BestRate] = field(default_factory=dict)  # of each sweep, judged again on fresh runs
+    blocks: Mapping[Key, Sequence[Block]] = field(default_factory=dict)  # of the confirmation
+    spectra: Mapping[Key, Spectra] = field(default_factory=dict)  # at the initial point, shape (1, runs)
+    # Those tied for the best, or a tenth of it, the shown one first; judged on fresh runs if there are any.
+    rates: Mapping[Key, tuple[float, ...]] = field(default_factory=dict)
+    best: Mapping[Key, BestRate] = field(default_factory=dict)  # of each sweep, or of its confirmation
     eigenvalues: Mapping[Key, int] = field(default_factory=dict)  # number of eigenvalues of each Hessian
     moments: Moments | None = None  # of the data, if Hessians were computed
     negative_eigenvalues: str = "beyond_noise"  # those that the index counts
 
     def stages(self, key: Key) -> list[tuple[str, int, Trajectory]]:
-        """The screening and, if there is one, the confirmation, each with the number of its first run."""
-        sweep = self.sweeps[key]
-        screening = [(SCREENING, 0, sweep)]
-        if key not in self.confirmed:
-            return screening
-        screened = len(sweep.learning_rate) // len(np.unique(sweep.learning_rate))
-        return [*screening, (CONFIRMATION, screened, self.confirmed[key])]
+        """The screening and the blocks of the confirmation, each with the number of its first run."""
+        blocks = self.blocks.get(key, ())
+        return [(SCREENING, 0, self.sweeps[key]), *((CONFIRMATION, each.first, each.trajectory) for each in blocks)]
 
 
 def read_training(
@@ -58,42 +62,37 @@ def read_training(
     by_coordinates = [(dict(coordinates), job) for coordinates, job in jobs.items()]
     by_key = [((at["network"], at["depth"]), job) for at, job in by_coordinates]
     sweeps = {key: job.read(results) for key, job in by_key if isinstance(job, Train) and job.sweep is None}
-    blocks: dict[Key, list[Trajectory]] = {}
-    for (at, job), (key, _) in zip(by_coordinates, by_key, strict=True):
-        if at.get(STAGE) == CONFIRMATION:
-            blocks.setdefault(key, []).append(job.read(results))
-    confirmed = {key: joined(of_key) for key, of_key in blocks.items()}
-    best = {
-        key: choice_of(confirmed[key], np.unique(sweep.learning_rate)) if key in confirmed else choice_of(sweep)
-        for key, sweep in sweeps.items()
-    }
-    hessians = {key: job for key, job in by_key if isinstance(job, Hessians)}
-    return TrainingResults(
+    hessians = [(key, job) for key, job in by_key if isinstance(job, Hessians)]
+    found = TrainingResults(
         sweeps=sweeps,
-        confirmed=confirmed,
-        rates={
-            key: best[key].order
-            if key in confirmed and followed == "tied_for_best" and best[key].order
-            else followed_rates(sweep, followed)
-            for key, sweep in sweeps.items()
-        },
-        best=best,
-        eigenvalues={key: job.ensemble.network.parameters for key, job in hessians.items()},
-        followed={key: job.training.read(results) for key, job in hessians.items() if job.training},
-        spectra={key: job.read(results) for key, job in hessians.items()},
-        moments=next((job.data.moments(results) for job in hessians.values()), None),
+        rates={key: followed_rates(sweep, followed) for key, sweep in sweeps.items()},
+        best={key: choice_of(sweep) for key, sweep in sweeps.items()},
+        eigenvalues={key: job.ensemble.network.parameters for key, job in hessians},
+        blocks=_blocks([(key, job) for key, job in by_key if isinstance(job, Train) and job.sweep], hessians, results),
+        spectra={key: job.read(results) for key, job in hessians if job.training is None},
+        moments=next((job.data.moments(results) for _, job in hessians), None),
         negative_eigenvalues=negative,
     )
+    return judged_again(found) if followed == "tied_for_best" else found
 
 
-def joined(blocks: Sequence[Trajectory]) -> Trajectory:
-    """The runs of all blocks of one ensemble, in their order, without snapshots."""
-    first = blocks[0]
+def _blocks(
+    trainings: Sequence[tuple[Key, Train]], hessians: Sequence[tuple[Key, Hessians]], results: Path
+) -> dict[Key, list[Block]]:
+    spectra = {job.training.id: job for _, job in hessians if job.training}
+    blocks: dict[Key, list[Block]] = {}
+    for key, job in trainings:
+        found = spectra[job.id].read(results) if job.id in spectra else None
+        blocks.setdefault(key, []).append(Block(job.ensemble.first, job.read(results), found))
+    return blocks
 
-    def runs(name: str) -> np.ndarray:
-        return np.concatenate([getattr(block, name) for block in blocks], axis=-1)
 
+def judged_again(found: TrainingResults) -> TrainingResults:
+    """Ties that the screening leaves are judged again on the fresh runs."""
+    losses = {key: final_losses(*(each.trajectory for each in blocks)) for key, blocks in found.blocks.items()}
+    grids = {key: np.unique(found.sweeps[key].learning_rate) for key in losses}
     return replace(
-        first,
-        **{name: runs(name) for name in ("learning_rate", "excess_loss", "gradient_norm", "mean_frobenius_norm")},
+        found,
+        rates={**found.rates, **{key: rates_to_confirm(*fresh) for key, fresh in losses.items()}},
+        best={**found.best, **{key: choose_rate(*fresh, grid=grids[key]) for key, fresh in losses.items()}},
     )

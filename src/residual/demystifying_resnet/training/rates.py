@@ -6,16 +6,17 @@ from resaudit.figures.rates import BestRate, choose_rate, rates_to_confirm
 from residual.demystifying_resnet.training.trajectory import Trajectory
 
 
-def choice_of(trajectory: Trajectory, grid: np.ndarray | None = None) -> BestRate:
-    """The best learning rate of a trained sweep, by its excess losses; ``grid`` is that of the screening, if any."""
-    return choose_rate(*_finals(trajectory), grid=grid)
+def final_losses(*blocks: Trajectory) -> tuple[np.ndarray, np.ndarray]:
+    """Learning rates, ascending, shape (k,), and final excess losses of all blocks' runs, shape (runs, k)."""
+    rates = np.unique(blocks[0].learning_rate)
+    return rates, np.concatenate(
+        [np.stack([each.excess_loss[-1][each.learning_rate == rate] for rate in rates], axis=1) for each in blocks]
+    )
 
 
-def _finals(trajectory: Trajectory) -> tuple[np.ndarray, np.ndarray]:
-    """The rates, ascending (k,), and the excess losses at the end (runs, k)."""
-    rates = np.unique(trajectory.learning_rate)
-    final = trajectory.excess_loss[-1]
-    return rates, np.stack([final[trajectory.learning_rate == rate] for rate in rates], axis=1)
+def choice_of(trajectory: Trajectory) -> BestRate:
+    """The best learning rate of a trained sweep, by its excess losses."""
+    return choose_rate(*final_losses(trajectory))
 
 
 def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
@@ -26,7 +27,7 @@ def followed_rates(trajectory: Trajectory, choice: str) -> tuple[float, ...]:
         choice: ``tied_for_best``, or the rate with the fewest diverged runs if there are some at each;
             ``tenth_of_best``, the tried rate nearest to a tenth of the shown one, or of that one.
     """
-    rates, losses = _finals(trajectory)
+    rates, losses = final_losses(trajectory)
     left = rates_to_confirm(rates, losses)
     if choice == "tied_for_best":
         return left
