@@ -105,7 +105,8 @@ def largest_magnitude(product: HessianProduct, start: torch.Tensor | None = None
         image = image - diagonal[:, step, None] * basis[:, step]
         if step:
             image = image - beside[:, step - 1, None] * basis[:, step - 1]
-        image = image - (known.mT @ (known @ image[:, :, None]))[:, :, 0]
+        # Run by run: the bytes of a batched product depend on the number of runs.
+        image = image - torch.stack([each.mT @ (each @ of_run) for each, of_run in zip(known, image, strict=True)])
         beside[:, step] = image.norm(dim=1)
         exhausted = step + 1 == most or not torch.any(beside[:, step] > 0)
         if exhausted or (step + 1) % STEPS_BETWEEN_CHECKS == 0:
