@@ -65,7 +65,7 @@ def matrix(folder: Path, **changes: Any) -> Robustness:
 def audit(folder: Path) -> Audit:
     """The audit of what :func:`draw` drew into a folder."""
     return {
-        "version": 1,
+        "version": 2,
         "generated": "2026-11-21T06:00:00+00:00",
         "scale": "laptop",
         "scale_summary": "all data, epochs and learning rates; reduced as listed beside each figure",
@@ -253,7 +253,8 @@ def claim(name: str, verdict: str, evidence: str, *, paper: str = PAPER, **chang
 
 
 def point(where: str, effect: float | None, low: float | None, high: float | None, verdict: str) -> Audit:
-    return {"where": where, "effect": effect, "low": low, "high": high, "n": 10, "verdict": verdict}
+    made = {"name": "", "effect": effect, "low": low, "high": high, "shared_low": low, "shared_high": high, "n": 10}
+    return {"where": where, "effect": effect, "low": low, "high": high, "n": 10, "verdict": verdict, "choices": [made]}
 
 
 def result(verdict: str, count: int, where: str = "depth") -> Audit:
@@ -267,8 +268,10 @@ def result(verdict: str, count: int, where: str = "depth") -> Audit:
     worst = max(points, key=lambda p: p["effect"])
     return {
         "name": "constant",
-        "check": {"name": "ratio_to_first", "parameters": {"column": "condition_number", "factor": 1.1, "depths": [4]},
-                  "threshold": "between 0.909 and 1.1"},
+        "check": {"name": "ratio_across_depths", "threshold": "within a factor of 1.1",
+                  "parameters": {"column": "condition_number", "within_factor": 1.1, "depths": [4]}},
+        "turns": [{"key": "within_factor", "supported": 1.06, "contradicted": None,
+                   "words": "supported up to a threshold within a factor of 1.06, contradicted at none"}],
         "verdict": verdict, "sentence": f"Constant: {verdict} at depth 96.", "unit": "ratio", "ratio": True,
         "limit": LIMIT if verdict == "contradicted" else None,
         "meaning": "condition number, as a factor of that at the least depth",

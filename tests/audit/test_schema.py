@@ -46,6 +46,21 @@ def test_an_older_audit_with_a_record_of_what_was_compared_is_read_and_says_the_
     assert render(older, folder) == render(audit, folder)
 
 
+def test_version_1_is_read_and_drawn_without_a_readers_thresholds(
+    audit: Audit, published: Draft202012Validator, folder: Path
+) -> None:
+    def without(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: without(item) for key, item in value.items() if key not in ("choices", "turns")}
+        return [without(item) for item in value] if isinstance(value, list) else value
+
+    first = without(audit) | {"version": 1}
+    published.validate(first)
+    page = render(first, folder)
+    assert 'what-if" data' in render(audit, folder)
+    assert 'what-if" data' not in page
+
+
 def test_every_field_is_described_and_no_other_allowed() -> None:
     """But for a check's parameters, a figure's settings and codes, packages, drawings and ``checked``: open names."""
     nodes: list[Any] = [audit_schema()]

@@ -232,10 +232,13 @@ def judge_point(check: Check, point: Point, level: float, measured: Measured) ->
         for each in (point, *point.others)
     )
     verdicts = tuple(choice.verdict(region_of(check)) for choice in choices)
+    return Judged(point.where, choices, verdicts, verdict_at(verdicts, measured))
+
+
+def verdict_at(verdicts: Sequence[Verdict], measured: Measured) -> Verdict:
+    """The verdict at one place by those on its choices; never ``depends`` where the choice itself is measured."""
     verdict = verdict_of_choices(verdicts)
-    if measured.spread and verdict is Verdict.depends:
-        verdict = Verdict.inconclusive  # the choice itself is what is measured
-    return Judged(point.where, choices, verdicts, verdict)
+    return Verdict.inconclusive if measured.spread and verdict is Verdict.depends else verdict
 
 
 def region_of(check: Check) -> Span:

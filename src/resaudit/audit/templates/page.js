@@ -191,8 +191,8 @@
   }
 
   // The standing of a claim at other thresholds, by check and key; those that are not given are ours.
-  function judgeAgain(id, thresholds) {
-    const { checks, obstacle, fitted } = judgements[id];
+  function judgeAgain(id, thresholds, claims = judgements) {
+    const { checks, obstacle, fitted } = claims[id];
     if (obstacle) return "inconclusive";
     const verdict = verdictOfAll(
       Object.entries(checks).map(([name, check]) =>

@@ -1,0 +1,122 @@
+"""Oracle: Python's own judging. Sees a page that judges otherwise, or takes a reader's verdict for the audit's.
+
+The claims are those of the committed tables.
+"""
+
+import math
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import pytest
+
+from resaudit.audit.build import drawn_figures, judgements_of, make_audit
+from resaudit.audit.claim_models import standing_of
+from resaudit.audit.judged_again import data_of
+from resaudit.claims.decision import Verdict, verdict_of_all
+from resaudit.claims.verdicts import Judgement, region_of, verdict_at
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
+from tests.audit.browsing import Opened, chosen, in_browser
+
+REFERENCE = Path(__file__).parents[2] / "figures" / "reference"
+SETTINGS = ("device=cpu", f"paths.figures={REFERENCE}")
+RANDOM_THRESHOLDS = 1000
+Thresholds = dict[str, dict[str, float]]
+
+Claims = tuple[dict[str, Judgement], dict[str, str | None], dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def claims() -> Claims:
+    """Judgements and reasons why they are no evidence, by claim, and what the page knows of them."""
+    plan = make_plan(load(SETTINGS))
+    every = make_plan(plan.config.with_every_figure())
+    audit = make_audit(plan, SETTINGS, refuse_others=False)
+    judgements = {
+        f"{paper}/{name}": judgement
+        for paper in plan.config.claims
+        for name, judgement in judgements_of(
+            plan.config, paper, *drawn_figures(plan, every, paper, refuse_others=False)
+        ).items()
+    }
+    return judgements, {claim.id: claim.fitted for claim in audit.claims}, data_of(audit.claims)
+
+
+def judged_again(judgement: Judgement, fitted: str | None, thresholds: Mapping[str, Mapping[str, float]]) -> str:
+    """The standing at other thresholds, by the functions that judge."""
+    verdicts = []
+    for result in judgement.checks:
+        region = region_of(result.check.model_copy(update=thresholds.get(result.name, {})))
+        places = [
+            verdict_at([choice.verdict(region) for choice in point.choices], result.measured) for point in result.points
+        ]
+        verdicts.append(verdict_of_all([*places, *[Verdict.inconclusive] * result.lacking]))
+    return standing_of(Verdict.inconclusive.value if judgement.obstacle else verdict_of_all(verdicts).value, fitted)
+
+
+def made_up(known: dict[str, Any], chance: random.Random) -> Thresholds:
+    """One threshold of each check moved: anywhere, or to an end of an interval, or just beside one."""
+    thresholds: Thresholds = {}
+    for name, check in known["checks"].items():
+        ends = [end for point in check["points"] for choice in point for end in choice if end is not None]
+        ends += check["thresholds"].values()
+        key, end = chance.choice(sorted(check["thresholds"])), chance.choice(ends)
+        value = chance.choice(
+            [end, math.nextafter(end, math.inf), math.nextafter(end, -math.inf), end * chance.uniform(-1, 3)]
+        )
+        if key == "within_factor":
+            value = max(abs(value), 1 / abs(value)) if value else 2.0
+            value = max(value, math.nextafter(1, 2))
+        if chance.random() < 0.8:
+            thresholds[name] = {key: value}
+    return thresholds
+
+
+@in_browser
+def test_browser_and_python_agree_on_every_claim_and_at_random_thresholds(opened: Opened, claims: Claims) -> None:
+    judgements, fitted, known = claims
+    assert len(known) > 20
+    chance = random.Random(1)
+    asked: list[tuple[str, Thresholds]] = [(claim, {}) for claim in known]
+    asked += [(claim, made_up(known[claim], chance)) for claim in chance.choices(sorted(known), k=RANDOM_THRESHOLDS)]
+    expected = [judged_again(judgements[claim], fitted[claim], thresholds) for claim, thresholds in asked]
+    script = "([asked, known]) => asked.map(([claim, thresholds]) => judgeAgain(claim, thresholds, known))"
+    assert opened().evaluate(script, [asked, known]) == expected
+    # As it is, that is the audit's; and every verdict was among them.
+    assert expected[: len(known)] == [standing_of(judgements[each].verdict.value, fitted[each]) for each in known]
+    assert {"supported", "contradicted", "inconclusive"} <= set(expected)
+
+
+CLAIM = "demystifying_resnet/depth-invariant-condition"
+
+
+@in_browser
+def test_a_threshold_of_the_readers_is_marked_kept_in_the_address_and_not_printed(opened: Opened) -> None:
+    page = opened("#" + CLAIM)
+    box = page.locator(f'.what-if[data-if="{CLAIM}"]')
+    before = page.locator(f'[id="{CLAIM}"] .why').inner_text()
+    box.locator("summary").click()
+    ours = box.locator("[type=number]").input_value()
+    box.locator("[type=number]").fill("1.000001")
+    said = box.locator(".yours").inner_text()
+    assert "not the audit's" in said
+    assert page.locator(f'[id="{CLAIM}"] .why').inner_text() == before
+    assert chosen(page)["if"] == [f"{CLAIM} constant within_factor 1.000001"]
+    again = opened("#" + urlsplit(page.url).fragment)
+    assert again.locator(f'.what-if[data-if="{CLAIM}"] .yours').inner_text() == said
+    again.emulate_media(media="print")
+    assert not again.locator(f'.what-if[data-if="{CLAIM}"]').is_visible()
+    box.get_by_role("button", name="Back").click()
+    assert (box.locator("[type=number]").input_value(), "if" in chosen(page)) == (ours, False)
+    box.locator("[type=range]").fill("0")
+    assert float(box.locator("[type=number]").input_value()) < float(ours)
+
+
+@in_browser
+@pytest.mark.parametrize("fragment", ["if=nonsense", f"if={CLAIM} constant within_factor x", "if=a/b c d 1"])
+def test_an_address_that_makes_no_sense_changes_nothing(opened: Opened, fragment: str) -> None:
+    said = opened("#" + fragment).locator(f'.what-if[data-if="{CLAIM}"] .yours').inner_text()
+    assert said == opened().locator(f'.what-if[data-if="{CLAIM}"] .yours').inner_text()
