@@ -19,9 +19,9 @@ FAILING = "demystifying_resnet/condition-smaller-at-every-loss"
 def test_first_screen_says_how_many_claims_of_each_paper_held(read: Page, folder: Path) -> None:
     rows = [row.inner_text().split("\t") for row in read.locator(".summary tr").all()]
     assert [[cell.split()[0] for cell in row[1:]] for row in rows[1:]] == [
-        ["3", "2", "2", "2", "9"],
-        ["0", "0", "0", "1", "1"],
-        ["3", "2", "2", "3", "10"],
+        ["3", "2", "0", "2", "2", "9"],
+        ["0", "0", "0", "0", "1", "1"],
+        ["3", "2", "0", "2", "3", "10"],
     ]
     top = read.locator("header.top").inner_text()
     audit = json.loads((folder / "audit.json").read_text(encoding="utf-8"))
@@ -35,18 +35,20 @@ def test_first_screen_says_how_many_claims_of_each_paper_held(read: Page, folder
 def test_the_head_says_what_verdicts_mean(read: Page) -> None:
     top = read.locator("header.top")
     assert [text.strip() for text in top.locator(".legend dt").all_inner_texts()] == [
-        "supported", "contradicted", "inconclusive", "not run", "Intervals",
+        "supported", "contradicted", "depends", "inconclusive", "not run", "Intervals",
     ]  # fmt: skip
 
 
 @in_browser
 def test_a_claim_answers_in_order(read: Page, folder: Path) -> None:
-    """Place, paraphrase, verdict with its bound, the author's reply, why, evidence, what else it could mean."""
+    """Place, paraphrase, verdict with its bound, where it turns, the author's reply, why, evidence, what else."""
     claim = read.locator(f"[id='{FAILING}']")
     kinds = claim.evaluate("claim => [...claim.children].map(each => each.className.split(' ')[0] || each.tagName)")
     assert kinds == [
         "HEADER",
         "why",
+        "note",
+        "what-if",
         "response",
         "finding",
         "H5",

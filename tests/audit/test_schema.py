@@ -88,7 +88,7 @@ WRONG: dict[str, Callable[[Audit], Any]] = {
     "a missing field": lambda a: _first_claim(a).pop("interpretation"),
     "an unknown verdict": lambda a: _first_claim(a).update(verdict="proven"),
     "an unknown field": lambda a: _first_claim(a).update(note="x"),
-    "another version": lambda a: a.update(version=2),
+    "another version": lambda a: a.update(version=3),
     "a number as text": lambda a: _first_claim(a)["checks"][0]["worst"].update(effect="1.0"),
     "a count below zero": lambda a: a["papers"][0]["counts"].update(supported=-1),
     "a path that leads out": lambda a: a["papers"][0]["figures"][0]["files"].update(csv="../secret.csv"),
