@@ -15,10 +15,12 @@ import torch
 from resaudit.base.errors import Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
+from resaudit.figures.rates import rates_to_confirm
 from resaudit.jobs.job import Execution, Work
 from residual.descent import Descent
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
+from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.model import Weights, output
 from residual.stable_scaling.network.training import train
 
@@ -119,11 +121,14 @@ def job(**changes: object) -> TrainScaled:
 def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], np.ndarray]:
     monkeypatch.setattr(Fetch, "training_set", lambda _: (IMAGES, LABELS))
 
-    def losses() -> np.ndarray:
-        record = {"device": "cpu"}
-        return np.asarray(job().run(Work(tmp_path, Execution(), "cpu", tmp_path / "kept", record))["losses.npz"].loss)
+    return lambda: losses_of(job(), tmp_path).loss
 
-    return losses
+
+def losses_of(training: TrainScaled, results: Path) -> Losses:
+    kept = results / training.id
+    found = training.run(Work(results, Execution(), "cpu", kept, {"device": "cpu"}))["losses.npz"]
+    assert isinstance(found, Losses)
+    return found
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
@@ -149,3 +154,43 @@ def test_a_stopped_training_resumes_to_the_same_bytes(
 
     monkeypatch.setattr(ShuffledBatches, "__call__", late)
     assert run().tobytes() == undisturbed.tobytes()
+
+
+def test_a_run_has_the_same_bytes_alone_and_in_any_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fetch, "training_set", lambda _: (IMAGES, LABELS))
+    # Of eight samples: with an odd number of them products round by where in memory a run lies.
+    number, rates, threads = 37, (0.3, 3.0, 1e5, 1e9), torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        of_number = []
+        for first, runs in ((number, 1), (30, 10), (0, 90)):
+            found = losses_of(job(learning_rates=rates, first=first, runs=runs, batch=8), tmp_path)
+            assert sorted(set(found.run)) == list(range(first, first + runs))
+            of_number.append(found.loss[:, found.run == number])
+    finally:
+        torch.set_num_threads(threads)
+    # At two rates the run diverges, not at the same step.
+    none, neither, late, early = np.isinf(of_number[0]).sum(axis=0)
+    assert none == neither == 0 < late < early
+    assert of_number[0].tobytes() == of_number[1].tobytes() == of_number[2].tobytes()
+    assert not np.array_equal(found.loss[:, found.run == number], found.loss[:, found.run == number + 1])
+
+
+def test_a_block_trains_at_the_rates_that_the_screening_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Fetch, "training_set", lambda _: (IMAGES, LABELS))
+    screening, window = job(learning_rates=(1e-3, 1.0, 1e9), runs=3), 5
+    found = losses_of(screening, tmp_path)
+    monkeypatch.setattr(TrainScaled, "read", lambda *_: found)
+    ends = np.stack([found.loss[-window:, found.learning_rate == rate].mean(axis=0) for rate in (1e-3, 1, 1e9)], axis=1)
+    left = rates_to_confirm(np.array([1e-3, 1.0, 1e9]), ends.astype(float))
+    assert 1.0 in left
+    assert 1e9 not in left
+    block = job(learning_rates=(), first=3, runs=4, sweep=screening, window=window)
+    fresh = losses_of(block, tmp_path)
+    assert {(rate, run) for rate, run in zip(fresh.learning_rate, fresh.run, strict=True)} == {
+        (rate, run) for rate in left for run in range(3, 7)
+    }
+    # Another result of the screening, other rates: the greatest is the only one at which no run diverges.
+    others = np.where(found.learning_rate == 1e9, 1.0, np.inf)
+    monkeypatch.setattr(TrainScaled, "read", lambda *_: Losses(found.learning_rate, found.run, others[None]))
+    assert block.rates(tmp_path) == (1e9,)

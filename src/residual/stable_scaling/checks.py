@@ -1,15 +1,15 @@
 """Checks of "Sharp scaling factor": one learning rate for all depths, and steps to a loss against depth."""
 
-from itertools import product
+from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
-from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rates import Depths, beyond_the_grid, by_depth, sweep_of
+from resaudit.claims.checks.measured import Effect, Measured
+from resaudit.claims.checks.rates import ERROR_RATE, Depths, Sweep, beyond_the_grid, by_depth, sweep_of
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
-from resaudit.figures.sweeps import at_the_end, best_rates, fresh
+from resaudit.figures.sweeps import at_the_end, fresh
 from resaudit.plan.check import Check, Depth
 from residual.stable_scaling.depths import common_rates, steps_to_target
 
@@ -20,7 +20,10 @@ COLUMNS = ("network", "depth", "learning_rate", "run", "step", "loss")
 
 
 class CommonRate(Check, name="common_rate"):
-    """Ratio of a network's mean final loss at one learning rate for all depths to that at the best rate of each depth.
+    """Ratio of a network's mean final loss at one learning rate for all depths to that at the best other rate.
+
+    At most 1 + x times the loss at every other rate is at most 1 + x times the best. To itself a rate has the ratio 1
+    whatever the runs, which would hide that another may be the best.
 
     Attributes:
         network: the network to measure.
@@ -29,9 +32,9 @@ class CommonRate(Check, name="common_rate"):
     network: str
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
-        """Ratio of mean final losses at each depth, to those at every rate that may be the depth's best."""
+        """Ratio of mean final losses at each depth, to those at every rate that may be the best of the others."""
         measured = Measured(
-            f"mean final loss of {self.network} at one rate for all depths over that at the depth's best rate",
+            f"mean final loss of {self.network} at one rate for all depths over that at the depth's best other rate",
             "ratio",
             logarithmic=True,
             arithmetic=True,
@@ -40,11 +43,15 @@ class CommonRate(Check, name="common_rate"):
         common = common_rates(rows) if len(rows) else ()
         if not common:
             measured.missing.append(f"{self.network}: no learning rate at which every run stays finite at every depth")
-        for depth, of_depth in by_depth(at_the_end(rows), "all") if common else ():
+        depths = dict(by_depth(at_the_end(rows), "all")) if common else {}
+        for depth, of_depth in depths.items():
             found = sweep_of(of_depth, self.network, depth, "loss", least_runs, measured)
-            if found:
-                pairs = product((found.at(rate) for rate in common), found.finals())
-                effects = [ratio_of_same_runs(above, below) for above, below in pairs]
+            if not found or not measured.has_enough(found.where, len(found.rates), 2, "learning rates"):
+                continue
+            without = sorted(set(common) - set(found.rates))
+            measured.missing.extend(f"{found.where}, rate {rate:.3g}: no fresh runs" for rate in without)
+            if not without:
+                effects = [effect for rate in common for effect in _to_the_others(found, rate, len(depths))]
                 measured.add_tied(found.where, effects + beyond_the_grid([found], measured))
         return measured
 
@@ -79,7 +86,9 @@ class StepsToLoss(Check, name="steps_to_loss"):
         rows = rows[rows["depth"] >= self.from_depth]
         common = common_rates(rows) if self.rate == "common" and len(rows) else ()
         steps = {
-            depth: [_steps_at(of_depth, rate) for rate in common or _best_rates(of_depth)]
+            depth: [
+                _steps_at(of_depth, rate) for rate in common or self._best_rates(of_depth, depth, least_runs, measured)
+            ]
             for depth, of_depth in by_depth(rows, "all")
         }
         if len(steps) < 2 or not all(steps.values()):
@@ -94,15 +103,25 @@ class StepsToLoss(Check, name="steps_to_loss"):
             add_ratio(measured, where, above, below, least_runs, True, reaching=reaching, at_equal_rates=bool(common))
         return measured
 
+    def _best_rates(self, rows: "pd.DataFrame", depth: int, least_runs: int, measured: Measured) -> tuple[float, ...]:
+        found = sweep_of(at_the_end(rows), self.network, depth, "loss", least_runs, measured)
+        return found.choice().order if found else ()
+
+
+def _to_the_others(found: Sweep, rate: float, sweeps: int) -> list[Effect]:
+    """Ratios of the mean at a rate to those at each rate that may be the best of the others; paired runs.
+
+    The choices of all ``sweeps`` share the error rate (Bonferroni).
+    """
+    others = found.rates != rate
+    rivals = replace(found, rates=found.rates[others], losses=found.losses[:, others])
+    return [ratio_of_same_runs(found.at(rate), rival) for rival in rivals.finals(1 - ERROR_RATE / sweeps)]
+
 
 def _steps_at(rows: "pd.DataFrame", rate: float) -> "pd.Series":
     """Steps to the target of the runs that are measured, at a rate, which is the series' name."""
     at_rate = fresh(rows)
     return steps_to_target(at_rate[at_rate["learning_rate"] == rate]).rename(rate)
-
-
-def _best_rates(rows: "pd.DataFrame") -> tuple[float, ...]:
-    return next(iter(best_rates(at_the_end(rows), "loss").values())).order
 
 
 def _open_ends(

@@ -50,12 +50,12 @@ class Sweep:
         """The best rate and those tied with it."""
         return choose_rate(self.rates, self.losses, level, self.grid)
 
-    def finals(self) -> "list[pd.Series]":
+    def finals(self, level: float = LEVEL) -> "list[pd.Series]":
         """Losses by run at the rate shown, then at those tied with it.
 
         If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
         """
-        best = self.choice()
+        best = self.choice(level)
         if best.shown is None:
             return [self.at(least_diverged(self.rates, self.losses))]
         return [self.at(rate) for rate in best.order]
@@ -413,17 +413,18 @@ def sweep_of(
 ) -> Sweep | None:
     """A network's sweep at a depth; None with too few runs.
 
-    Measured are the fresh runs at the rates that the screening leaves, or, without a confirmation, all runs at the
-    rates that every run tried.
+    Measured are the fresh runs, at the rates that the screening leaves or at all of its rates, or, without a
+    confirmation, all runs at the rates that every run tried.
     """
     where = f"{network}, depth {depth}"
     grid, losses = swept = _every_run(screened(rows), where, column, measured)
     rates, confirmed = fresh(rows), swept
     if len(rates) and STAGE in rates and (rates[STAGE] == CONFIRMATION).all():
         confirmed = _every_run(rates, where, column, measured)
-        left = sorted(set(rates_to_confirm(grid, losses)) ^ set(confirmed[0])) if len(losses) else []
+        at_every_rate = np.array_equal(confirmed[0], grid)
+        left = set(rates_to_confirm(grid, losses)) ^ set(confirmed[0]) if len(losses) and not at_every_rate else set()
         measured.missing.extend(
-            f"{where}, rate {rate:.3g}: left by the screening or confirmed, not both" for rate in left
+            f"{where}, rate {rate:.3g}: left by the screening or confirmed, not both" for rate in sorted(left)
         )
     if not measured.has_enough(where, len(confirmed[1]) if len(confirmed[0]) else 0, least_runs):
         return None

@@ -50,6 +50,8 @@ def train(
         first: number of the first draw.
 
     A run whose loss is not finite leaves the ensemble and costs nothing from then on.
+    On one thread a run has the same bytes in any block of draws if the batch is even; with an odd one (5, 7) the last
+    bits of single-precision losses depend on where in memory a product lies, so on whether a run is alone.
     """
     draws, (outputs, width) = len(weights.readout), weights.readout.shape[1:]
     rates = torch.tensor(learning_rates, dtype=torch.float64).mul(outputs / width).to(weights.last)
