@@ -54,7 +54,7 @@ def judged_again(judgement: Judgement, fitted: str | None, thresholds: Mapping[s
             verdict_at([choice.verdict(region) for choice in point.choices], result.measured) for point in result.points
         ]
         verdicts.append(verdict_of_all([*places, *[Verdict.inconclusive] * result.lacking]))
-    return standing_of(Verdict.inconclusive.value if judgement.obstacle else verdict_of_all(verdicts).value, fitted)
+    return standing_of(verdict_of_all(verdicts).value, fitted)
 
 
 def made_up(known: dict[str, Any], chance: random.Random) -> Thresholds:

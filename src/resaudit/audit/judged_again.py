@@ -7,19 +7,18 @@ from resaudit.audit.claim_models import CheckFinding, ChoiceMade, JudgedClaim
 
 
 def data_of(claims: Iterable[JudgedClaim]) -> dict[str, Any]:
-    """By claim, whatever its verdict is computed from besides the thresholds; JSON values.
+    """By claim with enough evidence, whatever its verdict is computed from besides the thresholds; JSON values.
 
     Of each choice the ends of its interval at 95 % and at the shared level: null where unbounded, ``[]`` if all are
     infinite.
     """
     return {
         claim.id: {
-            "obstacle": bool(claim.obstacle),
             "fitted": claim.fitted is not None,
             "checks": {check.name: _check(check) for check in claim.checks},
         }
         for claim in claims
-        if any(check.turns for check in claim.checks)
+        if not claim.obstacle and any(check.turns for check in claim.checks)
     }
 
 

@@ -192,8 +192,7 @@
 
   // The standing of a claim at other thresholds, by check and key; those that are not given are ours.
   function judgeAgain(id, thresholds, claims = judgements) {
-    const { checks, obstacle, fitted } = claims[id];
-    if (obstacle) return "inconclusive";
+    const { checks, fitted } = claims[id];
     const verdict = verdictOfAll(
       Object.entries(checks).map(([name, check]) =>
         verdictOfCheck(check, { ...check.thresholds, ...thresholds[name] }),
