@@ -5,7 +5,8 @@ missing and not missed, a network that trains at no rate and has no fresh runs, 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -35,6 +36,7 @@ from tests.residual.test_stable_scaling_training import PAPER as STABLE_SCALING
 from tests.residual.test_stable_scaling_training import steady
 
 Table = pd.DataFrame
+OF_FIGURE = "figure.demystifying_resnet."
 Factor = Callable[[str, int], float]
 NEAR_IT, FAR = "2-shortcut", "orthogonal"
 KEYS = [(network, depth) for network in (NEAR_IT, FAR) for depth in (4, 16)]
@@ -44,9 +46,9 @@ DRAWN = {"fig03": fig03, "fig07": fig07, "shortcut1": shortcut1, "shortcut_depth
 
 
 def ends(network: str, depth: int) -> np.ndarray:
-    """Final excess losses by learning rate: 0.1 is the best; the orthogonal network's are 100 times as large."""
+    """Final excess losses by learning rate, 0.1 and 1.0 tied; the orthogonal network's are 100 times as large."""
     level = depth / 4 if network == NEAR_IT else 100 * depth / 4
-    return level * np.array([9.0, 1.0, 4.0, np.inf])
+    return level * np.array([9.0, 1.0, 1.05, np.inf])
 
 
 def trajectory(network: str, depth: int, rates: tuple[float, ...], runs: int, factor: float) -> Trajectory:
@@ -221,12 +223,30 @@ def planned(name: str, *overrides: str) -> FigurePlan:
     return make_plan(load(overrides, only=[name])).figures[name]
 
 
+@pytest.mark.parametrize(("rate", "followed"), [("best", (0.1,)), ("tenth_of_best", (0.01,))])
+def test_ties_of_results_are_judged_again_on_their_fresh_runs(
+    rate: str, followed: tuple[float, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    part = planned("demystifying_resnet/fig03", f"{OF_FIGURE}fig03.protocol.rate={rate}")
+
+    def read(job: Train, _: Path) -> Trajectory:
+        made = trajectory(NEAR_IT, 4, RATES if job.sweep is None else (0.1, 1.0), 10, 1.0)
+        worse = (made.learning_rate == 1.0) & (job.sweep is not None)
+        return replace(made, excess_loss=made.excess_loss * np.where(worse, 2, 1))
+
+    swept = next(job for job in part.jobs.values() if isinstance(job, Train))
+    assert followed_rates(read(swept, Path()), "tied_for_best") == (0.1, 1.0)
+    monkeypatch.setattr(Train, "read", read)
+    found = part.figure.protocol.read(part.jobs, Path())
+    assert set(found.rates.values()) == {followed}
+
+
 @pytest.mark.parametrize("figure", ["fig07", "fig03", "shortcut1", "shortcut_depths"])
 def test_more_fresh_runs_add_jobs_and_keep_the_ids_of_full_blocks(figure: str) -> None:
     name = f"demystifying_resnet/{figure}"
 
     def ids(runs: int) -> set[str]:
-        confirm = f"figure.demystifying_resnet.{figure}.protocol.confirm.runs={runs}"
+        confirm = f"{OF_FIGURE}{figure}.protocol.confirm.runs={runs}"
         return {job.id for job in planned(name, "scale=paper", confirm).jobs.values()}
 
     assert ids(50) < ids(100) < ids(120)
