@@ -19,6 +19,7 @@ from resaudit.plan.plans import Plans
 from resaudit.plan.trees import Files
 from resaudit.plan.words import deviations, value_of
 from residual.demystifying_resnet.experiments.networks import Networks
+from residual.demystifying_resnet.experiments.rate_sweep import RateSweep
 from tests.refusals import refused
 
 FIG04 = "figure.demystifying_resnet.fig04"
@@ -536,9 +537,17 @@ def test_a_paper_is_not_in_two_places_or_nowhere(where: str, place: str) -> None
         validated(Paper, yaml.safe_load(f"{{title: Of a paper, short: Somebody, {where}}}"), "paper")
 
 
+def measured_runs(networks: Networks, network: str, depth: int) -> int:
+    """The fresh runs, or those of the sweep if there are none."""
+    confirmation = networks.confirmation_of(network) if isinstance(networks, RateSweep) else None
+    return confirmation.runs if confirmation else networks.runs_of(network, depth)
+
+
 def test_laptop_runs_fewer_seeds_only_where_it_says() -> None:
     assert [protocol("fig04_deep").runs_of("orthogonal", depth) for depth in (256, 1000)] == [10, 3]
-    assert [protocol("fig08").runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "xavier")] == [5, 3]
+    fig08 = protocol("fig08")
+    assert [fig08.runs_of(f"{name}-relu", 64) for name in ("2-shortcut", "orthogonal", "xavier")] == [3, 6, 3]
+    assert [measured_runs(fig08, f"{name}-relu", 64) for name in ("2-shortcut", "orthogonal", "xavier")] == [5, 6, 3]
 
 
 def test_settings_of_a_network_that_is_not_drawn_are_ignored() -> None:
@@ -563,12 +572,15 @@ def test_what_the_user_sets_goes_before_what_the_scale_says_of_one_network() -> 
     asked = protocol("fig03", f"{right}.depths=[8]", f"{right}.learning_rates=[0.1]")
     assert asked.depths_of("2-shortcut-relu") == [8]
     assert asked.learning_rates_of("2-shortcut-relu") == [0.1]
-    assert asked.runs_of("2-shortcut-relu", 8) == 5
+    assert asked.runs_of("2-shortcut-relu", 8) == 3
+    fresh = protocol("fig03", f"{right}.confirm.runs=70")
+    assert [measured_runs(fresh, name, 64) for name in ("2-shortcut", "2-shortcut-relu")] == [70, 70]
+    assert fresh.runs_of("2-shortcut-relu", 64) == 3
 
 
 def test_settings_of_one_network_are_said_as_a_deviation() -> None:
     said = deviations(composed("fig08"), composed("fig08", "scale=paper"))
-    assert any("2-shortcut-relu: runs 5" in part for part in said)
+    assert any("2-shortcut-relu: runs 3, confirm runs: 5" in part for part in said)
 
 
 def test_another_grid_of_the_same_ends_and_count_is_a_deviation() -> None:
@@ -622,7 +634,9 @@ def test_every_claim_can_be_met_by_its_figure_at_every_scale_that_it_accepts() -
                     depths, wanted = figure.protocol.depths_of(network), set(claim.needs.depths)
                     assert network in figure.protocol.networks, name
                     assert wanted <= set(depths) or variant, f"{name}: {network} at {wanted - set(depths)}, {scale}"
-                    assert min(figure.protocol.runs_of(network, d) for d in depths) >= claim.needs.runs or variant, name
+                    assert (
+                        min(measured_runs(figure.protocol, network, d) for d in depths) >= claim.needs.runs or variant
+                    ), name
 
 
 @pytest.mark.parametrize("name", [".#fig04.yaml", "._fig04.yaml", ".fig04.yaml"])

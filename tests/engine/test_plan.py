@@ -81,8 +81,8 @@ def test_figures_share_ensembles() -> None:
     everything = trained(
         "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,demystifying_resnet/fig06,fig07]"
     )
-    # The fresh runs of Figure 5 are those with the whole training and a block of others.
-    assert len(everything) == 18 + 3 + 6
+    # Each sweep has a block of fresh runs; in Figure 5 one with Hessians along the training and one at its end.
+    assert len(everything) == 2 * (18 + 3) + 6
     assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
         of_kind(plan("figures=[demystifying_resnet/fig06]"), Hessians)
     )

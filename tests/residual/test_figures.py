@@ -14,6 +14,7 @@ from matplotlib.figure import Figure
 from resaudit.data.moments import Moments
 from resaudit.figures.by_loss import interpolate_by_loss
 from resaudit.figures.drawing import read_csv, write_csv
+from resaudit.figures.sweeps import SCREENING
 from residual.demystifying_resnet import fig03, fig04, fig04_deep, fig05, fig06, fig07, fig08, shortcut_depths
 from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.experiments.results import Block, TrainingResults
@@ -46,14 +47,20 @@ def spectra(shape: tuple[int, int]) -> Spectra:
     )
 
 
+def screening(table: pd.DataFrame) -> pd.DataFrame:
+    """A made table as of a sweep without a confirmation."""
+    return table.assign(stage=SCREENING)
+
+
 SWEEP = trajectory([[8, 8, 8, 8], [4, 3, 1, np.inf]])
 
 
 def test_fig03_has_every_run_and_epoch_at_the_rate_shown_and_at_those_tied_with_it() -> None:
     table = fig03.table(TrainingResults({("2-shortcut", 4): SWEEP}, rates={("2-shortcut", 4): (0.1, 0.2)}))
     assert list(table.columns) == [
-        "network", "depth", "learning_rate", "shown", "run", "epoch", "mean_frobenius_norm",
+        "network", "depth", "stage", "learning_rate", "shown", "run", "epoch", "mean_frobenius_norm",
     ]  # fmt: skip
+    assert set(table["stage"]) == {"screening"}
     assert table["mean_frobenius_norm"].tolist() == [800, 400, 800, 300, 800, 100, 800, np.inf]
     assert table["run"].tolist() == [0, 0, 1, 1] * 2
     assert table["shown"].tolist() == [True] * 4 + [False] * 4
@@ -111,8 +118,10 @@ def test_fig05_has_the_last_epoch_of_the_other_fresh_runs_and_no_rate_that_these
 def test_fig07_has_all_rates_and_runs() -> None:
     table = fig07.table(TrainingResults({("orthogonal", 4): SWEEP}))
     assert list(table.columns) == [
-        "network", "depth", "learning_rate", "run", "final_loss", "optimal_loss", "initial_loss", "excess_loss",
+        "network", "depth", "stage", "learning_rate", "run", "final_loss", "optimal_loss", "initial_loss",
+        "excess_loss",
     ]  # fmt: skip
+    assert set(table["stage"]) == {"screening"}
     assert table["excess_loss"].tolist() == [4, 3, 1, np.inf]
     assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
     assert table["run"].tolist() == [0, 1, 0, 1]
@@ -245,8 +254,9 @@ def test_fig07_draws_the_mean_distance_and_every_run() -> None:
     rows = [("2-shortcut", 4, 0.1, 0, 0.35), ("2-shortcut", 4, 0.1, 1, 0.37), ("2-shortcut", 4, 1.0, 0, np.inf),
             ("2-shortcut", 4, 1.0, 1, 0.34)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    left = fig07.plot(table.assign(excess_loss=table["final_loss"] - 0.34)).axes[0]
-    mean, runs = (line.get_ydata() for line in left.get_lines())
+    left = fig07.plot(screening(table.assign(excess_loss=table["final_loss"] - 0.34))).axes[0]
+    mean, runs, of_the_screening = (line.get_ydata() for line in left.get_lines())
+    assert len(of_the_screening) == 0
     np.testing.assert_allclose(mean, [0.02])
     np.testing.assert_allclose(runs, [0.01, 0.03])
     assert left.get_yscale() == "log"
@@ -303,7 +313,7 @@ def test_fig03_draws_mean_and_standard_deviation() -> None:
 def final_losses(losses: dict[float, tuple[float, ...]]) -> pd.DataFrame:
     rows = [("xavier", 4, rate, run, loss) for rate, runs in losses.items() for run, loss in enumerate(runs)]
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
-    return table.assign(excess_loss=table["final_loss"])
+    return screening(table.assign(excess_loss=table["final_loss"]))
 
 
 def test_fig07_draws_the_shown_rate_with_those_tied() -> None:
@@ -369,20 +379,21 @@ def test_fig07_marks_a_best_rate_at_the_edge_of_the_grid() -> None:
     rows = [("xavier", depth, rate, run, abs(np.log10(rate) + 3 - depth) * (1 + run / 100) + 1e-3)
             for depth in (0, 1) for rate in (1e-3, 1e-2, 1e-1) for run in (0, 1, 2)]  # fmt: skip
     table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "excess_loss"])
-    right = fig07.plot(table).axes[1]
+    right = fig07.plot(screening(table)).axes[1]
     open_markers = [line for line in right.get_lines() if line.get_markerfacecolor() == "white"]
     assert [(line.get_xdata()[0], line.get_ydata()[0]) for line in open_markers] == [(0, 1e-3)]
 
 
 def test_fig08_knows_no_optimal_loss() -> None:
     table = fig08.table(TrainingResults({("orthogonal-relu", 4): SWEEP}, {}, {}))
-    assert table.columns.tolist() == ["network", "depth", "learning_rate", "run", "final_loss"]
+    assert table.columns.tolist() == ["network", "depth", "stage", "learning_rate", "run", "final_loss"]
     assert table["final_loss"].tolist() == [4.25, 3.25, 1.25, np.inf]
 
 
 def test_fig08_draws_the_mean_final_loss_and_that_of_the_output_zero() -> None:
     rows = [("xavier-relu", 4, 0.1, run, loss) for run, loss in enumerate((0.01, 0.03))]
-    drawn = fig08.plot(pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"]))
+    table = pd.DataFrame(rows, columns=["network", "depth", "learning_rate", "run", "final_loss"])
+    drawn = fig08.plot(screening(table))
     np.testing.assert_allclose(drawn_values(drawn)[:5], [0.02, 0.01, 0.03, 0.5, 0.5])
     assert [text.get_text() for text in drawn.legends[0].get_texts()] == ["Xavier-ReLU"]
 
@@ -412,6 +423,6 @@ def test_shortcut_depths_draws_curves_of_the_greatest_depth_and_final_losses_of_
         for epoch in (0, 1, 2)
     ]
     columns = ["network", "depth", "learning_rate", "run", "epoch", "excess_loss"]
-    along, losses, _ = shortcut_depths.plot(pd.DataFrame(rows, columns=columns)).axes
+    along, losses, _ = shortcut_depths.plot(screening(pd.DataFrame(rows, columns=columns))).axes
     assert [line.get_ydata().tolist() for line in along.get_lines()[:2]] == [[72, 48]] * 2
     assert losses.get_lines()[0].get_ydata().tolist() == [24, 48]

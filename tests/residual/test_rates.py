@@ -147,7 +147,7 @@ def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[flo
     assert best == {("xavier", 4): choice_of(trajectory)}
     shown = [] if best["xavier", 4].shown is None else [best["xavier", 4].shown]
     assert at_shown_rate(table, best)["learning_rate"].unique().tolist() == shown
-    curves = shortcut1.table(TrainingResults({("xavier", 4): trajectory}))
+    curves = shortcut1.table(TrainingResults({("xavier", 4): trajectory}, best=best))
     assert curves[curves["shown"]]["learning_rate"].unique().tolist() == shown
 
 

@@ -260,7 +260,7 @@ def _check_protocol_keys(given: Sequence[Override], figures: Mapping[str, Figure
 def _set_for_all_networks(tree: Tree, override: Override) -> Tree:
     """A user's setting also replaces the scale's settings of single networks."""
     section, _, key = override.key.partition(".")
-    networks = tree["protocol"].get("per_network")
+    networks, key = tree["protocol"].get("per_network"), key.split(".")[0]
     if section != "protocol" or key == "per_network" or not isinstance(networks, list):
         return tree
     others = [

@@ -78,6 +78,10 @@ class RateSweep(Networks, name="rate_sweep"):
         """The learning rates to try for a network."""
         return self._settings_of(network).learning_rates or self.learning_rates
 
+    def confirmation_of(self, network: str) -> Confirmation | None:
+        """The fresh runs of a network, which are measured in place of the sweep's; None: it has none."""
+        return self._settings_of(network).confirm or self.confirm
+
     def _settings_of(self, network: str) -> PerNetwork:
         own = (each for each in self.per_network if each.network == network)
         return next(own, PerNetwork.model_construct(network=network))
@@ -87,7 +91,7 @@ class RateSweep(Networks, name="rate_sweep"):
         jobs = dict[Coordinates, Job]()
         for (name, depth), sweep in self.sweeps(needed(data), seed).items():
             jobs[at(stage=SCREENING, network=name, depth=depth)] = sweep
-            confirm = self._settings_of(name).confirm or self.confirm
+            confirm = self.confirmation_of(name)
             for first, runs in confirm.blocks(sweep.ensemble.runs) if confirm else ():
                 block = replace(sweep.ensemble, first=first, runs=runs)
                 where = at(stage=CONFIRMATION, network=name, depth=depth, first=first)
