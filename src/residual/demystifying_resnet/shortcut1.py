@@ -4,7 +4,6 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from resaudit.figures.rates import BestRate
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.figures.style import colours_of, depth_axis, panels
 from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, fresh
@@ -31,21 +30,20 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
     def rows(key: Key) -> pd.DataFrame:
         screening, *blocks = results.stages(key)
-        nothing = BestRate(None, (), False, False)
-        parts = [_of_stage(*block, results.best[key]) for block in blocks]
-        return pd.concat([_of_stage(*screening, nothing if blocks else results.best[key]), *parts])
+        parts = [_of_stage(*block, results.rates[key]) for block in blocks]
+        return pd.concat([_of_stage(*screening, () if blocks else results.rates[key]), *parts])
 
     return long_table(results.sweeps, rows)
 
 
-def _of_stage(stage: str, first: int, trajectory: Trajectory, best: BestRate) -> pd.DataFrame:
-    """The runs of a stage: at tied rates along the training, else at its end."""
+def _of_stage(stage: str, first: int, trajectory: Trajectory, tied: tuple[float, ...]) -> pd.DataFrame:
+    """The runs of a stage: at tied rates, the shown one first, along the training, else at its end."""
     last = len(trajectory.excess_loss) - 1
     along = sorted({*snapshot_epochs(last, CURVE_EPOCHS), *(int(share * last) for share in JUDGED)})
     parts = []
     for rate in np.unique(trajectory.learning_rate):
         runs = runs_of_rate(trajectory, rate)
-        epochs = along if rate in best.tied else [last]
+        epochs = along if rate in tied else [last]
         run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
         part = {
             STAGE: stage,
@@ -55,7 +53,7 @@ def _of_stage(stage: str, first: int, trajectory: Trajectory, best: BestRate) ->
             "loss": trajectory.loss[epoch, runs[run]],
             "optimal_loss": float(trajectory.baseline_loss),
             "excess_loss": trajectory.excess_loss[epoch, runs[run]],
-            "shown": rate == best.shown,
+            "shown": rate in tied[:1],
         }
         parts.append(pd.DataFrame(part))
     return pd.concat(parts)

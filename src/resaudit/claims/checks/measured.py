@@ -32,8 +32,8 @@ class Effect:
     counted: tuple[Counted, ...] = ()
 
 
-UNKNOWN = Effect(np.nan, choice="a rate outside the grid")
-"""An effect that may be anything, since a rate outside the grid may be better."""
+UNKNOWN = Effect(np.nan, choice="another rate")
+"""An effect that may be anything, since a rate that was not measured may be better."""
 
 
 def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray, choice: str = "") -> Effect:

@@ -38,6 +38,7 @@ class Sweep:
         losses: final losses or excess losses, shape (runs, k); infinite where a run diverged.
         runs: the runs' numbers, shape (runs,).
         grid: the rates of the screening, ascending.
+        trains: whether the screening has a rate at which no run diverged.
     """
 
     where: str
@@ -45,6 +46,7 @@ class Sweep:
     losses: np.ndarray
     runs: np.ndarray
     grid: np.ndarray
+    trains: bool
 
     def choice(self, level: float = LEVEL) -> BestRate:
         """The best rate and those tied with it."""
@@ -370,14 +372,22 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
         if choice.at_edge:
             measured.excluded.append(f"{one_sweep.where}: a rate at the edge of the grid is tied for the best")
             effects.append(UNKNOWN)
+    effects += _left_out_in_error([above, below], measured)
     measured.add_tied(where, effects)
 
 
 def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """:data:`UNKNOWN` if a least loss lies at the edge of the grid and still falls there, else nothing."""
+    """:data:`UNKNOWN` if a rate outside of those measured may be better, else nothing."""
     falling = [one.where for one in sweeps if one.choice().still_falling]
     measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in falling)
-    return [UNKNOWN] if falling else []
+    return [UNKNOWN] if falling else _left_out_in_error(sweeps, measured)
+
+
+def _left_out_in_error(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
+    """:data:`UNKNOWN` if fresh runs diverge at each rate that a screening left: one that it left out may be better."""
+    lost = [one.where for one in sweeps if one.trains and one.choice().shown is None]
+    measured.excluded.extend(f"{where}: fresh runs diverge at every rate that the sweep left" for where in lost)
+    return [UNKNOWN] if lost else []
 
 
 def _ranked(table: "pd.DataFrame") -> "tuple[pd.DataFrame, str]":
@@ -428,7 +438,8 @@ def sweep_of(
         )
     if not measured.has_enough(where, len(confirmed[1]) if len(confirmed[0]) else 0, least_runs):
         return None
-    return Sweep(where, *confirmed, np.sort(rates["run"].unique()), grid)
+    trains = choose_rate(grid, losses).shown is not None
+    return Sweep(where, *confirmed, np.sort(rates["run"].unique()), grid, trains)
 
 
 def _every_run(rows: "pd.DataFrame", where: str, column: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
