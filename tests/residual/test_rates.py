@@ -139,16 +139,29 @@ def test_the_best_rate_is_of_the_last_epoch() -> None:
     assert choice_of(trajectory).shown == 0.1
 
 
-@pytest.mark.parametrize("final", [[4, 2, 1, 3, 0, INF], [1, 1, 1, 1, 1, 1], [INF] * 6, [3, 3, 1, 4, 9, 9]])
-def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[float]) -> None:
+@pytest.mark.parametrize(
+    ("final", "fewest"),
+    [
+        ([4, 2, 1, 3, 0, INF], []),
+        ([1, 1, 1, 1, 1, 1], []),
+        ([3, 3, 1, 4, 9, 9], []),
+        ([INF] * 6, [0.1]),
+        ([1, INF, INF, INF, INF, 2], [0.3]),
+    ],
+)
+def test_figures_and_the_ensembles_that_follow_them_choose_alike(final: list[float], fewest: list[float]) -> None:
     trajectory = made([0.3, 0.3, 0.1, 0.1, 0.2, 0.2], final)
     table = fig07.table(TrainingResults({("xavier", 4): trajectory}))
     best = best_rates(table, "excess_loss")
     assert best == {("xavier", 4): choice_of(trajectory)}
     shown = [] if best["xavier", 4].shown is None else [best["xavier", 4].shown]
     assert at_shown_rate(table, best)["learning_rate"].unique().tolist() == shown
-    curves = shortcut1.table(TrainingResults({("xavier", 4): trajectory}, best=best))
-    assert curves[curves["shown"]]["learning_rate"].unique().tolist() == shown
+    followed = {("xavier", 4): followed_rates(trajectory, "tied_for_best")}
+    curves = shortcut1.table(TrainingResults({("xavier", 4): trajectory}, rates=followed))
+    # Where every rate has a diverged run none is drawn, but the one with the fewest is measured.
+    assert curves[curves["shown"]]["learning_rate"].unique().tolist() == (shown or fewest)
+    along = curves[curves["epoch"] < curves["epoch"].max()]
+    assert sorted(along["learning_rate"].unique()) == sorted(best["xavier", 4].tied or fewest)
 
 
 def test_figure_7_keeps_the_digits_of_the_excess_loss() -> None:
