@@ -153,7 +153,7 @@ def test_the_worst_point_and_the_words_of_a_verdict() -> None:
     worst = judgement.checks[0].worst
     assert worst is not None
     assert worst.where == "b, depth 8 to 16"
-    assert mentions(why(judgement), "2 of 3", "1 fail", worst.where, "≥ 0.5", "n = 8")
+    assert mentions(why(judgement), "2 of 3", "1 fails", worst.where, "≥ 0.5", "n = 8")
 
 
 def test_criteria_in_words_and_numbers_for_json() -> None:

@@ -142,9 +142,10 @@ def sweep() -> Trajectory:
 
 
 def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> None:
-    table = shortcut1.table(TrainingResults({("orthogonal", 4): sweep()}, {}, {}))
+    place = ("orthogonal", 4)
+    table = shortcut1.table(TrainingResults({place: sweep()}, rates={place: (0.1,)}))
     assert list(table.columns) == [
-        "network", "depth", "learning_rate", "run", "epoch", "loss", "optimal_loss", "excess_loss", "shown",
+        "network", "depth", "stage", "learning_rate", "run", "epoch", "loss", "optimal_loss", "excess_loss", "shown",
     ]  # fmt: skip
     final = table[table["epoch"] == 3]
     assert final["learning_rate"].tolist() == [0.1, 0.1, 0.2, 0.2]
@@ -159,7 +160,8 @@ def test_shortcut1_has_final_losses_at_all_rates_and_curves_at_the_best() -> Non
 def test_shortcut1_draws_ratios_of_means_and_of_rates_to_the_orthogonal_network() -> None:
     ours = dataclasses.replace(sweep(), excess_loss=sweep().excess_loss * 3, learning_rate=2 * sweep().learning_rate)
     sweeps = {(n, d): s for n, s in (("1-shortcut", ours), ("orthogonal", sweep())) for d in (2, 4, 8)}
-    curves, losses, rates = shortcut1.plot(shortcut1.table(TrainingResults(sweeps, {}, {}))).axes
+    best = {key: (0.2 if key[0] == "1-shortcut" else 0.1,) for key in sweeps}
+    curves, losses, rates = shortcut1.plot(shortcut1.table(TrainingResults(sweeps, rates=best))).axes
     assert [line.get_ydata().tolist() for line in curves.get_lines()[:3]] == [[3, 3, 3]] * 3
     assert [text.get_text() for text in curves.get_legend().get_texts()] == ["2", "4", "8"]
     for axes, ratio in ((losses, 3), (rates, 2)):
@@ -172,7 +174,8 @@ def test_shortcut1_draws_ratios_of_means_and_of_rates_to_the_orthogonal_network(
 
 def test_shortcut1_trains_only_what_figure_7_does_not() -> None:
     fig07, ours = (set(of_kind(plan(f"figures=[{name}]"), Train)) for name in ("fig07", "shortcut1"))
-    assert len(ours - fig07) == 6
+    # Six depths, screened and confirmed.
+    assert len(ours - fig07) == 12
     assert all(name.startswith("shortcut1-") for name in ours - fig07)
 
 
