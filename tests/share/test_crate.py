@@ -344,7 +344,7 @@ def half_an_audit(plan: Plan) -> None:
         (lose_an_ensemble, "missing-file", "train/"),
         (change_a_table, "changed-figure", "fig07.csv"),
         (half_an_audit, None, "audit.json"),
-        (lambda plan: change_audit(plan, version=2), None, "version"),
+        (lambda plan: change_audit(plan, version=3), None, "version"),
         (lambda plan: change_audit(plan, scale="paper"), "conflicting-settings", "the scale"),
     ],
 )

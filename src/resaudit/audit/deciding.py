@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from resaudit.base.papers import as_words
 from resaudit.claims.decision import MOST_RUNS, Verdict
 from resaudit.claims.verdicts import Judgement
 from resaudit.plan.claim import Claim
@@ -50,7 +49,7 @@ def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str])
     given = [*overrides] if enough else [*(o for o in overrides if not o.startswith("scale=")), f"scale={scales[-1]}"]
     cost = time_in_words(config, [figure])
     here = "" if enough else f", which is no evidence: that begins at scale {scales[0]}"
-    return f"To run it takes {cost}{here}. For a verdict:", command_for([figure], given, as_words())
+    return f"To run it takes {cost}{here}. For a verdict:", command_for([figure], given)
 
 
 def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> tuple[str, str | None]:
@@ -72,7 +71,7 @@ def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[st
     )
     execution = execution_of(config)
     seconds = sum(job.cost(execution).seconds for key, job in after.items() if key not in before)
-    command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"], as_words())
+    command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"])
     return f"About {runs} runs would decide it, {seconds / 3600:.2g} core-hours:", command
 
 
