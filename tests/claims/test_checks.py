@@ -563,9 +563,9 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
     zero = ZeroOfExponent(
         column="growth", by="depth", against="power", first=0.25, last=0.75, per=["inputs"], at_most=0.7
     ).measure(table, 2)
-    assert [round(point.effect, 9) for point in zero.points] == [0.6]
+    assert [round(point.shown.value, 9) for point in zero.points] == [0.6]
     mean = MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 2)
-    assert mean.points[0].effect == pytest.approx(1.5 * 10**0.7)
+    assert mean.points[0].shown.value == pytest.approx(1.5 * 10**0.7)
     assert not MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(table, 3).points
     with refused("duplicate-run", where="power 0.25, depth 10", key="run"):
         MeanOfRuns(column="growth", per=["power", "depth"], at_least=0).measure(pd.concat([table, table]), 2)
@@ -574,8 +574,8 @@ def test_means_and_zeros_of_exponents_are_those_of_made_tables() -> None:
 def test_a_column_named_value_needs_no_error_but_does_not_count_where_its_error_is_too_large() -> None:
     check = MeanOfRuns(column="value", per=["step"], at_least=0)
     table = pd.DataFrame({"step": 1, "run": [0, 1], "value": [1.0, 3.0]})
-    assert [point.effect for point in check.measure(table, 2).points] == [2.0]
-    assert [point.effect for point in check.measure(table.assign(error=[0, 2], tolerance=1), 2).points] == [1.0]
+    assert [point.shown.value for point in check.measure(table, 2).points] == [2.0]
+    assert [point.shown.value for point in check.measure(table.assign(error=[0, 2], tolerance=1), 2).points] == [1.0]
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ import pytest
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
@@ -75,13 +75,15 @@ def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check
 
 @pytest.mark.parametrize(("check", "end"), [(Check(at_least=1), -np.inf), (Check(at_most=1), np.inf)])
 def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(check: Check, end: float) -> None:
-    found = judge_point(check, Point("here", end, (LeftOut(np.array([1.0, end, end]), 3),), 3), 0.95, Measured("", ""))
+    found = judge_point(
+        check, Point("here", (Effect(end, (LeftOut(np.array([1.0, end, end]), 3),), 3),)), 0.95, Measured("", "")
+    )
     assert set(found.own) == {1.0, end}
     assert found.verdict is Verdict.inconclusive
 
 
 def test_a_finding_is_exact_only_if_no_point_of_it_has_a_spread() -> None:
-    points = [Point("one", 1.0, None, 1), Point("other", 1.0, (LeftOut(np.ones(3), 3),), 3)]
+    points = [Point("one", (Effect(1.0, (), 1),)), Point("other", (Effect(1.0, (LeftOut(np.ones(3), 3),), 3),))]
     assert not CheckResult("part", Check(at_most=1), Verdict.supported, Measured("", "", points), 0.95).exact
 
 

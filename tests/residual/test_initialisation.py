@@ -149,7 +149,7 @@ def test_the_change_is_found_where_it_was_put() -> None:
             ]
     check = CLAIMS["sharp-scale"].checks["change-at-half"]
     (point,) = check.measure(pd.DataFrame(rows), 20).points
-    assert point.effect == pytest.approx(0.62, abs=0.005)
+    assert point.shown.value == pytest.approx(0.62, abs=0.005)
     assert len(check.measure(pd.DataFrame(rows), 21).points) == 0
     falls = pd.DataFrame(rows).assign(growth=lambda t: -t["growth"])
     assert len(check.measure(falls, 20).points) == 0
@@ -160,7 +160,7 @@ def test_means_are_arithmetic_and_over_runs() -> None:
                           "inputs": "a", "width": 1, "depth": 2, "over_bound": [1.0, 2, 6, 1, 1, 1]})  # fmt: skip
     check = CLAIMS["forward-explodes"].checks["above-bound"]
     measured = check.measure(table.assign(network="below one half"), 3)
-    assert [point.effect for point in measured.points] == [3.0, 1.0]
+    assert [point.shown.value for point in measured.points] == [3.0, 1.0]
     assert measured.arithmetic
     assert len(check.measure(table, 3).points) == 0
 

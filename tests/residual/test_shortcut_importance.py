@@ -109,7 +109,7 @@ def test_stage_one_ends_where_stage_two_starts(quantity: Any, expected: float) -
     measured = TwoStages(quantity=quantity, at_most=1).measure(
         pd.DataFrame(rows | {"draw": 0, "property": FOLLOWED}), 1
     )
-    assert [point.effect for point in measured.points] == pytest.approx([expected])
+    assert [point.shown.value for point in measured.points] == pytest.approx([expected])
 
 
 def test_the_end_of_stage_one_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -52,7 +52,7 @@ def scaled(table: Table, stage: str) -> Table:
 
 
 def effects(check: Check, table: Table) -> list[tuple[float, ...]]:
-    return [(point.effect, *(other.effect for other in point.others)) for point in result(check, table).measured.points]
+    return [tuple(effect.value for effect in point.effects) for point in result(check, table).measured.points]
 
 
 @pytest.mark.parametrize("check", CHECKS)
@@ -82,7 +82,7 @@ def test_a_diverged_fresh_run_at_the_common_rate_is_not_overlooked() -> None:
     # One of the screening's runs takes a rate from those that serve all depths, but no fresh loss from the measurement.
     at = (table["stage"] == SCREENING) & (table["depth"] == 100) & (table["learning_rate"] == 3) & (table["run"] == 0)
     in_screening = table.assign(loss=table["loss"].mask(at, np.inf))
-    assert {point.choice for point in result(COMMON, in_screening).measured.points} == {"rates 1 and 3"}
+    assert {point.shown.choice for point in result(COMMON, in_screening).measured.points} == {"rates 1 and 3"}
 
 
 def test_the_common_rate_is_confirmed_at_every_depth() -> None:
@@ -131,10 +131,10 @@ def test_the_common_rate_among_others_is_measured_against_the_best_of_them() -> 
     # 3 is the best at every depth and 1 the next: exactly the ratio of their means.
     table = confirmed(steady(NETWORK), steady(NETWORK))
     ends = at_the_end(table).query("stage == 'confirmation' and depth == 10").groupby("learning_rate")["loss"].mean()
-    assert result(COMMON, table).measured.points[0].effect == pytest.approx(ends[3.0] / ends[1.0], rel=1e-12)
+    assert result(COMMON, table).measured.points[0].shown.value == pytest.approx(ends[3.0] / ends[1.0], rel=1e-12)
     # A loss at a rate of 10 just below that at 3, at one depth: measured against 10 there.
     ten = made(NETWORK, lambda depth: 8.0 if depth == 10 else 3.0)
-    chosen = [point.choice for point in result(COMMON, confirmed(steady(NETWORK), ten)).measured.points]
+    chosen = [point.shown.choice for point in result(COMMON, confirmed(steady(NETWORK), ten)).measured.points]
     assert chosen == ["rates 3 and 10", "rates 3 and 1", "rates 3 and 1"]
 
 

@@ -99,7 +99,7 @@ def test_a_rate_that_still_falls_at_the_edge_of_the_grid_decides_nothing() -> No
     assert verdict(check, edge) == "inconclusive"
     # Either way: the best rate may lie beyond.
     for point in result(check, edge).measured.points:
-        assert np.isnan(point.others[-1].effect)
+        assert np.isnan(point.effects[-1].value)
 
 
 def test_a_figure_says_whose_best_rate_may_lie_beyond_the_grid() -> None:
@@ -132,7 +132,7 @@ def test_a_run_that_stops_short_of_the_loss_leaves_the_ratio_open() -> None:
     slow = made("resnet-0.5", lambda _: 3.0, lambda d: {10: 1.0, 100: 0.165, 1000: 0.15}[d])
     found = result(StepsToLoss(network="resnet-0.5", at_most=20), slow)
     assert [point.verdict.value for point in found.points] == ["supported", "inconclusive"]
-    assert [point.reaching for point in found.measured.points] == [(), (np.inf,)]
+    assert [point.shown.reaching for point in found.measured.points] == [(), (np.inf,)]
     assert verdict(StepsToLoss(network="resnet-0.5", depths="last", at_least=4), slow) == "supported"
 
 

@@ -1,6 +1,5 @@
 """From measurements to verdicts: a check holds if the whole interval lies on the claim's side of the threshold."""
 
-import itertools
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -10,7 +9,7 @@ import pandas as pd
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.text import number, span
-from resaudit.claims.checks.measured import Measured, Point
+from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.decision import (
     OWN_LEVEL,
     Choice,
@@ -113,8 +112,8 @@ class CheckResult:
     @property
     def exact(self) -> bool:
         """Whether no point has a spread."""
-        return bool(self.measured.points) and not any(
-            point.replicates is not None or point.others or point.counted for point in self.measured.points
+        return bool(self.measured.points) and all(
+            len(point.effects) == 1 and point.shown.is_exact for point in self.measured.points
         )
 
     @property
@@ -189,8 +188,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
         raise ResauditError("empty-table", "the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     points = [point for measured in effects.values() for point in measured.points]
-    intervals = sum(point.replicates is not None or bool(point.counted) for point in points)
-    level = shared_level(intervals)
+    level = shared_level(sum(not point.shown.is_exact for point in points))
     results = [_judged_check(claim, name, measured, level) for name, measured in effects.items()]
     missing = _missing_evidence(claim, table, scale, dataset)
     if missing:
@@ -201,15 +199,16 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
 def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
     """The result of a check; a theorem that a measurement breaks is none, or is about something else."""
     check, limit = claim.checks[name], claim.limits.get(name)
-    for point in itertools.chain(measured.points, *(place.others for place in measured.points)):
-        if limit and not math.isnan(point.effect) and not limit.allows(point.effect):
+    effects = [(point.where, effect.value) for point in measured.points for effect in point.effects]
+    for where, effect in effects:
+        if limit and not math.isnan(effect) and not limit.allows(effect):
             raise ResauditError(
                 "broken-limit",
                 "check {name}, {where}: the effect {effect} breaks the claim's limit, {limit} ({reason}); "
                 "one of them is wrong",
                 name=name,
-                where=point.where,
-                effect=number(point.effect),
+                where=where,
+                effect=number(effect),
                 limit=span(limit.at_least, limit.at_most),
                 reason=limit.reason.rstrip("."),
             )
@@ -221,18 +220,15 @@ def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> 
 
 def judge_point(check: Check, point: Point, level: float, measured: Measured) -> Judged:
     """The verdict at one place, over all choices that the paper leaves open there."""
-    choices = tuple(
-        Choice(
-            each.choice,
-            each.effect,
-            _interval(each, OWN_LEVEL, measured),
-            _interval(each, level, measured),
-            each.runs,
-        )
-        for each in (point, *point.others)
-    )
+    choices = tuple(_choice(effect, level, measured) for effect in point.effects)
     verdicts = tuple(choice.verdict(region_of(check)) for choice in choices)
     return Judged(point.where, choices, verdicts, verdict_at(verdicts, measured))
+
+
+def _choice(effect: Effect, level: float, measured: Measured) -> Choice:
+    own = _interval(effect, OWN_LEVEL, measured)
+    shared = own if level == OWN_LEVEL else _interval(effect, level, measured)
+    return Choice(effect.choice, effect.value, own, shared, effect.runs)
 
 
 def verdict_at(verdicts: Sequence[Verdict], measured: Measured) -> Verdict:
@@ -247,18 +243,18 @@ def region_of(check: Check) -> Span:
     return -math.inf if least is None else least, math.inf if most is None else most
 
 
-def _interval(point: Point, level: float, measured: Measured) -> Span:
-    """A point's interval, within what the effect can be; that whole range if the effect is not a number."""
-    least, most = measured.bounds
-    if math.isnan(point.effect):
+def _interval(effect: Effect, level: float, measured: Measured) -> Span:
+    """An effect's interval, within what it can be; that whole range if it is not a number."""
+    (least, most), value = measured.bounds, effect.value
+    if math.isnan(value):
         return max(least, 0.0 if measured.logarithmic else -math.inf), most
-    if point.counted:
-        return share_interval(point.counted, level)
-    low = high = point.effect
-    if point.replicates is not None:
-        low, high = interval(point.effect, point.replicates, level, measured.logarithmic)
-        low, high = min(max(low, least), point.effect), max(min(high, most), point.effect)
-    return min(low, *point.reaching, low), max(high, *point.reaching, high)
+    if effect.counted:
+        return share_interval(effect.counted, level)
+    low = high = value
+    if effect.replicates:
+        low, high = interval(value, effect.replicates, level, measured.logarithmic)
+        low, high = min(max(low, least), value), max(min(high, most), value)
+    return min((low, *effect.reaching)), max((high, *effect.reaching))
 
 
 def unmeasured(check: Check, points: Sequence[Judged]) -> list[str]:

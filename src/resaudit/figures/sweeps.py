@@ -33,12 +33,14 @@ def sweep(rows: "pd.DataFrame", column: str) -> tuple[np.ndarray, np.ndarray]:
     return wide.columns.to_numpy(), wide.to_numpy()
 
 
+def is_confirmed(rows: "pd.DataFrame") -> bool:
+    """Whether some rows are of the confirmation."""
+    return STAGE in rows and CONFIRMATION in set(rows[STAGE])
+
+
 def fresh(rows: "pd.DataFrame") -> "pd.DataFrame":
     """The rows of the runs that are measured: those of the confirmation if there is one, else all."""
-    if STAGE not in rows:
-        return rows
-    of_confirmation = rows[STAGE] == CONFIRMATION
-    return rows[of_confirmation] if of_confirmation.any() else rows
+    return rows[rows[STAGE] == CONFIRMATION] if is_confirmed(rows) else rows
 
 
 def screened(rows: "pd.DataFrame") -> "pd.DataFrame":
@@ -48,10 +50,14 @@ def screened(rows: "pd.DataFrame") -> "pd.DataFrame":
 
 def best_rates(table: "pd.DataFrame", column: str) -> dict[Key, BestRate]:
     """The best rate of each network and depth, by a column of final losses; of fresh runs if there are any."""
-    return {
-        key: choose_rate(*sweep(fresh(rows), column), grid=sweep(screened(rows), column)[0])
-        for key, rows in table.groupby(["network", "depth"], sort=False)
-    }
+    return {key: _best_rate(rows, column) for key, rows in table.groupby(["network", "depth"], sort=False)}
+
+
+def _best_rate(rows: "pd.DataFrame", column: str) -> BestRate:
+    grid, losses = sweep(screened(rows), column)
+    if not is_confirmed(rows):
+        return choose_rate(grid, losses)
+    return choose_rate(*sweep(fresh(rows), column), grid=grid)
 
 
 def at_shown_rate(table: "pd.DataFrame", best: Mapping[Key, BestRate]) -> "pd.DataFrame":

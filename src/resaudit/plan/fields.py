@@ -51,7 +51,12 @@ class Confirmation(Model):
         >>> Confirmation(runs=120).blocks(10)
         [(10, 50), (60, 50), (110, 20)]
         """
-        return [(screened + start, min(BLOCK, self.runs - start)) for start in range(0, self.runs, BLOCK)]
+        return blocks_from(screened, self.runs)
+
+
+def blocks_from(first: int, runs: int) -> list[tuple[int, int]]:
+    """The first run and the number of runs of each job, of so many runs from number ``first`` on."""
+    return [(first + start, min(BLOCK, runs - start)) for start in range(0, runs, BLOCK)]
 
 
 class Grid(Model):

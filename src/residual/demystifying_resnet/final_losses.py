@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import annotate, depth_axis, panels, plot_runs
-from resaudit.figures.sweeps import CONFIRMATION, STAGE, at_shown_rate, best_rates, fresh, screened
+from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, fresh, is_confirmed, screened
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
@@ -73,7 +73,7 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
     for position, network in enumerate(networks):
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
         rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
-        measured, chose = fresh(rows), screened(rows) if CONFIRMATION in set(rows[STAGE]) else rows[:0]
+        measured, chose = fresh(rows), screened(rows) if is_confirmed(rows) else rows[:0]
         plot_runs(losses, measured["depth"] * aside, measured[column], style, LEAST_DRAWN)
         small = {"color": style["color"], "markersize": 1.5, "markeredgewidth": 0, "alpha": 0.5}
         losses.plot(chose["depth"] * aside * 1.04, chose[column].clip(lower=LEAST_DRAWN), ".", **small)

@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from resaudit.claims.checks.measured import Effect, Measured
-from resaudit.claims.checks.rates import ERROR_RATE, Depths, Sweep, beyond_the_grid, by_depth, sweep_of
+from resaudit.claims.checks.rates import ERROR_RATE, Depths, by_depth
 from resaudit.claims.checks.ratios import add_ratio, ratio_of_same_runs
 from resaudit.claims.checks.rows import not_negative, of_network, take
+from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, sweep_of
 from resaudit.figures.sweeps import at_the_end, fresh
 from resaudit.plan.check import Check, Depth
 from residual.stable_scaling.depths import common_rates, steps_to_target

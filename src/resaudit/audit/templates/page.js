@@ -217,7 +217,6 @@
       }
       box.querySelector(".back").addEventListener("click", () => (this.set({}), rememberInAddress()));
       box.hidden = false;
-      this.set({});
     }
 
     check = (field) => judgements[this.id].checks[field.dataset.check];

@@ -62,6 +62,7 @@ class AtEveryLoss(Check, name="at_every_loss"):
             arithmetic=not ratio,
             bounds=(-np.inf, np.inf) if ratio else bounds_of_difference(self.column),
         )
+        table = _whole_trainings(table)
         grid = _common_losses(self.network, self.others, table, least_runs, self.losses, measured)
         for other in self.others if len(grid) else []:
             pairs = list(_pairs(table, self.network, other, self.column, grid))
@@ -109,6 +110,7 @@ class LargeAgainstSmallLoss(Check, name="large_against_small_loss"):
             "ratio",
             logarithmic=True,
         )
+        table = _whole_trainings(table)
         grid = _common_losses(self.network, self.others, table, least_runs, 2, measured)
         for other in self.others if len(grid) else []:
             pairs = _pairs(table, self.network, other, self.column, grid)
@@ -165,15 +167,18 @@ class AtTheEnd(Check, name="at_the_end"):
         return by_run(rows[rows["epoch"] == epoch], self.column, "last epoch").reindex(sorted(rows["run"].unique()))
 
 
+def _whole_trainings(table: "pd.DataFrame") -> "pd.DataFrame":
+    """The rows of the runs whose whole training the table has."""
+    return whole_runs(take(table, "network", "run", "epoch", "loss"))
+
+
 def _common_losses(
     network: str, others: list[str], table: "pd.DataFrame", least_runs: int, count: int, measured: Measured
 ) -> np.ndarray:
     """``count`` losses, descending, over the range that enough runs of all networks pass through; possibly none.
 
-    The range is common to all tied learning rates, so that all are compared at the same losses. Runs count whose whole
-    training the table has.
+    The range is common to all tied learning rates, so that all are compared at the same losses.
     """
-    table = whole_runs(take(table, "network", "run", "epoch", "loss"))
     if (table["loss"] <= 0).any():
         raise ResauditError(
             "invalid-loss",
@@ -206,10 +211,9 @@ def _pairs(
 ) -> Iterator[tuple[str, np.ndarray, np.ndarray]]:
     """A column of two networks at the losses of the grid, each of shape (runs, losses); NaN where unknown.
 
-    Of the runs whose whole training the table has. First at the learning rates shown, then at every other pair of tied
-    ones; the rates in words come first.
+    First at the learning rates shown, then at every other pair of tied ones; the rates in words come first.
     """
-    table = whole_runs(take(table, column))
+    take(table, column)
 
     def curves(rows: "pd.DataFrame") -> np.ndarray:
         rows = rows.assign(**{column: values_of(rows, column)})

@@ -1,7 +1,7 @@
 """The result of a check's measurement."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -21,7 +21,7 @@ class Effect:
         runs: number of runs; of several means, the smallest number.
         choice: what the paper leaves open and is chosen here, such as ``rate 0.1``; empty if nothing is.
         reaching: further ends of its interval, such as infinity if a run's value is known to be larger than recorded.
-        counted: the count of a share, see :class:`Point`; no replicates then.
+        counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
     """
 
     value: float
@@ -30,6 +30,11 @@ class Effect:
     choice: str = ""
     reaching: tuple[float, ...] = ()
     counted: tuple[Counted, ...] = ()
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it has no spread over runs."""
+        return not (self.replicates or self.counted)
 
 
 UNKNOWN = Effect(np.nan, choice="another rate")
@@ -60,27 +65,20 @@ def effect_of(function: Callable[..., np.ndarray], *groups: np.ndarray, choice: 
 
 @dataclass(frozen=True)
 class Point:
-    """One effect, at one place.
+    """The effects at one place.
 
     Attributes:
         where: the place, such as ``depth 96`` or ``loss 0.5, xavier``.
-        effect: the effect in the unit of the check.
-        replicates: the effect with each run left out, for each independent group of runs; None if exact.
-        runs: number of runs, or of random draws of a construction; of several means, the smallest number.
-        others: the same effect at the other tied learning rates.
-        counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
-        choice: what is chosen here, see :class:`Effect`.
-        reaching: further ends of its interval.
+        effects: the effect at every choice, at the learning rates shown first.
     """
 
     where: str
-    effect: float
-    replicates: tuple[LeftOut, ...] | None
-    runs: int
-    others: tuple["Point", ...] = ()
-    counted: tuple[Counted, ...] = ()
-    choice: str = ""
-    reaching: tuple[float, ...] = ()
+    effects: tuple[Effect, ...]
+
+    @property
+    def shown(self) -> Effect:
+        """The effect at the learning rates shown."""
+        return self.effects[0]
 
 
 @dataclass(frozen=True)
@@ -129,14 +127,11 @@ class Measured:
         """Add a share of runs, or the first share minus the second."""
         shares = [hits / runs for hits, runs in counted]
         effect = shares[0] - shares[1] if len(shares) > 1 else shares[0]
-        self.points.append(Point(where, effect, None, min(runs for _, runs in counted), counted=counted))
+        self.add_tied(where, [Effect(effect, runs=min(runs for _, runs in counted), counted=counted)])
 
     def add_tied(self, where: str, effects: Sequence[Effect]) -> None:
         """Add a point with its effects at every choice of tied rates, those at the rates shown first."""
-        points = [
-            Point(where, e.value, e.replicates or None, e.runs, (), e.counted, e.choice, e.reaching) for e in effects
-        ]
-        if np.isnan(points[0].effect):
+        if np.isnan(effects[0].value):
             self.missing.append(f"{where}: no finite value to compare")
         else:
-            self.points.append(replace(points[0], others=tuple(points[1:])))
+            self.points.append(Point(where, tuple(effects)))

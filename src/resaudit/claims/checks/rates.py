@@ -4,7 +4,6 @@ Effects that depend on the best rate are measured at every tied rate (:mod:`resa
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, product
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -14,8 +13,9 @@ from pydantic import Field
 from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio, choice_of_rates, in_words
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
-from resaudit.figures.rates import LEVEL, BestRate, choose_rate, least_diverged, rates_to_confirm
-from resaudit.figures.sweeps import CONFIRMATION, STAGE, fresh, screened, sweep
+from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, left_out_in_error, sweep_of
+from resaudit.figures.rates import LEVEL
+from resaudit.figures.sweeps import screened
 from resaudit.plan.check import Check, Depth, Names
 
 if TYPE_CHECKING:
@@ -26,47 +26,6 @@ Depths = Literal["all", "last"]
 COLUMNS = ("network", "depth", "learning_rate", "run")
 ERROR_RATE = 1 - LEVEL
 """Of all sets of tied rates of one check together (Bonferroni)."""
-
-
-@dataclass(frozen=True)
-class Sweep:
-    """One network's sweep at one depth.
-
-    Attributes:
-        where: network and depth.
-        rates: learning rates, ascending, shape (k,); of fresh runs those that the screening left.
-        losses: final losses or excess losses, shape (runs, k); infinite where a run diverged.
-        runs: the runs' numbers, shape (runs,).
-        grid: the rates of the screening, ascending.
-        trains: whether the screening has a rate at which no run diverged.
-    """
-
-    where: str
-    rates: np.ndarray
-    losses: np.ndarray
-    runs: np.ndarray
-    grid: np.ndarray
-    trains: bool
-
-    def choice(self, level: float = LEVEL) -> BestRate:
-        """The best rate and those tied with it."""
-        return choose_rate(self.rates, self.losses, level, self.grid)
-
-    def finals(self, level: float = LEVEL) -> "list[pd.Series]":
-        """Losses by run at the rate shown, then at those tied with it.
-
-        If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
-        """
-        best = self.choice(level)
-        if best.shown is None:
-            return [self.at(least_diverged(self.rates, self.losses))]
-        return [self.at(rate) for rate in best.order]
-
-    def at(self, rate: float) -> "pd.Series":
-        """Losses by run at a rate of the grid."""
-        import pandas as pd
-
-        return pd.Series(self.losses[:, self.rates == rate][:, 0], index=self.runs, name=rate)
 
 
 class FinalExcess(Check, name="final_excess"):
@@ -372,22 +331,8 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
         if choice.at_edge:
             measured.excluded.append(f"{one_sweep.where}: a rate at the edge of the grid is tied for the best")
             effects.append(UNKNOWN)
-    effects += _left_out_in_error([above, below], measured)
+    effects += left_out_in_error([above, below], measured)
     measured.add_tied(where, effects)
-
-
-def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """:data:`UNKNOWN` if a rate outside of those measured may be better, else nothing."""
-    falling = [one.where for one in sweeps if one.choice().still_falling]
-    measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in falling)
-    return [UNKNOWN] if falling else _left_out_in_error(sweeps, measured)
-
-
-def _left_out_in_error(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """:data:`UNKNOWN` if fresh runs diverge at each rate that a screening left: one that it left out may be better."""
-    lost = [one.where for one in sweeps if one.trains and one.choice().shown is None]
-    measured.excluded.extend(f"{where}: fresh runs diverge at every rate that the sweep left" for where in lost)
-    return [UNKNOWN] if lost else []
 
 
 def _ranked(table: "pd.DataFrame") -> "tuple[pd.DataFrame, str]":
@@ -416,35 +361,3 @@ def _sweeps(
     rows: "pd.DataFrame", networks: Sequence[str], depth: int, column: str, least_runs: int, measured: Measured
 ) -> list[Sweep | None]:
     return [sweep_of(of_network(rows, name), name, depth, column, least_runs, measured) for name in networks]
-
-
-def sweep_of(
-    rows: "pd.DataFrame", network: str, depth: int, column: str, least_runs: int, measured: Measured
-) -> Sweep | None:
-    """A network's sweep at a depth; None with too few runs.
-
-    Measured are the fresh runs, at the rates that the screening leaves or at all of its rates, or, without a
-    confirmation, all runs at the rates that every run tried.
-    """
-    where = f"{network}, depth {depth}"
-    grid, losses = swept = _every_run(screened(rows), where, column, measured)
-    rates, confirmed = fresh(rows), swept
-    if len(rates) and STAGE in rates and (rates[STAGE] == CONFIRMATION).all():
-        confirmed = _every_run(rates, where, column, measured)
-        at_every_rate = np.array_equal(confirmed[0], grid)
-        left = set(rates_to_confirm(grid, losses)) ^ set(confirmed[0]) if len(losses) and not at_every_rate else set()
-        measured.missing.extend(
-            f"{where}, rate {rate:.3g}: left by the screening or confirmed, not both" for rate in sorted(left)
-        )
-    if not measured.has_enough(where, len(confirmed[1]) if len(confirmed[0]) else 0, least_runs):
-        return None
-    trains = choose_rate(grid, losses).shown is not None
-    return Sweep(where, *confirmed, np.sort(rates["run"].unique()), grid, trains)
-
-
-def _every_run(rows: "pd.DataFrame", where: str, column: str, measured: Measured) -> tuple[np.ndarray, np.ndarray]:
-    """The rates that every run tried (k,), and its losses (runs, k)."""
-    rates, losses = sweep(rows, column) if len(rows) else (np.empty(0), np.empty((0, 0)))
-    skipped = sorted(set(rows["learning_rate"]) - set(rates))
-    measured.missing.extend(f"{where}, rate {rate:.3g}: not every run tried it" for rate in skipped)
-    return rates, losses

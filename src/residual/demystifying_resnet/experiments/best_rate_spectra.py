@@ -1,7 +1,6 @@
 """Training at every learning rate, then fresh runs at the best ones with Hessians."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal, Self
 
@@ -10,11 +9,10 @@ from pydantic import Field, model_validator
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.jobs.job import Job
 from resaudit.plan.experiment import Coordinates, Data, at, needed
-from resaudit.plan.fields import BLOCK, LARGEST_EPOCHS, Confirmation, Depth, Runs
+from resaudit.plan.fields import LARGEST_EPOCHS, Confirmation, Depth, Runs, blocks_from
 from residual.demystifying_resnet.experiments.initial_spectra import HessianMethod, Precision, hessians_job
 from residual.demystifying_resnet.experiments.networks import LinearNetworks
 from residual.demystifying_resnet.experiments.rate_sweep import FOLLOWED, PerNetwork, RateSweep
-from residual.demystifying_resnet.jobs.train import Train
 
 if TYPE_CHECKING:
     from residual.demystifying_resnet.experiments.results import TrainingResults
@@ -40,9 +38,7 @@ class SpectraConfirmation(Confirmation):
         >>> SpectraConfirmation(runs=70, along=10).blocks(10)
         [(10, 10), (20, 50), (70, 10)]
         """
-        others, first = self.runs - self.along, screened + self.along
-        ends = [(first + start, min(BLOCK, others - start)) for start in range(0, others, BLOCK)]
-        return [(screened, self.along), *ends]
+        return [(screened, self.along), *blocks_from(screened + self.along, self.runs - self.along)]
 
     @model_validator(mode="after")
     def _along_are_some_of_them(self) -> Self:
@@ -84,9 +80,8 @@ class BestRateSpectra(RateSweep, LinearNetworks, name="best_rate_spectra"):
             for first, runs in self.confirm.blocks(sweep.ensemble.runs):
                 along = first == sweep.ensemble.runs
                 epochs = snapshot_epochs(self.epochs, self.hessian_epochs) if along else (self.epochs,)
-                ensemble = replace(sweep.ensemble, first=first, runs=runs)
-                fresh = Train(data, ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], epochs)
-                hessians = hessians_job(data, ensemble, self.hessian_precision, self.hessian_method, fresh)
+                fresh = self.block(sweep, first, runs, epochs)
+                hessians = hessians_job(data, fresh.ensemble, self.hessian_precision, self.hessian_method, fresh)
                 for part, job in (("confirmation", fresh), ("hessians", hessians)):
                     jobs[at(part=part, first=first, **place)] = job
         return jobs

@@ -93,10 +93,14 @@ class RateSweep(Networks, name="rate_sweep"):
             jobs[at(stage=SCREENING, network=name, depth=depth)] = sweep
             confirm = self.confirmation_of(name)
             for first, runs in confirm.blocks(sweep.ensemble.runs) if confirm else ():
-                block = replace(sweep.ensemble, first=first, runs=runs)
                 where = at(stage=CONFIRMATION, network=name, depth=depth, first=first)
-                jobs[where] = Train(sweep.data, block, self.epochs, sweep=sweep, rate=FOLLOWED[self.rate])
+                jobs[where] = self.block(sweep, first, runs)
         return jobs
+
+    def block(self, sweep: Train, first: int, runs: int, snapshot_epochs: tuple[int, ...] = ()) -> Train:
+        """Fresh runs at the rates that a sweep leaves."""
+        ensemble = replace(sweep.ensemble, first=first, runs=runs)
+        return Train(sweep.data, ensemble, self.epochs, (), sweep, FOLLOWED[self.rate], snapshot_epochs)
 
     def sweeps(self, data: Whiten, seed: int) -> dict[Key, Train]:
         """The trainings by network and depth."""
