@@ -165,16 +165,16 @@ def said(name: str) -> Path:
 
 
 def said_by(part: str, command: list[str], until: float, environment: dict[str, str] | None = None) -> Iterator[str]:
-    """The last lines of what a command says; raises ResauditError if it fails by itself."""
+    """The last lines of what a command says; raises RuntimeError if it fails by itself."""
     status = ended(part, command, until, environment)
     yield "\n".join(["```", *said(part).read_text(encoding="utf-8").strip().splitlines()[-LINES:], "```"])
     if status:
-        raise ResauditError(f"exit status {status}")
+        raise RuntimeError(f"exit status {status}")
 
 
 def tests(trial: Trial, until: float) -> Iterator[str]:
     """The oracles that want a GPU; their own report says which passed."""
-    files = [f"tests/oracle/{name}.py" for name in TESTS[: 1 if trial.device.type == "cpu" else None]]
+    files = [f"tests/oracle/{name}.py" for name in TESTS]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-o", "addopts=", "-p", "no:cacheprovider", "--noconftest"]
     command += ["-m", "not slow"]
     # Plugins may need what is not there.
@@ -228,14 +228,14 @@ def figure(trial: Trial, until: float) -> Iterator[str]:
     if trial.archive and find_spec("hydra"):
         prepare(trial.archive, trial.scale, trial.overrides)
     if not listed.is_file():
-        raise ResauditError("nothing is planned; give ARCHIVE where Hydra is, or take along what prepare writes there")
+        raise RuntimeError("nothing is planned; give ARCHIVE where Hydra is, or take along what prepare writes there")
     keys, statuses = listed.read_text(encoding="utf-8").split(), []
     for key in keys:
         start = time.monotonic()
         statuses.append(ended(key, [sys.executable, "-m", "resaudit", "run", key, "--results", str(RESULTS)], until))
         yield f"- {key}: exit status {statuses[-1]}, {time.monotonic() - start:.0f} s"
     if any(statuses):
-        raise ResauditError(f"a job failed; {said('KIND/ID')} has what it said")
+        raise RuntimeError(f"a job failed; {said('KIND/ID')} has what it said")
     yield from drawn(RESULTS / keys[-1] / "figure.csv")
 
 
