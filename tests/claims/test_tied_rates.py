@@ -13,9 +13,17 @@ import pytest
 from resaudit.claims.checks.depths import RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.rates import BestRateKept, BestRateRatio, FinalExcess, FinalLossAcrossDepths, FinalLossRatio
+from resaudit.claims.checks.rates import (
+    BestRateKept,
+    BestRateRatio,
+    FinalExcess,
+    FinalLossAcrossDepths,
+    FinalLossPairs,
+    FinalLossRatio,
+)
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
+from resaudit.figures.sweeps import CONFIRMATION, SCREENING
 from resaudit.plan.check import Check
 from tests.claims.made import along_training, by_depth, claim, mentions, result, spread, sweep, verdict, with_excess
 
@@ -263,6 +271,75 @@ def test_a_network_that_diverges_at_every_rate_in_some_run_counts_against_it() -
     assert [(p.effect, p.ends) for p in result(rates, lost).points] == [(0.0, (0.0, 0.0))]
     assert verdict(rates, table) == SUPPORTED
     assert verdict(rates, lost) == CONTRADICTED
+
+
+# The screening leaves 0.1 for both; b's losses at it are 50 times a's, and at a smaller rate would be ten times larger.
+LEFT_BY_SCREENING = {
+    "a": lambda _, rate: {0.01: 0.3, 0.1: 0.001}.get(rate, 9.0),
+    "b": lambda _, rate: {0.01: 0.5, 0.1: 0.05}.get(rate, 9.0),
+}
+
+
+def confirmed_where_some_diverge(diverging: dict[str, int]) -> pd.DataFrame:
+    """A screening in which no run diverges, and fresh runs of which so many do at the one rate that it leaves."""
+    screening = sweep(LEFT_BY_SCREENING, depths=(4,), factor=1.01)
+    fresh = screening[screening["learning_rate"] == 0.1]
+    for network, count in diverging.items():
+        fresh = with_excess(fresh, (fresh["network"] == network) & (fresh["run"] < count), np.inf)
+    confirmation = fresh.assign(stage=CONFIRMATION, run=fresh["run"] + 8)
+    return pd.concat([screening.assign(stage=SCREENING), confirmation], ignore_index=True)
+
+
+# The effect, and its largest value.
+BOUNDED: dict[str, tuple[Check, float, float]] = {
+    "ratio": (FinalLossRatio(**BOTH, at_least=10), 50.0, np.inf),
+    "pairs": (FinalLossPairs(**BOTH, factor=10, at_least=0.5), 1.0, 1.0),
+    # The best rate is at most that one.
+    "rates": (BestRateRatio(**BOTH, at_least=0.9), 1.0, np.inf),
+}
+
+
+@pytest.mark.parametrize(("check", "effect", "most"), BOUNDED.values(), ids=BOUNDED)
+def test_runs_that_do_not_diverge_bound_a_network_whose_fresh_runs_diverge_at_every_rate_left(
+    check: Check, effect: float, most: float
+) -> None:
+    (without,) = result(check, confirmed_where_some_diverge({})).points
+    assert without.effect == pytest.approx(effect, rel=0.02)
+    # The bound decides if the other network is said to be better, and leaves open that this one is.
+    for network, expected in (("b", SUPPORTED), ("a", INCONCLUSIVE)):
+        found = result(check, confirmed_where_some_diverge({network: 2}))
+        (point,) = found.points
+        assert point.effect == pytest.approx(effect, rel=0.02)
+        assert found.verdict.value == expected
+        assert (point.ends[1] == most) if network == "b" else (point.ends[0] == 0.0)
+        assert any(mentions(said, f"{network}, depth 4") for said in found.measured.excluded)
+
+
+@pytest.mark.parametrize("name", ["ratio", "pairs"])
+def test_a_bound_wants_as_many_runs_as_any_loss(name: str) -> None:
+    check, *_ = BOUNDED[name]
+    enough, few = (result(check, confirmed_where_some_diverge({"b": count})) for count in (5, 6))
+    assert (len(enough.points), few.verdict.value) == (1, INCONCLUSIVE)
+    assert mentions(few.measured.missing[0], 2, 3)
+
+
+def test_the_excess_of_a_network_is_bounded_by_its_runs_that_do_not_diverge() -> None:
+    for at_most, expected in ((0.1, INCONCLUSIVE), (0.01, CONTRADICTED)):
+        found = result(FinalExcess(networks=["b"], at_most=at_most), confirmed_where_some_diverge({"b": 2}))
+        assert found.verdict.value == expected
+        (point,) = found.points
+        assert point.ends[0] == pytest.approx(point.effect, rel=0.05)
+        assert point.ends[1] > 1000 * point.effect  # the excess at the start
+
+
+def test_a_bound_at_the_edge_of_the_grid_is_none() -> None:
+    screening = sweep(LEFT_BY_SCREENING, depths=(4,), factor=1.01, beyond=False)
+    table = confirmed_where_some_diverge({"b": 2})
+    inside = table[table["learning_rate"].isin(screening["learning_rate"].unique())]
+    cut = inside[inside["learning_rate"] >= 0.1]
+    for check, *_ in BOUNDED.values():
+        assert verdict(check, inside) == SUPPORTED
+        assert verdict(check, cut) == INCONCLUSIVE
 
 
 def test_the_more_sweeps_a_check_rests_on_the_more_rates_may_be_best() -> None:

@@ -248,10 +248,10 @@ def _interval(effect: Effect, level: float, measured: Measured) -> Span:
     (least, most), value = measured.bounds, effect.value
     if math.isnan(value):
         return max(least, 0.0 if measured.logarithmic else -math.inf), most
-    if effect.counted:
-        return share_interval(effect.counted, level)
     low = high = value
-    if effect.replicates:
+    if effect.counted:
+        low, high = share_interval(effect.counted, level)
+    elif effect.replicates:
         low, high = interval(value, effect.replicates, level, measured.logarithmic)
         low, high = min(max(low, least), value), max(min(high, most), value)
     return min((low, *effect.reaching)), max((high, *effect.reaching))

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resaudit.figures.rates import BestRate, choose_rate
+from resaudit.figures.rates import BestRate, choose_rate, least_diverged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -58,6 +58,19 @@ def _best_rate(rows: "pd.DataFrame", column: str) -> BestRate:
     if not is_confirmed(rows):
         return choose_rate(grid, losses)
     return choose_rate(*sweep(fresh(rows), column), grid=grid)
+
+
+def bounding_rates(table: "pd.DataFrame", column: str) -> dict[Key, float]:
+    """The rate with the fewest diverged fresh runs, where some diverge at each rate that the screening left.
+
+    The runs that do not diverge bound the loss at the best rate from below, and that rate is at most the largest left.
+    """
+    bounds = dict[Key, float]()
+    for key, rows in table.groupby(["network", "depth"], sort=False):
+        trains = choose_rate(*sweep(screened(rows), column)).shown is not None
+        if trains and is_confirmed(rows) and _best_rate(rows, column).shown is None:
+            bounds[key] = least_diverged(*sweep(fresh(rows), column))
+    return bounds
 
 
 def at_shown_rate(table: "pd.DataFrame", best: Mapping[Key, BestRate]) -> "pd.DataFrame":

@@ -3,13 +3,14 @@
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import annotate, depth_axis, panels, plot_runs
-from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, fresh, is_confirmed, screened
+from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, bounding_rates, fresh, is_confirmed, screened
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
 from residual.demystifying_resnet.looks import look, network_legend
@@ -65,10 +66,12 @@ def plot_by_depth(table: pd.DataFrame, column: str, meaning: str) -> Figure:
 def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column: str) -> None:
     """Plot a column of final losses, and the best rates, by depth.
 
-    Networks stand side by side at a depth. Runs below :data:`LEAST_DRAWN` are drawn at it.
+    Networks stand side by side at a depth. Runs below :data:`LEAST_DRAWN` are drawn at it. Where fresh runs diverge at
+    every rate that the screening left, triangles stand for bounds: the loss is at least the mean of those that do not,
+    the rate at most the largest of these rates.
     """
     networks, depths = list(table["network"].unique()), sorted(table["depth"].unique())
-    best = best_rates(table, column)
+    best, bounding = best_rates(table, column), bounding_rates(table, column)
     shown = at_shown_rate(table, best)
     for position, network in enumerate(networks):
         aside = 2.0 ** (0.12 * (position - (len(networks) - 1) / 2))
@@ -78,6 +81,8 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
         small = {"color": style["color"], "markersize": 1.5, "markeredgewidth": 0, "alpha": 0.5}
         losses.plot(chose["depth"] * aside * 1.04, chose[column].clip(lower=LEAST_DRAWN), ".", **small)
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
+        bounds = {depth: rate for (name, depth), rate in bounding.items() if name == network}
+        _plot_bounds(losses, rates, table[table["network"] == network], column, bounds, aside, style)
         choices = {depth * aside: choice for (name, depth), choice in best.items() if name == network}
         _plot_rates(rates, choices, tried, style)
     for axes in (losses, rates):
@@ -85,6 +90,19 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
         depth_axis(axes, depths)
     rates.margins(y=0.1)
     rates.set_ylabel("best learning rate")
+
+
+def _plot_bounds(
+    losses: Axes, rates: Axes, rows: pd.DataFrame, column: str, bounds: Mapping[int, float], aside: float, style: Any
+) -> None:
+    """Plot open triangles that point to where the mean loss and the best rate of each depth lie."""
+    triangles = style | {"linestyle": "none", "markerfacecolor": "white"}
+    for depth, rate in bounds.items():
+        left = fresh(rows[rows["depth"] == depth])
+        at_rate = left.loc[left["learning_rate"] == rate, column]
+        mean = at_rate[np.isfinite(at_rate)].mean()
+        losses.plot(depth * aside, max(mean, LEAST_DRAWN), **triangles | {"marker": "^"})
+        rates.plot(depth * aside, left["learning_rate"].max(), **triangles | {"marker": "v"})
 
 
 def _plot_rates(axes: Axes, choices: Mapping[float, BestRate], tried: int, style: Any) -> None:

@@ -4,7 +4,8 @@ Effects that depend on the best rate are measured at every tied rate (:mod:`resa
 """
 
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, product
+from dataclasses import replace
+from itertools import chain, pairwise, product
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
@@ -13,7 +14,7 @@ from pydantic import Field
 from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured, effect_of
 from resaudit.claims.checks.ratios import add_ratio, choice_of_rates, in_words
 from resaudit.claims.checks.rows import not_negative, of_network, take, words
-from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, left_out_in_error, sweep_of
+from resaudit.claims.checks.sweeps import Sweep, beyond_the_grid, open_ends, sweep_of
 from resaudit.figures.rates import LEVEL
 from resaudit.figures.sweeps import screened
 from resaudit.plan.check import Check, Depth, Names
@@ -59,11 +60,14 @@ class FinalExcess(Check, name="final_excess"):
                 if optimum == 0.0:
                     measured.missing.append(f"{network}, depth {depth}: the optimal loss is zero, it has no shares")
                 elif sweep:
-                    effects = [
-                        effect_of(np.asarray, losses.to_numpy() / optimum, choice=choice_of_rates(losses))
-                        for losses in sweep.finals()
-                    ]
-                    measured.add_tied(sweep.where, effects + beyond_the_grid([sweep], measured))
+                    ends, finals = open_ends(sweep, None, measured, start), sweep.finals()
+                    if measured.has_enough(sweep.where, min(map(len, finals)), least_runs):
+                        effects = [
+                            effect_of(np.asarray, losses.to_numpy() / optimum, choice=choice_of_rates(losses))
+                            for losses in finals
+                        ]
+                        effects = [replace(effect, reaching=ends) for effect in effects]
+                        measured.add_tied(sweep.where, effects + beyond_the_grid([sweep], measured))
         return measured
 
 
@@ -131,10 +135,14 @@ class FinalLossPairs(Check, name="final_loss_pairs"):
         for other in self.others:
             for depth, rows in by_depth(table, self.depths):
                 above, below = _sweeps(rows, (other, self.network), depth, column, least_runs, measured)
-                if above and below:
-                    shares = [_share(*pair, self.factor) for pair in product(above.finals(), below.finals())]
-                    beyond = beyond_the_grid([above, below], measured)
-                    measured.add_tied(f"{other}, depth {depth}", [*shares, *beyond])
+                where = f"{other}, depth {depth}"
+                if not (above and below):
+                    continue
+                finals = above.finals(), below.finals()
+                if measured.has_enough(where, min(map(len, chain(*finals))), least_runs):
+                    ends = open_ends(above, below, measured, most=1.0)
+                    shares = [replace(_share(*pair, self.factor), reaching=ends) for pair in product(*finals)]
+                    measured.add_tied(where, [*shares, *beyond_the_grid([above, below], measured)])
         return measured
 
 
@@ -311,8 +319,8 @@ def _share(above: "pd.Series", below: "pd.Series", factor: float) -> Effect:
 def _add_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, least_runs: int) -> None:
     """Add the ratio of mean losses at every pair of tied rates."""
     if above and below:
-        beyond = beyond_the_grid([above, below], measured)
-        add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond)
+        beyond, ends = beyond_the_grid([above, below], measured), open_ends(above, below, measured)
+        add_ratio(measured, where, above.finals(), below.finals(), least_runs, further=beyond, reaching=ends)
 
 
 def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: Sweep | None, sweeps: int) -> None:
@@ -320,18 +328,18 @@ def _add_rate_ratio(measured: Measured, where: str, above: Sweep | None, below: 
     if not (above and below):
         return
     level = 1 - ERROR_RATE / sweeps
-    choices = [above.choice(level), below.choice(level)]
     runs = min(len(above.runs), len(below.runs))
+    # Where the loss is only bounded, the best rate is at most one that the screening left.
+    ends = open_ends(below, above, measured)
     with np.errstate(divide="ignore", invalid="ignore"):
         effects = [
-            Effect(float(np.float64(one) / other), (), runs, in_words(one, other))
-            for one, other in product(*(choice.order or (0.0,) for choice in choices))
+            Effect(float(np.float64(one) / other), (), runs, in_words(one, other), ends)
+            for one, other in product(*(sweep.order(level) or (0.0,) for sweep in (above, below)))
         ]
-    for choice, one_sweep in zip(choices, (above, below), strict=True):
-        if choice.at_edge:
-            measured.excluded.append(f"{one_sweep.where}: a rate at the edge of the grid is tied for the best")
+    for sweep in (above, below):
+        if sweep.is_at_edge(level):
+            measured.excluded.append(f"{sweep.where}: a rate at the edge of the grid is tied for the best")
             effects.append(UNKNOWN)
-    effects += left_out_in_error([above, below], measured)
     measured.add_tied(where, effects)
 
 

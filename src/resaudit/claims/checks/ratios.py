@@ -34,7 +34,7 @@ def add_ratio(
         above: values of the numerator by run, at the learning rate shown, then at those tied with it; a series' name is
             its rate, if there is one.
         below: values of the denominator, likewise.
-        least_runs: needed at the rates shown.
+        least_runs: needed at every rate.
         of_logarithms: whether values are logarithms (geometric means).
         further: effects at further choices.
         reaching: further ends of every interval.
@@ -49,7 +49,7 @@ def add_ratio(
         quotient = (lambda one, other: np.exp(one - other)) if of_logarithms else np.divide
         return effect_of(quotient, *values, choice=choice)
 
-    if measured.has_enough(where, min(len(above[0]), len(below[0])), least_runs):
+    if measured.has_enough(where, min(len(each) for each in (*above, *below)), least_runs):
         pairs = zip(above, below, strict=True) if at_equal_rates else product(above, below)
         effects = [replace(ratio(one, other), reaching=reaching) for one, other in pairs]
         measured.add_tied(where, [*effects, *further])

@@ -33,19 +33,41 @@ class Sweep:
     grid: np.ndarray
     trains: bool
 
+    @property
+    def only_bounded(self) -> bool:
+        """Whether some fresh runs diverge at each rate that the screening left.
+
+        By the screening each other rate is worse than these, or a run diverges there: the runs that do not diverge
+        bound the loss at the best rate from below.
+        """
+        left_some = not np.array_equal(self.rates, self.grid)
+        return self.trains and left_some and self.choice().shown is None
+
     def choice(self, level: float = LEVEL) -> BestRate:
         """The best rate and those tied with it."""
         return choose_rate(self.rates, self.losses, level, self.grid)
 
+    def order(self, level: float = LEVEL) -> tuple[float, ...]:
+        """The rate shown, then those tied with it; none if some run diverges at every rate.
+
+        If the sweep is :attr:`only_bounded`, all that the screening left, that with the fewest diverged runs first.
+        """
+        if not self.only_bounded:
+            return self.choice(level).order
+        first = least_diverged(self.rates, self.losses)
+        return tuple(sorted(self.rates.tolist(), key=lambda rate: (rate != first, rate)))
+
+    def is_at_edge(self, level: float = LEVEL) -> bool:
+        """Whether the grid's first or last rate is one of :meth:`order`, so that rates outside it may be as good."""
+        return bool({self.grid[0], self.grid[-1]} & set(self.order(level)))
+
     def finals(self, level: float = LEVEL) -> "list[pd.Series]":
-        """Losses by run at the rate shown, then at those tied with it.
+        """Losses by run at each rate of :meth:`order`, without diverged runs if they are :attr:`only_bounded`.
 
         If some run diverged at every rate: the losses at the rate with the fewest diverged runs, the best of these.
         """
-        best = self.choice(level)
-        if best.shown is None:
-            return [self.at(least_diverged(self.rates, self.losses))]
-        return [self.at(rate) for rate in best.order]
+        losses = [self.at(rate) for rate in self.order(level) or (least_diverged(self.rates, self.losses),)]
+        return [each[np.isfinite(each)] for each in losses] if self.only_bounded else losses
 
     def at(self, rate: float) -> "pd.Series":
         """Losses by run at a rate of the grid."""
@@ -87,14 +109,21 @@ def _every_run(rows: "pd.DataFrame", where: str, column: str, measured: Measured
 
 
 def beyond_the_grid(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """:data:`UNKNOWN` if a rate outside of those measured may be better, else nothing."""
-    falling = [one.where for one in sweeps if one.choice().still_falling]
-    measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in falling)
-    return [UNKNOWN] if falling else left_out_in_error(sweeps, measured)
+    """:data:`UNKNOWN` if a rate beyond the grid may be better, else nothing."""
+    beyond = [one.where for one in sweeps if (one.is_at_edge() if one.only_bounded else one.choice().still_falling)]
+    measured.excluded.extend(f"{where}: the loss still falls at the edge of the grid" for where in beyond)
+    return [UNKNOWN] if beyond else []
 
 
-def left_out_in_error(sweeps: list[Sweep], measured: Measured) -> list[Effect]:
-    """:data:`UNKNOWN` if fresh runs diverge at each rate that a screening left: one that it left out may be better."""
-    lost = [one.where for one in sweeps if one.trains and one.choice().shown is None]
-    measured.excluded.extend(f"{where}: fresh runs diverge at every rate that the sweep left" for where in lost)
-    return [UNKNOWN] if lost else []
+def open_ends(above: Sweep, below: Sweep | None, measured: Measured, most: float = np.inf) -> tuple[float, ...]:
+    """The ends, up to ``most`` and down to 0, of an effect that grows with a network's loss and falls with another's.
+
+    It is open on the side of a network whose loss is only bounded.
+    """
+    ends = {most: above, 0.0: below}
+    bounded = {end: one.where for end, one in ends.items() if one and one.only_bounded}
+    measured.excluded.extend(
+        f"{where}: fresh runs diverge at every rate that the sweep left; those that do not bound its loss from below"
+        for where in bounded.values()
+    )
+    return tuple(bounded)
