@@ -172,7 +172,7 @@ def said_by(part: str, command: list[str], until: float, environment: dict[str, 
         raise RuntimeError(f"exit status {status}")
 
 
-def tests(trial: Trial, until: float) -> Iterator[str]:
+def tests(_trial: Trial, until: float) -> Iterator[str]:
     """The oracles that want a GPU; their own report says which passed."""
     files = [f"tests/oracle/{name}.py" for name in TESTS]
     command = [sys.executable, "-m", "pytest", "-q", "-rs", "-o", "addopts=", "-p", "no:cacheprovider", "--noconftest"]
@@ -190,7 +190,7 @@ def steps(trial: Trial, _until: float) -> Iterator[str]:
     yield f"| {' | '.join(titles)} | planned MB | measured MB |\n|---|---|---|---|---|---|---|"
     for depth, by_graph in product(trial.depths, (False, True)):
         network = PreActivation(depth)
-        counts, planned = costs.counts(network), costs.run_megabytes(network, recipe())
+        counts, planned = costs.counts(network), costs.gpu_run_megabytes(network, recipe())
         try:
             measured = timed(trial, network, recipe(), by_graph)
         except ResauditError as error:

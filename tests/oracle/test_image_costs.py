@@ -86,7 +86,7 @@ def test_costs_grow_with_what_is_asked_for() -> None:
 
 
 def test_a_smaller_last_batch_takes_its_share_beside_the_graph() -> None:
-    each = run_megabytes(PreActivation(110), PAPER)
+    each = costs.gpu_run_megabytes(PreActivation(110), PAPER)
     steps = replace(PAPER, unit="steps", milestones=(), length=1000)
     whole = cost(samples=49_920).gpu_megabytes
     assert cost().gpu_megabytes - whole == pytest.approx(each * 80 / 128)
@@ -105,11 +105,11 @@ def test_larger_images_need_more_memory() -> None:
     assert one.megabytes(1000, (3, 16, 64)) == one.megabytes(1000, (3, 32, 32))
 
 
-def test_time_is_bound_by_arithmetic_or_by_latency() -> None:
-    deep, wide, steps = PreActivation(110), AllConvolutional(), 1_000_000 / PAPER.batch
-    few = replace(PAPER, batch=16)
-    assert gpu_seconds(deep, few, 1_000_000, 0) == pytest.approx(110 * 8 * steps * 30e-6)
-    assert gpu_seconds(wide, PAPER, 1_000_000, 0) == pytest.approx(6 * counts(wide).macs * 1_000_000 / 30e12)
+def test_time_is_bound_by_arithmetic_or_by_small_layers() -> None:
+    deep, wide = PreActivation(110), AllConvolutional()
+    assert gpu_seconds(deep, 1_000_000, 0) == pytest.approx(110 * 1_000_000 * costs.GPU_SECONDS_A_LAYER_AND_IMAGE)
+    arithmetic = 6 * counts(wide).macs * 1_000_000 / costs.GPU_FLOPS_A_SECOND
+    assert gpu_seconds(wide, 1_000_000, 0) == pytest.approx(arithmetic)
     assert cpu_seconds(deep, 3000, 0) == pytest.approx(cpu_seconds(deep, 0, 9000))
 
 
@@ -161,5 +161,5 @@ def test_a_gpu_holds_what_is_planned(network: Network) -> None:
         for _ in range(3):
             run.advance()
         torch.cuda.synchronize()
-    planned = run_megabytes(network, PAPER) + costs.test_megabytes(network, 3, 32)
+    planned = costs.gpu_run_megabytes(network, PAPER) + costs.test_megabytes(network, 3, 32)
     assert (torch.cuda.max_memory_reserved() - before) / 1e6 == pytest.approx(planned, rel=0.15)

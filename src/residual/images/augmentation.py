@@ -12,6 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from residual.images.layout import memory_format
+
 PADDING = {"pad_last": 4, "pad_first": 4, "standardise": 2}
 # Of bytes; fb.resnet.torch's datasets/cifar10.lua, and stable_scaling's code times 255.
 PUBLISHED = {
@@ -63,7 +65,7 @@ class Images:
     def __init__(
         self, images: np.ndarray, augmentation: str, normalisation: Normalisation, device: torch.device
     ) -> None:
-        # Colours last: one pixel is gathered at once, and batches are channels_last.
+        # Colours last: one pixel is gathered at once, and batches are channels_last, as a CPU wants them.
         self._bytes = torch.from_numpy(images.transpose(0, 2, 3, 1).copy(order="C")).to(device)
         self._augmentation, self.padding = augmentation, PADDING[augmentation]
         self._rows = torch.arange(images.shape[2], device=device)
@@ -81,7 +83,7 @@ class Images:
             flip: 1 where left and right are swapped, else 0.
 
         Returns:
-            float32, shape (b, channels, height, width), channels_last.
+            float32, shape (b, channels, height, width), in the device's memory format.
         """
         (height, width), last = self._bytes.shape[1:3], self._bytes.shape[2] - 1
         rows = self._rows + (top - self.padding)[:, None]
@@ -110,12 +112,16 @@ class Images:
 
     def _normalised(self, pixels: Tensor) -> Tensor:
         """As float32, with channels first."""
-        if self._augmentation != "standardise":
-            return ((pixels.float() - self._mean) / self._deviation).permute(0, 3, 1, 2)
+        values = self._standardised(pixels) if self._augmentation == "standardise" else self._shifted(pixels)
+        return values.permute(0, 3, 1, 2).contiguous(memory_format=memory_format(values.device))
+
+    def _shifted(self, pixels: Tensor) -> Tensor:
+        return (pixels.float() - self._mean) / self._deviation
+
+    def _standardised(self, pixels: Tensor) -> Tensor:
         # Sums of whole numbers are exact on every device; a GPU may round a division otherwise, in the last digit.
         numbers, whole = pixels[0].numel(), pixels.to(torch.int32)
         mean = whole.sum(dim=(1, 2, 3)).double() / numbers
         variance = whole.square().sum(dim=(1, 2, 3)).double() / numbers - mean.square()
         deviation = variance.clamp(min=0).sqrt().clamp(min=numbers**-0.5)
-        standard = (pixels - mean[:, None, None, None]) / deviation[:, None, None, None]
-        return standard.float().permute(0, 3, 1, 2)
+        return ((pixels - mean[:, None, None, None]) / deviation[:, None, None, None]).float()

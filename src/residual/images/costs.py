@@ -5,14 +5,16 @@ from dataclasses import dataclass
 
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
 
-# Measured on one core, and estimates for one H100; see benchmarks/RESULTS.md.
+# Measured on one core, and on one H100 in single precision; see benchmarks/RESULTS.md.
 CPU_FLOPS_A_SECOND = 60e9
-GPU_FLOPS_A_SECOND = 30e12
-GPU_SECONDS_A_LAYER_STEP = 30e-6
+GPU_FLOPS_A_SECOND = 25e12
+GPU_SECONDS_A_LAYER_AND_IMAGE = 2.3e-6
 # Forward, and the gradients by inputs and by weights.
 PRODUCTS = 3
 # Tensors of the largest layer's size, beside saved ones: gradients on their way, and an algorithm's workspace.
 PASSING = 4
+# Likewise, what cuDNN's transforms take in eager steps and again in a graph.
+GPU_TRANSFORMS = 36
 # Images of one batch of the test, and hidden layers of theirs that exist at once.
 TEST_BATCH, TESTING = 250, 4
 # Copies of the weights: themselves, momentum, gradients one by one and joined, and those kept while a graph is checked.
@@ -75,6 +77,12 @@ def run_megabytes(network: Network, recipe: Recipe, channels: int = 3, side: int
     return FLOAT * (recipe.batch * (count.saved + PASSING * count.largest) + COPIES * count.weights) / 1e6
 
 
+def gpu_run_megabytes(network: Network, recipe: Recipe, channels: int = 3, side: int = 32) -> float:
+    """As :func:`run_megabytes`, on a GPU, whose steps are a graph."""
+    transforms = FLOAT * recipe.batch * GPU_TRANSFORMS * counts(network, channels, side).largest / 1e6
+    return run_megabytes(network, recipe, channels, side) + transforms
+
+
 def test_megabytes(network: Network, channels: int, side: int) -> float:
     """Memory of a batch of test images; a CPU takes it from that of the run, a GPU's graph keeps its own."""
     return FLOAT * TEST_BATCH * TESTING * counts(network, channels, side).largest / 1e6
@@ -85,11 +93,11 @@ def cpu_seconds(network: Network, images: int, tests: int) -> float:
     return 2 * counts(network).macs * (PRODUCTS * images + tests) / CPU_FLOPS_A_SECOND
 
 
-def gpu_seconds(network: Network, recipe: Recipe, images: int, tests: int) -> float:
-    """On one GPU, by its arithmetic or by its latency, whichever takes longer."""
+def gpu_seconds(network: Network, images: int, tests: int) -> float:
+    """On one GPU, by its arithmetic, or by its layers if they are small, whichever takes longer."""
     count = counts(network)
     arithmetic = 2 * count.macs * (PRODUCTS * images + tests) / GPU_FLOPS_A_SECOND
-    return max(arithmetic, count.layers * images / recipe.batch * GPU_SECONDS_A_LAYER_STEP)
+    return max(arithmetic, count.layers * images * GPU_SECONDS_A_LAYER_AND_IMAGE)
 
 
 def _layers(network: Network, channels: int, side: int) -> Iterator[_Layer]:

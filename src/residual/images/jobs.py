@@ -48,7 +48,7 @@ class TrainImages(Job):
         schedule = Schedule(self.recipe, self.samples or TRAIN_IMAGES)
         images = len(self.runs) * schedule.samples(schedule.steps - 1)[1]
         tests = len(self.runs) * len(schedule.evaluated) * TEST_IMAGES
-        of_run = costs.run_megabytes(self.network, self.recipe)
+        of_run = costs.gpu_run_megabytes(self.network, self.recipe)
         # On a GPU the smaller last batch of an epoch is no part of the graph, which keeps its memory.
         held = of_run * (1 + schedule.smaller_batch / self.recipe.batch)
         held += costs.test_megabytes(self.network, *IMAGE_SHAPE[:2])
@@ -57,7 +57,7 @@ class TrainImages(Job):
             SECONDS_TO_START + costs.cpu_seconds(self.network, images, tests),
             self.megabytes(TRAIN_IMAGES + TEST_IMAGES, IMAGE_SHAPE),
             wants_gpu=True,
-            gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, self.recipe, images, tests),
+            gpu_seconds=SECONDS_TO_START + costs.gpu_seconds(self.network, images, tests),
             gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + held,
         )
 

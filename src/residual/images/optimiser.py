@@ -5,9 +5,11 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from residual.images.layout import memory_format
+
 
 class FlatParameters:
-    """A network's trainable parameters as parts of one vector; kernels lie in it channels_last.
+    """A network's trainable parameters as parts of one vector; kernels lie in it as :func:`memory_format` says.
 
     Args:
         network: a network on its device; from now on its parameters are views.
@@ -25,7 +27,7 @@ class FlatParameters:
         self._parameters = list(parameters.values())
         self.vector = joined([p.detach() for p in self._parameters])
         for parameter, values in zip(self._parameters, self.vector.split_with_sizes(self.sizes), strict=True):
-            if parameter.ndim == 4:
+            if _inputs_last(parameter):
                 outputs, inputs, height, width = parameter.shape
                 parameter.data = values.view(outputs, height, width, inputs).permute(0, 3, 1, 2)
             else:
@@ -102,5 +104,9 @@ class MomentumSgd:
 
 
 def joined(tensors: Sequence[Tensor]) -> Tensor:
-    """Tensors as one vector, kernels with their inputs last; what lies channels_last is copied once."""
-    return torch.cat([t.permute(0, 2, 3, 1).reshape(-1) if t.ndim == 4 else t.reshape(-1) for t in tensors])
+    """Tensors as one vector, kernels as :func:`memory_format` says; what lies so is copied once."""
+    return torch.cat([(t.permute(0, 2, 3, 1) if _inputs_last(t) else t).reshape(-1) for t in tensors])
+
+
+def _inputs_last(tensor: Tensor) -> bool:
+    return tensor.ndim == 4 and memory_format(tensor.device) == torch.channels_last

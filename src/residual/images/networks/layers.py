@@ -8,6 +8,8 @@ import torch
 from torch import nn
 from torch.nn.functional import avg_pool2d, batch_norm, conv2d, linear, pad
 
+from residual.images.layout import memory_format
+
 MOMENTUM = 0.1
 EPSILON = 1e-5
 
@@ -105,12 +107,12 @@ def subsample(x: torch.Tensor, stride: int) -> torch.Tensor:
 
 
 def average(x: torch.Tensor) -> torch.Tensor:
-    """The mean over the image, shape (images, channels); the gradient is channels_last.
+    """The mean over the image, shape (images, channels); the gradient has x's memory format.
 
-    Left as it is spread out, it would have no memory format, and all that it is added to would lose theirs.
+    Left as it is spread out, it would have none, and all that it is added to would lose theirs.
     """
     if x.requires_grad:
-        x.register_hook(lambda g: g.contiguous(memory_format=torch.channels_last))  # type: ignore[no-untyped-call]
+        x.register_hook(lambda g: g.contiguous(memory_format=memory_format(g.device)))  # type: ignore[no-untyped-call]
     return x.mean((2, 3))
 
 
