@@ -131,7 +131,7 @@ from resaudit.cli.commands import main
 for key in sys.argv[1:]:
     sys.argv[1:] = ["run", key]
     assert main() == 0, key
-loaded = {"hydra", "resaudit.composition", "resaudit.plan"} & set(sys.modules)
+loaded = {"hydra", "snakemake", "resaudit.plan"} & set(sys.modules)
 assert not loaded, loaded
 """
 
@@ -147,3 +147,18 @@ def test_a_job_of_every_kind_runs_without_the_configuration(mnist_config: Config
     assert run.returncode == 0, run.stderr
     for job in jobs[1:]:
         assert all((tmp_path / file).is_file() for file in job.written(Path("results")))
+
+
+IMPORT = """
+import sys
+sys.modules |= dict.fromkeys(("hydra", "omegaconf", "snakemake"))  # as if not installed
+from resaudit.figures.drawing import figure_module
+for name in sys.argv[1:]:
+    figure_module(name)
+"""
+
+
+def test_figures_are_drawn_without_the_configuration(tmp_path: Path) -> None:
+    """On a machine that lacks Hydra and Snakemake, as :mod:`benchmarks.on_gpu` allows."""
+    run = run_command(sys.executable, "-c", IMPORT, *load().figure, cwd=tmp_path)
+    assert run.returncode == 0, run.stderr

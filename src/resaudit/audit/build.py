@@ -42,8 +42,8 @@ from resaudit.claims.records import NamedVariant
 from resaudit.claims.robustness import Matrix, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, leaning, sentence, threshold_in_words, turns_in_words, why
+from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.formats import FORMATS
-from resaudit.figures.printed import printed_values
 from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance

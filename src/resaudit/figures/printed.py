@@ -1,16 +1,12 @@
 """The numbers that papers print, beside ours."""
 
-from collections.abc import Mapping
 from typing import Annotated, Any
 
 import pandas as pd
 from pydantic import Field, model_validator
 
-from resaudit.base.models import Count, PairId, Part, validated
-from resaudit.figures.drawing import figure_module
+from resaudit.base.models import Count, PairId, Part
 from resaudit.figures.possible import Examined, consistent
-from resaudit.figures.tables import Drawn, errors_naming
-from resaudit.plan.models import Config
 
 
 class PrintedValue(Part):
@@ -59,22 +55,6 @@ class Printed(Part):
     """What must be known to compare them; possibly empty."""
     values: list[PrintedValue]
     """The numbers."""
-
-
-def printed_values(config: Config, paper: str, figures: Mapping[str, Drawn]) -> list[Printed]:
-    """The tables of printed numbers of a paper; also of figures that were not drawn.
-
-    A figure has one if its module has a function ``beside_the_paper(figure, table)``, with the figure's configuration
-    and its table (None if it was not drawn). It gives all keys of :class:`Printed` but ``figure``.
-    """
-    tables = []
-    for name, figure in config.figure.items():
-        beside = getattr(figure_module(name), "beside_the_paper", None) if name.startswith(f"{paper}/") else None
-        if beside is not None:
-            table = figures[name].table if name in figures else None
-            with errors_naming(f"table of {name}", name):
-                tables.append(validated(Printed, {"figure": name, **beside(figure, table)}, "printed"))
-    return tables
 
 
 def over_runs(values: "pd.Series | None") -> dict[str, Any]:

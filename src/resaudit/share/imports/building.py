@@ -6,8 +6,8 @@ from pathlib import Path
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.models import one_line
+from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.drawing import ODD_CONTENT, plot_of
-from resaudit.figures.printed import printed_values
 from resaudit.figures.tables import Drawn
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.share.judging import audited_table, verdicts_on
