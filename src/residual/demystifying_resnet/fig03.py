@@ -22,8 +22,8 @@ JUDGED = (0.01, 0.1, 1.0)
 def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, stage, learning_rate, shown, run, epoch, mean_frobenius_norm.
 
-    Rows for every learning rate tied for the best of a depth; the drawn one has ``shown``. Runs of a screening that is
-    confirmed have the last epoch alone.
+    Rows for every learning rate tied for the best of a depth: at the drawn one, which has ``shown``, every epoch, at
+    the others those judged. Runs of a screening that is confirmed have the last epoch alone.
     """
 
     def rows(key: Key) -> pd.DataFrame:
@@ -42,7 +42,9 @@ def _of_stage(stage: str, first: int, trajectory: Trajectory, rates: Sequence[fl
         columns = {"run": first + run, "epoch": epoch, "mean_frobenius_norm": norms.ravel()}
         parts.append(pd.DataFrame({STAGE: stage, "learning_rate": rate, "shown": drawn and rate == rates[0]} | columns))
     table = pd.concat(parts)
-    return table if drawn else table.query("epoch == epoch.max()")
+    last = table["epoch"].max()
+    judged = [int(share * last) for share in JUDGED] if drawn else [last]
+    return table[table["shown"] | table["epoch"].isin(judged)]
 
 
 def plot(table: pd.DataFrame) -> Figure:

@@ -24,8 +24,8 @@ def table(results: TrainingResults) -> pd.DataFrame:
     """Columns: network, depth, stage, learning_rate, run, epoch, loss, optimal_loss, excess_loss, shown.
 
     The last epoch of every run at every rate, infinite where it diverged, as in Figure 7; at tied rates also the epochs
-    of the curve, with a confirmation those of its runs. The drawn rate has ``shown``. ``excess_loss`` has more digits
-    than the difference of the two losses.
+    judged, at the drawn one, which has ``shown``, those of the curve; with a confirmation, of its runs. ``excess_loss``
+    has more digits than the difference of the two losses.
     """
 
     def rows(key: Key) -> pd.DataFrame:
@@ -37,13 +37,16 @@ def table(results: TrainingResults) -> pd.DataFrame:
 
 
 def _of_stage(stage: str, first: int, trajectory: Trajectory, tied: tuple[float, ...]) -> pd.DataFrame:
-    """The runs of a stage: at tied rates, the shown one first, along the training, else at its end."""
+    """The runs of a stage: along the training at the first of the tied rates, at the others where they are judged."""
     last = len(trajectory.excess_loss) - 1
-    along = sorted({*snapshot_epochs(last, CURVE_EPOCHS), *(int(share * last) for share in JUDGED)})
+    judged = {int(share * last) for share in JUDGED}
+    along = {rate: sorted(judged) for rate in tied} | {
+        rate: sorted({*snapshot_epochs(last, CURVE_EPOCHS), *judged}) for rate in tied[:1]
+    }
     parts = []
     for rate in np.unique(trajectory.learning_rate):
         runs = runs_of_rate(trajectory, rate)
-        epochs = along if rate in tied else [last]
+        epochs = along.get(rate, [last])
         run, epoch = (grid.ravel() for grid in np.meshgrid(np.arange(len(runs)), epochs, indexing="ij"))
         part = {
             STAGE: stage,
