@@ -76,13 +76,19 @@ def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[st
 
 
 def _setting(protocol: Experiment) -> str | None:
-    """The setting that has the number of runs whose effects are measured."""
+    """The setting that has the number of runs whose effects are measured; None if it is not one for all networks."""
     if getattr(protocol, "confirm", None) is not None:
         return "confirm.runs"
+    if any(getattr(each, "confirm", None) for each in getattr(protocol, "per_network", ())):
+        return None
     return "runs" if hasattr(protocol, "runs") else None
 
 
 def _with_runs(protocol: Experiment, runs: int) -> Experiment:
+    """As if the setting were given, which replaces those of single networks."""
     confirm = getattr(protocol, "confirm", None)
-    update = {"runs": runs} if confirm is None else {"confirm": confirm.model_copy(update={"runs": runs})}
+    key, value = ("runs", runs) if confirm is None else ("confirm", confirm.model_copy(update={"runs": runs}))
+    update: dict[str, object] = {key: value}
+    if hasattr(protocol, "per_network"):
+        update["per_network"] = [each.model_copy(update={key: None}) for each in protocol.per_network]
     return protocol.model_copy(update=update)

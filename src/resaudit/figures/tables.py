@@ -13,6 +13,7 @@ import pandas as pd
 from resaudit.base.commands import snakemake_command
 from resaudit.base.errors import ResauditError
 from resaudit.base.papers import as_words, module_of
+from resaudit.base.text import in_words
 from resaudit.figures.drawing import ODD_CONTENT, read_about, read_csv
 from resaudit.figures.expected import unexpected
 from resaudit.plan.composition import config_folder, datasets
@@ -115,8 +116,8 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
                 "snakemake with those given now",
                 path=csv,
                 key=key,
-                shown=stored.get(key),
-                asked=value,
+                shown=in_words(stored.get(key)),
+                asked=in_words(value),
             )
     if about["evidence"] != plan.figures[name].evidence:
         raise OtherSettings(
