@@ -5,8 +5,9 @@ from collections.abc import Sequence
 from resaudit.claims.decision import MOST_RUNS, Verdict
 from resaudit.claims.verdicts import Judgement
 from resaudit.plan.claim import Claim
+from resaudit.plan.composition import load
 from resaudit.plan.experiment import Experiment
-from resaudit.plan.left_out import time_in_words
+from resaudit.plan.left_out import hours_in_words, time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import execution_of, make_plan
 from resaudit.plan.words import command_for
@@ -44,12 +45,16 @@ def would_decide(
 
 def _to_run(config: Config, claim: Claim, figure: str, overrides: Sequence[str]) -> tuple[str, str]:
     # Which scales give a verdict is the claim's own need.
-    scales = claim.needs.scales
-    enough = config.scale.name in scales
-    given = [*overrides] if enough else [*(o for o in overrides if not o.startswith("scale=")), f"scale={scales[-1]}"]
-    cost = time_in_words(config, [figure])
-    here = "" if enough else f", which is no evidence: that begins at scale {scales[0]}"
-    return f"To run it takes {cost}{here}. For a verdict:", command_for([figure], given)
+    takes, scale = f"To run it takes {time_in_words(config, [figure])}", claim.needs.scales[0]
+    if config.scale.name in claim.needs.scales:
+        return f"{takes}. For a verdict:", command_for([figure], overrides)
+    kept = [override for override in overrides if not override.startswith(("scale=", "device="))]
+    hours = hours_in_words(load([*kept, f"scale={scale}"], only=[figure]))
+    given = [*kept, f"scale={scale}", f"device={execution_of(config).device}"]
+    return (
+        f"{takes}, which is no evidence: that begins at scale {scale}, with {hours}. For a verdict:",
+        command_for([figure], given),
+    )
 
 
 def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[str]) -> tuple[str, str | None]:

@@ -31,3 +31,13 @@ def time_in_words(config: Config, names: Sequence[str]) -> str:
     cores, gpus = processors(), int(execution.device == "cuda")
     seconds = duration(jobs, cores, gpus)
     return f"{in_minutes(seconds)} at scale {config.scale.name} on {cores} cores{' and one GPU' * gpus}"
+
+
+def hours_in_words(config: Config) -> str:
+    """What the chosen figures take in all, of one GPU where jobs want it or of cores, by estimate.
+
+    On cores and with a GPU the results are equally good evidence.
+    """
+    costs = [job.cost(execution_of(config)) for job in make_plan(config).jobs.values()]
+    cores, gpu = sum(cost.seconds for cost in costs) / 3600, sum(cost.gpu_seconds for cost in costs) / 3600
+    return f"{gpu:.2g} GPU hours or {cores:.0f} core-hours" if gpu else f"{cores:.1f} core-hours"

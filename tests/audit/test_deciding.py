@@ -1,0 +1,83 @@
+"""Oracle: the command itself, composed and planned. Sees hours of another plan, and a setting that changes no run."""
+
+import re
+import shlex
+
+import pytest
+
+from resaudit.audit.deciding import would_decide
+from resaudit.claims.checks.rates import FinalLossRatio
+from resaudit.claims.verdicts import judge
+from resaudit.jobs.job import Cost, Execution
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
+from tests.claims.made import claim, sweep
+
+ON_CPU = "device=cpu"
+OPEN = sweep({"a": lambda *_: 0.1, "b": lambda *_: 1.0}, factor=3.0)
+"""b ends ten times further than a, give or take a factor of three between runs."""
+
+
+def costs_of(overrides: list[str], figure: str) -> dict[str, Cost]:
+    return {key: job.cost(Execution()) for key, job in make_plan(load(overrides, only=[figure])).jobs.items()}
+
+
+def overrides_of(command: str) -> list[str]:
+    """What a printed ``snakemake`` command configures, beside the figures."""
+    words = shlex.split(command)
+    (listed,) = [word.removeprefix("overrides=[").removesuffix("]") for word in words if word.startswith("overrides=")]
+    return listed.split(",")
+
+
+def hours(text: str, unit: str) -> float:
+    (found,) = re.findall(rf"([\d.e+-]+) {unit}", text)
+    return float(found)
+
+
+@pytest.mark.parametrize("figure", ["demystifying_resnet/fig07", "demystifying_resnet/fig05", "stable_scaling/map"])
+def test_more_runs_are_those_of_every_network_and_cost_what_they_add(figure: str) -> None:
+    open_claim = claim(FinalLossRatio(network="a", others=["b"], at_least=8))
+    judgement = judge(open_claim, OPEN, "laptop")
+    words, command = would_decide(load([ON_CPU]), open_claim, figure, judgement, [ON_CPU])
+    assert command
+    overrides = overrides_of(command)
+    after, before = costs_of(overrides, figure), costs_of([ON_CPU], figure)
+    runs = int(hours(words, "runs"))
+    protocol = load(overrides, only=[figure]).figure[figure].protocol
+    assert runs > OPEN["run"].nunique()
+    assert protocol.confirm.runs == runs  # type: ignore[attr-defined]
+    assert not any(each.confirm for each in getattr(protocol, "per_network", []))
+    added = sum(cost.seconds for key, cost in after.items() if key not in before) / 3600
+    assert hours(words, "core-hours") == pytest.approx(added, rel=0.05)
+
+
+def test_where_only_some_networks_have_fresh_runs_no_setting_is_named() -> None:
+    open_claim = claim(FinalLossRatio(network="a", others=["b"], at_least=8))
+    words, command = would_decide(
+        load([ON_CPU]), open_claim, "demystifying_resnet/fig08", judge(open_claim, OPEN, "laptop"), [ON_CPU]
+    )
+    assert (hours(words, "runs") > 0, command) == (True, None)
+
+
+@pytest.mark.parametrize(
+    ("paper", "name", "figure", "scale"),
+    [
+        ("demystifying_resnet", "weights-shrink-with-depth-resnet", "demystifying_resnet/fig02", "gpu_hour"),
+        ("identity_matters", "cifar10-error", "identity_matters/table2", "paper"),
+    ],
+)
+def test_a_claim_that_was_not_run_names_where_evidence_begins_and_its_hours(
+    paper: str, name: str, figure: str, scale: str
+) -> None:
+    config = load([ON_CPU])
+    waiting = config.claims[paper][name]
+    judgement = judge(waiting, None, "laptop")
+    words, command = would_decide(config, waiting, figure, judgement, [ON_CPU])
+    assert command
+    assert {f"scale={scale}", ON_CPU} <= set(overrides_of(command))
+    costs = costs_of(overrides_of(command), figure).values()
+    assert hours(words, "GPU hours") == pytest.approx(sum(cost.gpu_seconds for cost in costs) / 3600, rel=0.05)
+    assert hours(words, "core-hours") == pytest.approx(sum(cost.seconds for cost in costs) / 3600, rel=0.01)
+    # At that scale there is nothing to add.
+    enough, command = would_decide(load([ON_CPU, f"scale={scale}"]), waiting, figure, judgement, [f"scale={scale}"])
+    assert (f"scale={scale}" in command, "no evidence" in enough) == (True, False)  # type: ignore[operator]
