@@ -34,10 +34,10 @@ import pandas as pd
 import torch
 
 from resaudit.base.errors import ResauditError
-from resaudit.data.images import ImageSet
 from residual.images import costs
 from residual.images.engine import deterministic, load
 from residual.images.networks.build import build
+from residual.images.pace import BATCH, endless, paced, random_images
 from residual.images.run import TrainingRun
 from residual.images.schedule import Schedule
 from residual.images.setting import AllConvolutional, Network, PostActivation, PreActivation, Recipe
@@ -46,7 +46,6 @@ RESULTS = Path("results")
 FIGURE, DATASET = "demystifying_resnet/fig02", "cifar10_jpeg"
 TESTS = ["test_image_samples", "test_image_training", "test_image_networks", "test_image_costs"]
 DEPTHS = (38, 110, 434, 1202)
-BATCH = 128
 # Of each saved number, in the least traffic of a step: written and read forward, read backward, and its gradient
 # written and read.
 PASSES = 5
@@ -190,9 +189,9 @@ def steps(trial: Trial, _until: float) -> Iterator[str]:
     yield f"| {' | '.join(titles)} | planned MB | measured MB |\n|---|---|---|---|---|---|---|"
     for depth, by_graph in product(trial.depths, (False, True)):
         network = PreActivation(depth)
-        counts, planned = costs.counts(network), costs.gpu_run_megabytes(network, recipe())
+        counts, planned = costs.counts(network), costs.gpu_run_megabytes(network, endless())
         try:
-            measured = timed(trial, network, recipe(), by_graph)
+            measured = timed(trial, network, endless(), by_graph)
         except ResauditError as error:
             yield f"| {depth} | {'graph' if by_graph else 'eager'} | {error} | | | {planned:.0f} | |"
             continue
@@ -205,10 +204,10 @@ def peer(trial: Trial, _until: float) -> Iterator[str]:
     """The engine against the usual loop, whose convolutions torch does in TF32 unless told otherwise."""
     from benchmarks.images import usual
 
-    images = made(trial)
+    images = random_images(trial.images)
     loop = usual(images, trial.device)
-    took = paced(trial, lambda: next(loop))
-    engine = timed(trial, PostActivation(20, batch_norm=True, power=None), recipe("pad_first"))
+    took = paced(lambda: next(loop), trial.device, trial.seconds)
+    engine = timed(trial, PostActivation(20, batch_norm=True, power=None), endless("pad_first"))
     yield f"Usual loop: {BATCH / took:.0f} images/s. Engine: {BATCH / engine.seconds:.0f} images/s, "
     yield f"{took / engine.seconds:.1f} times as many; steps: {engine.how}."
 
@@ -217,7 +216,7 @@ def arithmetic(trial: Trial, _until: float) -> Iterator[str]:
     """The all-convolutional network."""
     network = AllConvolutional(trial.blocks)
     flops = 2 * costs.PRODUCTS * costs.counts(network).macs * BATCH
-    measured = timed(trial, network, recipe("standardise"))
+    measured = timed(trial, network, endless("standardise"))
     speed = flops / measured.seconds / 1e12
     yield f"{1e3 * measured.seconds:.1f} ms a step, {speed:.2f} TFLOP/s; steps: {measured.how}."
 
@@ -303,7 +302,7 @@ def timed(trial: Trial, network: Network, of: Recipe, by_graph: bool = True) -> 
     Raises:
         ResauditError: it does not fit into the GPU's memory.
     """
-    images, cuda = made(trial), trial.device.type == "cuda"
+    images, cuda = random_images(trial.images), trial.device.type == "cuda"
     data, schedule = load(images, of.augmentation, False, trial.device), Schedule(of, trial.images)
     if cuda:
         torch.cuda.empty_cache()
@@ -312,43 +311,16 @@ def timed(trial: Trial, network: Network, of: Recipe, by_graph: bool = True) -> 
     with deterministic(trial.device.type):
         run = TrainingRun(build(network, 3, 10, 1), data, schedule, 1, 0)
         how = run.use_graph() if by_graph and cuda else "eager"
-        seconds = paced(trial, run.advance)
+        seconds = paced(run.advance, trial.device, trial.seconds)
     # Reserved: between replays the memory of a graph belongs to it, though nothing in it is allocated.
     return Measured(seconds, (torch.cuda.max_memory_reserved() - before) / 1e6 if cuda else np.nan, how)
-
-
-def paced(trial: Trial, step: Callable[[], object]) -> float:
-    """Seconds of a step, after three that warm up."""
-    wait = torch.cuda.synchronize if trial.device.type == "cuda" else lambda: None
-    for _ in range(3):
-        step()
-    wait()
-    start, count = time.perf_counter(), 0
-    while count < 3 or time.perf_counter() - start < trial.seconds:
-        step()
-        count += 1
-    wait()
-    return (time.perf_counter() - start) / count
 
 
 def copied_a_second(device: torch.device) -> float:
     """Bytes read and written by a copy, per second."""
     size = COPIED if device.type == "cuda" else COPIED // 64
     source, target = (torch.zeros(size, device=device) for _ in range(2))
-    return 8 * size / paced(Trial(device, seconds=0.5), lambda: target.copy_(source))
-
-
-def recipe(augmentation: str = "pad_last") -> Recipe:
-    """Long enough never to end; a rate at which nothing diverges."""
-    return Recipe(10_000, "epochs", 1e-3, (), BATCH, augmentation, evaluations=1)  # type: ignore[arg-type]
-
-
-def made(trial: Trial) -> ImageSet:
-    """Random images: time does not depend on them."""
-    rng = np.random.default_rng(1)
-    images = rng.integers(0, 256, (trial.images, 3, 32, 32), dtype=np.uint8)
-    labels = rng.integers(0, 10, trial.images, dtype=np.uint8)
-    return ImageSet(images, labels, images[:BATCH], labels[:BATCH], 10)
+    return 8 * size / paced(lambda: target.copy_(source), device, 0.5)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ from resaudit.claims.decision import MOST_RUNS, Verdict
 from resaudit.claims.verdicts import Judgement
 from resaudit.plan.claim import Claim
 from resaudit.plan.composition import load
+from resaudit.plan.estimates import Estimates
 from resaudit.plan.experiment import Experiment
 from resaudit.plan.left_out import hours_in_words, time_in_words
 from resaudit.plan.models import Config
@@ -74,8 +75,8 @@ def _by_more_runs(config: Config, figure: str, runs: int, overrides: Sequence[st
         ).jobs
         for each in (protocol, _with_runs(protocol, runs))
     )
-    execution = execution_of(config)
-    seconds = sum(job.cost(execution).seconds for key, job in after.items() if key not in before)
+    estimates = Estimates.of(config)
+    seconds = sum(estimates.cost(job).seconds for key, job in after.items() if key not in before)
     command = command_for([figure], [*overrides, f"protocol.{setting}={runs}"])
     return f"About {runs} runs would decide it, {seconds / 3600:.2g} core-hours:", command
 

@@ -16,11 +16,12 @@ from resaudit.figures.references import references
 from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.estimates import Estimates
 from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import left_out_in_words
 from resaudit.plan.models import Config, Figure
 from resaudit.plan.overrides import in_hydra, key_of
-from resaudit.plan.plan import FigurePlan, Plan, execution_of
+from resaudit.plan.plan import FigurePlan, Plan
 from resaudit.plan.words import deviations, value_of
 from resaudit.runtime.devices import cuda_is_usable, processors
 
@@ -51,7 +52,7 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
         yield from _wrapped(f"why: {assumption.reason}", 4)
         for variant_id, variant in assumption.variants.items():
             yield from _wrapped(f"variant={variant_id}: {variant.summary}: {' '.join(variant.overrides)}", 4)
-    yield from _jobs(part, execution_of(plan.config))
+    yield from _jobs(part, Estimates.of(plan.config))
     claims = [f"{paper}/{key}" for key, claim in plan.config.claims_of(paper).items() if claim.evidence == short]
     yield from ["\nclaims (resaudit explain CLAIM)", *(f"  {claim}" for claim in claims)] if claims else []
     yield "\nfiles"
@@ -59,9 +60,9 @@ def explain_figure(plan: Plan, of_paper: Figure, name: str) -> Iterator[str]:
     yield from _wrapped(f"reference: {references(plan)[name]}")
 
 
-def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
+def _jobs(part: FigurePlan, estimates: Estimates) -> Iterator[str]:
     yield "\njobs (results in results/KIND/ID, settings in results/plan/KIND/ID.json)"
-    costs = {job.key: job.cost(execution) for job in part.jobs.values()}
+    execution, costs = estimates.execution, {job.key: estimates.cost(job) for job in part.jobs.values()}
     for key, cost in costs.items():
         where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else _threads(cost)
         on_gpu = f"; on a GPU {cost.gpu_seconds:.0f} s, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
@@ -73,6 +74,7 @@ def _jobs(part: FigurePlan, execution: Execution) -> Iterator[str]:
     yield f"  in all {total} of one core; less if other figures or earlier runs share these jobs"
     yield from _gpu_hours(list(costs.values()))
     yield from _without_gpu(execution, list(costs.values()))
+    yield from _wrapped(estimates.origin)
 
 
 def _threads(cost: Cost) -> str:
@@ -126,8 +128,8 @@ class _Step:
 
 def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
     """Describe the whole run line by line: jobs, core-hours, the longest job, done and to do, time left."""
-    scale, execution, cores = plan.config.scale, execution_of(plan.config), processors()
-    steps = _steps(plan, execution)
+    scale, estimates, cores = plan.config.scale, Estimates.of(plan.config), processors()
+    execution, steps = estimates.execution, _steps(plan, estimates)
     costs = {key: step.cost.on(execution.device) for key, step in steps.items()}
     left = {key: (costs[key], step.waits) for key, step in steps.items() if not step.done}
     gpus = int(execution.device == "cuda")
@@ -149,27 +151,28 @@ def explain_run(plan: Plan, overrides: Sequence[str]) -> Iterator[str]:
     yield f"  to do: {len(left)}: " + (
         f"{in_minutes(duration(left, cores, gpus))} on {cores} cores{' and one GPU' * gpus}" if left else "nothing"
     )
+    yield from _wrapped(estimates.origin)
     yield from (f"  {line}" for line in left_out_in_words(plan.config, overrides))
 
 
-def _steps(plan: Plan, execution: Execution) -> dict[str, _Step]:
+def _steps(plan: Plan, estimates: Estimates) -> dict[str, _Step]:
     """Every job of the workflow without variants, by ``kind/id``; inputs come first."""
     config, layout = plan.config, Layout(plan.config.paths)
     steps = {
         job.key: _Step(
             job.kind,
-            job.cost(execution),
+            estimates.cost(job),
             [needed.key for needed in job.inputs.values()],
             all(file.is_file() for file in job.written(layout.results)),
         )
         for job in plan.jobs.values()
     }
     for name, part in plan.figures.items():
-        cost = draw_job(part.figure, part.figure, config).cost(execution)
+        cost = estimates.cost(draw_job(part.figure, part.figure, config))
         needed = [job.key for job in part.jobs.values()]
         steps[f"draw {name}"] = _Step("draw", cost, needed, layout.figure(name, "json").is_file())
     drawn = [key for key in steps if key.startswith("draw")]
-    cost = AuditJob(config, ()).cost(execution)
+    cost = estimates.cost(AuditJob(config, ()))
     steps["audit"] = _Step("audit", cost, drawn, (layout.figures / "audit.html").is_file())
     return steps
 

@@ -26,6 +26,7 @@ from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
 from resaudit.plan.composition import datasets, load
+from resaudit.plan.estimates import Estimates
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.overrides import in_hydra
@@ -140,6 +141,7 @@ class JobsOfRules:
         self.files = Layout(self.plan.config.paths)
         self.files.check_writable()
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
+        self._estimates = Estimates.of(self.plan.config, self.execution)
         check_modules(self.plan)
         self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
@@ -216,7 +218,7 @@ class JobsOfRules:
     def cost(self, job: Job) -> Cost:
         """The cost of a job on the device that it runs on."""
         if job.key not in self._costs:
-            self._costs[job.key] = job.cost(self.execution).on(self.execution.device)
+            self._costs[job.key] = self._estimates.here(job)
         return self._costs[job.key]
 
     def _planned(self, job: Job) -> Job:

@@ -5,8 +5,9 @@ from collections.abc import Iterator, Sequence
 from resaudit.base.papers import as_words
 from resaudit.base.text import in_minutes
 from resaudit.jobs.duration import duration
+from resaudit.plan.estimates import Estimates
 from resaudit.plan.models import Config
-from resaudit.plan.plan import execution_of, make_plan
+from resaudit.plan.plan import make_plan
 from resaudit.plan.words import command_for
 from resaudit.runtime.devices import processors
 
@@ -23,12 +24,11 @@ def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]
 
 def time_in_words(config: Config, names: Sequence[str]) -> str:
     """How long figures take here at the scale of the configuration, by estimate and without results of earlier runs."""
-    plan, execution = make_plan(config.model_copy(update={"figures": list(names)})), execution_of(config)
+    plan, estimates = make_plan(config.model_copy(update={"figures": list(names)})), Estimates.of(config)
     jobs = {
-        key: (job.cost(execution).on(execution.device), [needed.key for needed in job.inputs.values()])
-        for key, job in plan.jobs.items()
+        key: (estimates.here(job), [needed.key for needed in job.inputs.values()]) for key, job in plan.jobs.items()
     }
-    cores, gpus = processors(), int(execution.device == "cuda")
+    cores, gpus = processors(), int(estimates.execution.device == "cuda")
     seconds = duration(jobs, cores, gpus)
     return f"{in_minutes(seconds)} at scale {config.scale.name} on {cores} cores{' and one GPU' * gpus}"
 
@@ -38,6 +38,6 @@ def hours_in_words(config: Config) -> str:
 
     On cores and with a GPU the results are equally good evidence.
     """
-    costs = [job.cost(execution_of(config)) for job in make_plan(config).jobs.values()]
+    costs = [Estimates.of(config).cost(job) for job in make_plan(config).jobs.values()]
     cores, gpu = sum(cost.seconds for cost in costs) / 3600, sum(cost.gpu_seconds for cost in costs) / 3600
     return f"{gpu:.2g} GPU hours or {cores:.0f} core-hours" if gpu else f"{cores:.1f} core-hours"

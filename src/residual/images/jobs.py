@@ -61,6 +61,13 @@ class TrainImages(Job):
             gpu_megabytes=GPU_MEGABYTES_TO_START + of_images + held,
         )
 
+    @classmethod
+    def slowness(cls, device: str) -> float:
+        """Of steps of two networks (:mod:`residual.images.pace`)."""
+        from residual.images.pace import slowness
+
+        return slowness(device)
+
     def megabytes(self, images: int, shape: tuple[int, ...]) -> float:
         """Memory on a CPU in MB, with so many images in all, of a shape (channels, height, width)."""
         channels, height, width = shape
