@@ -12,6 +12,7 @@ import signal
 import time
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import Any
@@ -507,3 +508,22 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(recipe: Recipe, want
                 shutil.rmtree(folder)
     assert lives >= 1
     assert resumed >= wanted // 3
+
+
+GPU_FAULTS = [
+    (torch.OutOfMemoryError("CUDA out of memory. Tried to allocate"), "too-little-gpu-memory"),
+    (RuntimeError("CUDA error: unspecified launch failure\nCUDA kernel errors might be"), "failed-gpu"),
+]
+
+
+@pytest.mark.parametrize(("fault", "code"), GPU_FAULTS)
+def test_a_fault_of_the_gpu_is_one_line(fault: RuntimeError, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, stand_in in (("Stream", object), ("synchronize", lambda: None), ("stream", nullcontext)):
+        monkeypatch.setattr(torch.cuda, name, stand_in)
+    before = torch.are_deterministic_algorithms_enabled()
+    with refused(code), deterministic("cuda"):
+        raise fault
+    # A fault of our own keeps its traceback.
+    with pytest.raises(RuntimeError, match="shapes"), deterministic("cuda"):
+        raise RuntimeError("shapes differ")
+    assert torch.are_deterministic_algorithms_enabled() == before

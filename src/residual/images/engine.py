@@ -144,7 +144,7 @@ def deterministic(device: str) -> Iterator[None]:
     bits, and the setting would load torch's compiler: 150 MB.
 
     Raises:
-        ResauditError: the GPU's memory is too small.
+        ResauditError: the GPU's memory is too small, or the GPU failed.
     """
     if device == "cpu":
         yield
@@ -163,14 +163,24 @@ def deterministic(device: str) -> Iterator[None]:
         # PyTorch allows TF32 in convolutions unless it is told otherwise.
         with torch.backends.cudnn.flags(enabled=True, deterministic=True, allow_tf32=False), torch.cuda.stream(stream):
             yield
+        torch.cuda.synchronize()
     except torch.OutOfMemoryError as error:
         raise ResauditError(
             "too-little-gpu-memory",
             "the GPU's memory is too small; let fewer jobs share the GPU (--resources gpu=N), take another one, or "
             "device=cpu",
         ) from error
+    except RuntimeError as error:
+        # torch has no class of its own for it before 2.8.
+        if not str(error).startswith("CUDA error"):
+            raise
+        raise ResauditError(
+            "failed-gpu",
+            "the GPU failed ({reason}); the same command goes on from the last checkpoint; if that fails too, take "
+            "another GPU or device=cpu",
+            reason=str(error).partition("\n")[0],
+        ) from error
     finally:
-        torch.cuda.synchronize()
         torch.use_deterministic_algorithms(before[0])
         memory.fill_uninitialized_memory = before[1]
 
