@@ -55,14 +55,26 @@ def strike(run: subprocess.Popen[str], target: str, chance: random.Random) -> bo
     elif target == "snakemake":
         run.kill()
     else:
-        while not (
-            jobs := [p for p, said in processes_of(run.pid).items() if said.split(" ")[1:3] == ["-m", "resaudit"]]
-        ):
+        while True:
+            jobs = [p for p, said in processes_of(run.pid).items() if said.split(" ")[1:3] == ["-m", "resaudit"]]
+            if jobs and stopped(job := chance.choice(jobs)):
+                os.kill(job, signal.SIGKILL)
+                break
             if run.poll() is not None:
                 return False
             time.sleep(0.05)
-        os.kill(chance.choice(jobs), signal.SIGKILL)
     return True
+
+
+def stopped(process: int) -> bool:
+    """Stop a process; False if it has ended meanwhile, when a kill would do nothing."""
+    try:
+        os.kill(process, signal.SIGSTOP)
+        while (state := Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]) not in "TZX":
+            time.sleep(0.001)
+    except (ProcessLookupError, FileNotFoundError):
+        return False
+    return state == "T"
 
 
 def killed(command: list[str], folder: Path, target: str, seconds: float, chance: random.Random) -> bool:
