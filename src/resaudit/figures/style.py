@@ -164,6 +164,12 @@ def plot_runs(axes: Axes, x: "pd.Series", y: "pd.Series", look: dict[str, Any], 
     axes.plot(x[finite], y[finite].clip(lower=least), ".", **dots)
 
 
+def plot_screened(axes: Axes, x: "pd.Series", y: "pd.Series", colour: Any, least: float | None = None) -> None:
+    """The runs that chose a rate, as small dots right of those that are measured; ``least`` as in :func:`plot_runs`."""
+    small = {"color": colour, "markersize": 1.5, "markeredgewidth": 0, "alpha": 0.5}
+    axes.plot(x * 1.04, y.clip(lower=least), ".", **small)
+
+
 def plot_published(axes: Axes, x: Any, y: Any, colour: Any) -> None:
     """A paper's published values, as large open marks over the measured ones."""
     axes.plot(x, y, "o", markersize=9, markerfacecolor="none", color=colour, zorder=5, label="published")

@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from resaudit.figures.rates import BestRate
-from resaudit.figures.style import annotate, depth_axis, panels, plot_runs
+from resaudit.figures.style import annotate, depth_axis, panels, plot_runs, plot_screened
 from resaudit.figures.sweeps import STAGE, at_shown_rate, best_rates, bounding_rates, fresh, is_confirmed, screened
 from resaudit.plan.fields import Key
 from residual.demystifying_resnet.experiments.results import TrainingResults
@@ -78,8 +78,7 @@ def plot_losses_and_rates(losses: Axes, rates: Axes, table: pd.DataFrame, column
         rows, style = shown[shown["network"] == network], look(network) | {"linewidth": 0.9}
         measured, chose = fresh(rows), screened(rows) if is_confirmed(rows) else rows[:0]
         plot_runs(losses, measured["depth"] * aside, measured[column], style, LEAST_DRAWN)
-        small = {"color": style["color"], "markersize": 1.5, "markeredgewidth": 0, "alpha": 0.5}
-        losses.plot(chose["depth"] * aside * 1.04, chose[column].clip(lower=LEAST_DRAWN), ".", **small)
+        plot_screened(losses, chose["depth"] * aside, chose[column], style["color"], LEAST_DRAWN)
         tried = table.loc[table["network"] == network, "learning_rate"].nunique()
         bounds = {depth: rate for (name, depth), rate in bounding.items() if name == network}
         _plot_bounds(losses, rates, table[table["network"] == network], column, bounds, aside, style)

@@ -16,8 +16,9 @@ from resaudit.figures.style import (
     panels,
     plain_ticks,
     plot_runs,
+    plot_screened,
 )
-from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates, fresh
+from resaudit.figures.sweeps import at_shown_rate, at_the_end, best_rates, fresh, is_confirmed, screened
 from residual.stable_scaling.depths import common_rates, steps_to_target
 from residual.stable_scaling.experiments.training import power_of
 from residual.stable_scaling.looks import depths_axis, power_look
@@ -41,7 +42,7 @@ def plot(table: pd.DataFrame) -> Figure:
     figure, (curves, finals, steps, rates) = panels("ab;cd", 4.6)
     networks, ends = list(table["network"].unique()), at_the_end(table)
     best = best_rates(ends, "loss")
-    shown = at_shown_rate(fresh(ends), best)
+    shown, chose = at_shown_rate(fresh(ends), best), at_shown_rate(screened(ends), best)
     one_rate = common_rates(table[table["network"] == SHOWN])
     measured = fresh(table)
     _plot_curves(curves, measured[(measured["network"] == SHOWN) & measured["learning_rate"].isin(one_rate[:1])])
@@ -49,6 +50,9 @@ def plot(table: pd.DataFrame) -> Figure:
         look, aside = _look(network), 1.06 ** (position - (len(networks) - 1) / 2)
         final = shown[shown["network"] == network]
         plot_runs(finals, final["depth"] * aside, final["loss"].clip(upper=LARGEST_DRAWN), look)
+        if is_confirmed(ends):
+            screen = chose[chose["network"] == network]
+            plot_screened(finals, screen["depth"] * aside, screen["loss"].clip(upper=LARGEST_DRAWN), look["color"])
         of_network = measured[measured["network"] == network]
         chosen = {
             depth: one_rate[0] if network == SHOWN and one_rate else best[network, depth].shown
@@ -75,7 +79,7 @@ def plot(table: pd.DataFrame) -> Figure:
     # Possibly no run reaches the loss.
     steps.set_ylim(table["step"].min(), 1.2 * table["step"].max())
     plain_ticks(steps.yaxis, (10, 20, 50, 100, 200, 500, 1000))
-    _loss_axis(finals, "left")
+    _loss_axis(finals, "left", (0.3, 0.5, 1, 2, 5, 10))
     finals.set_ylabel("final loss at the best rate")
     steps.set_ylabel(f"steps to a loss of {table['target_loss'].iloc[0]:g}")
     rates.set_ylabel("best learning rate $/\\,(d/m)$")
@@ -89,18 +93,18 @@ def _plot_curves(axes: Axes, rows: pd.DataFrame) -> None:
         mean = rows[rows["depth"] == depth].groupby("step")["loss"].mean()
         axes.plot(mean.index, mean, color=colour, label=f"$L={depth}$")
     axes.set_yscale("log")
-    _loss_axis(axes, "right")
+    _loss_axis(axes, "right", (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
     axes.set(xlabel="step", ylabel=r"loss, $\tau=L^{-1/2}$")
     if len(rows):
         axes.set_title(f"one rate, {rows['learning_rate'].iloc[0]:g} $d/m$")
     axes.legend(ncols=2)
 
 
-def _loss_axis(axes: Axes, side: Literal["left", "right"]) -> None:
+def _loss_axis(axes: Axes, side: Literal["left", "right"], ticks: tuple[float, ...]) -> None:
     mark(axes, y=CONSTANT, zorder=1)
     how = {"xycoords": ("axes fraction", "data"), "ha": side}
     annotate(axes, "constant answer", (float(side == "right"), CONSTANT), (2 if side == "left" else -2, 2), **how)
-    plain_ticks(axes.yaxis, (0.3, 0.4, 0.5, 0.7, 1, 2, 5, 10))
+    plain_ticks(axes.yaxis, ticks)
 
 
 def _look(network: str) -> dict[str, Any]:
