@@ -1,10 +1,11 @@
 """A figure of our own on the abstract's claims about deeper shortcuts: shortcut depths 2, 3 and 4."""
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
 from resaudit.figures.style import panels, plot_band
-from resaudit.figures.sweeps import at_shown_rate, best_rates, fresh
+from resaudit.figures.sweeps import at_shown_rate, best_rates, bounding_rates, fresh
 from residual.demystifying_resnet.final_losses import plot_losses_and_rates
 from residual.demystifying_resnet.looks import line_look, mark_judged, network_legend
 from residual.demystifying_resnet.shortcut1 import table
@@ -18,14 +19,15 @@ JUDGED = 0.01
 def plot(table: pd.DataFrame) -> Figure:
     """Distances to the optimum and rates.
 
-    a: mean distance along training at the greatest depth, 10th to 90th percentile of runs shaded; b: at its end; c: the
-    best rates.
+    a: mean distance along training at the greatest depth, 10th to 90th percentile of runs shaded, of a network with
+    bounds of the runs that do not diverge; b: at its end; c: the best rates.
     """
     figure, (along, losses, rates) = panels("abc", 2.7)
     final = table[table["epoch"] == table["epoch"].max()]
     plot_losses_and_rates(losses, rates, final, "excess_loss")
     losses.set_ylabel("final loss − optimal loss")
-    shown = at_shown_rate(fresh(table), best_rates(final, "excess_loss"))
+    measured = fresh(table)
+    shown = pd.concat([at_shown_rate(measured, best_rates(final, "excess_loss")), _bounding(measured, final)])
     last, deepest = table["epoch"].max(), shown["depth"].max()
     for network, rows in shown[(shown["depth"] == deepest) & (shown["epoch"] > 0)].groupby("network", sort=False):
         by_epoch = rows.groupby("epoch")["excess_loss"]
@@ -35,3 +37,13 @@ def plot(table: pd.DataFrame) -> Figure:
     along.set(xscale="log", yscale="log", xlabel="epoch", ylabel="loss − optimal loss", title=f"depth {deepest}")
     network_legend(figure, table["network"].unique())
     return figure
+
+
+def _bounding(measured: pd.DataFrame, final: pd.DataFrame) -> pd.DataFrame:
+    """Of each network and depth with bounds the runs that do not diverge."""
+    parts = [
+        rows[rows["excess_loss"].groupby(rows["run"]).transform(lambda losses: np.isfinite(losses).all())]
+        for (network, depth), rate in bounding_rates(final, "excess_loss").items()
+        for rows in [measured.query("network == @network and depth == @depth and learning_rate == @rate")]
+    ]
+    return pd.concat(parts) if parts else measured[:0]
