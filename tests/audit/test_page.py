@@ -13,6 +13,7 @@ import pytest
 
 from resaudit.audit.page import write_page
 from resaudit.audit.schema import read_audit
+from resaudit.base.files import sha256_of
 from tests.audit import example
 from tests.audit.example import render
 from tests.claims.made import mentions
@@ -153,6 +154,16 @@ def test_a_table_that_is_not_the_audits_is_refused(folder: Path, tmp_path: Path)
         table.write("2-shortcut,9,0,1,1,1,1,True\n")
     with refused("changed-table", file=copy / "demystifying_resnet/fig04.csv"):
         write_page(read_audit(copy / "audit.json"), copy / "new.html")
+
+
+def test_a_drawing_that_was_changed_since_it_was_drawn_is_refused(folder: Path) -> None:
+    audit, svg = example.audit(folder), folder / "demystifying_resnet" / "fig04.svg"
+    figure = next(figure for figure in audit["papers"][0]["figures"] if figure["files"]["svg"].endswith(svg.name))
+    figure["drawings"] = {"svg": sha256_of(svg)}
+    render(audit, folder)
+    figure["drawings"] = {"svg": "0" * 64}
+    with refused("changed-drawing", file=svg):
+        render(audit, folder)
 
 
 def test_a_table_of_mixed_code_is_a_warning(folder: Path) -> None:

@@ -16,8 +16,9 @@ from typing import Any
 import pytest
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.files import read_json, write_json
+from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.data.whiten import Whiten
+from resaudit.figures.formats import FORMATS
 from resaudit.jobs.origin import Origin
 from resaudit.plan.composition import config_folder, datasets
 from resaudit.plan.layout import Layout
@@ -301,6 +302,20 @@ def test_bad_calls_get_one_line(destination: str, code: str, mentioned: str, tmp
     assert list(tmp_path.iterdir()) == []
 
 
+def record_drawings(plan: Plan) -> None:
+    """Write the digests of the drawings into the audit."""
+    layout = Layout(plan.config.paths)
+    (paper,) = read_json(layout.figures / "audit.json")["papers"]
+    for figure in paper["figures"]:
+        figure["drawings"] = {suffix: sha256_of(layout.figure(figure["id"], suffix)) for suffix in FORMATS}
+    change_audit(plan, papers=[paper])
+
+
+def test_drawings_that_are_what_the_audit_names_are_packed(plan: Plan) -> None:
+    record_drawings(plan)
+    gather(plan, CHECKOUT)
+
+
 def lose_a_drawing(plan: Plan) -> None:
     Layout(plan.config.paths).figure("demystifying_resnet/fig04", "pdf").unlink()
 
@@ -308,6 +323,13 @@ def lose_a_drawing(plan: Plan) -> None:
 def change_a_table(plan: Plan) -> None:
     with Layout(plan.config.paths).figure("demystifying_resnet/fig07", "csv").open("a") as table:
         table.write("\n")
+
+
+def change_a_drawing(plan: Plan) -> None:
+    """One whose digest the audit has."""
+    record_drawings(plan)
+    with Layout(plan.config.paths).figure("demystifying_resnet/fig07", "svg").open("a") as drawing:
+        drawing.write("\n")
 
 
 def lose_the_page(plan: Plan) -> None:
@@ -343,6 +365,7 @@ def half_an_audit(plan: Plan) -> None:
         (damage_a_result, "changed-result", "trajectory.npz"),
         (lose_an_ensemble, "missing-file", "train/"),
         (change_a_table, "changed-figure", "fig07.csv"),
+        (change_a_drawing, "changed-figure", "fig07.svg"),
         (half_an_audit, None, "audit.json"),
         (lambda plan: change_audit(plan, version=3), None, "version"),
         (lambda plan: change_audit(plan, scale="paper"), "conflicting-settings", "the scale"),
