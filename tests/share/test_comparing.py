@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -267,6 +268,41 @@ def test_a_wide_tolerance_for_some_rows_is_no_permission_for_the_others(tmp_path
     for names in (methods, others):
         line = found([1.0, 1.0, 1.3], names).difference
         assert ("(method search)" in line, "1 of 2" in line) == (False, True)
+
+
+@pytest.mark.parametrize("names", [("loss",), ("loss", "rate", "more"), ("loss", "more")])
+def test_another_set_of_arrays_is_a_difference_whatever_they_hold(names: tuple[str, ...], tmp_path: Path) -> None:
+    rates = np.array([0.1, 0.2])
+    ours, theirs = both(tmp_path, Result(LOSSES, rates))
+    np.savez(theirs / FILES[0], **{name: LOSSES if name == "loss" else rates for name in names})  # type: ignore[arg-type]
+    found = compare(FILES, ours, theirs, False, TABLE)
+    assert found.outcome == "failed"
+    assert set(re.findall(r"\w+", found.difference.partition(": ")[2])) >= {"loss", "rate", *names}
+
+
+@pytest.mark.parametrize("limits", [{"rounding": "tolerance"}, {"limit": "tolerance"}])
+def test_the_bound_on_an_error_is_ours(limits: dict[str, str], tmp_path: Path) -> None:
+    """Theirs would be as wide as it takes."""
+    table = {"error": Tolerance(**limits), "tolerance": Tolerance(relative=1.0)}  # type: ignore[arg-type]
+
+    def found(error: float, limit: float) -> str:
+        for name, values in (("ours", (1e-15, 1e-14)), ("theirs", (error, limit))):
+            (tmp_path / name).mkdir(exist_ok=True)
+            np.savez(tmp_path / name / FILES[0], error=values[:1], tolerance=values[1:])
+        return compare(FILES, tmp_path / "ours", tmp_path / "theirs", False, table).outcome
+
+    assert found(9e-15, 2e-14) == "within tolerance"
+    assert found(1.5e-14, 2e-14) == "failed"
+
+
+@pytest.mark.parametrize("few", [{"first": (10, 1e-6)}, {"rows": ("method", "search")}])
+def test_another_shape_is_a_difference_also_where_rows_differ_in_tolerance(few: Any, tmp_path: Path) -> None:
+    methods = np.array(["proof", "search", "proof"])
+    save_arrays(tmp_path / "ours" / FILES[0], Rows(np.ones(3), methods))
+    save_arrays(tmp_path / "theirs" / FILES[0], Rows(np.ones((1, 2)), methods))
+    found = compare(FILES, tmp_path / "ours", tmp_path / "theirs", False, {"loss": Tolerance(**few)})
+    assert found.outcome == "failed"
+    assert "(1, 2)" in found.difference
 
 
 def test_a_damaged_file_is_a_difference(tmp_path: Path) -> None:
