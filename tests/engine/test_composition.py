@@ -24,6 +24,7 @@ from tests.refusals import refused
 
 FIG04 = "figure.demystifying_resnet.fig04"
 FIG08 = "figure.demystifying_resnet.fig08"
+CLAIM = "claims.demystifying_resnet.depth-invariant-condition"
 
 
 def composed(figure: str, *overrides: str) -> Figure:
@@ -153,6 +154,30 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
     assert [each.dataset.name for each in (own, other) if each.dataset] == ["fashion_mnist", "mnist"]
     assert [each.seed for each in (own, other)] == [7, 3]
     assert own.whitening == other.whitening
+
+
+def test_a_setting_of_all_figures_leaves_out_those_that_it_is_not_of(tmp_path: Path) -> None:
+    """Another data set has other sources, and only the folder is one for all."""
+    of_own_data, without_data = "demystifying_resnet/fig09", "shortcut_importance/fig04"
+    names = [of_own_data, without_data, "demystifying_resnet/fig07"]
+    given = ["dataset.sources=[folder]", f"dataset.folder={tmp_path}", "whitening.centered=false"]
+    before, after = load(["seed=7"], only=names).figure, load(["seed=7", *given], only=names).figure
+    assert {figure.seed for figure in after.values()} == {7}
+    assert after[without_data] == before[without_data]
+    data = before[of_own_data].dataset
+    assert data is not None
+    assert data.sources != ["folder"]
+    changed = data.model_copy(update={"folder": str(tmp_path)})
+    assert after[of_own_data] == before[of_own_data].model_copy(update={"dataset": changed})
+    other = after[names[-1]]
+    assert other.dataset is not None
+    assert other.whitening is not None
+    assert (other.dataset.sources, other.dataset.folder) == (["folder"], str(tmp_path))
+    assert not other.whitening.centered
+
+
+def test_a_network_that_one_of_a_claims_scales_has_can_be_named() -> None:
+    load(["claims.demystifying_resnet.shortcut-2-unique.needs.scales=[laptop,paper]"])
 
 
 @pytest.mark.parametrize(
@@ -349,6 +374,15 @@ def test_a_figure_may_have_data_and_a_seed_of_its_own() -> None:
             "claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor=nan",
             "invalid-value",
             ["claims.demystifying_resnet.depth-invariant-condition.checks.constant.within_factor"],
+        ),
+        (f"{CLAIM}.needs.datasets=[mnist,nowhere]", "invalid-value", ["needs.datasets", "'nowhere'", "fashion_mnist"]),
+        (f"{CLAIM}.needs.scales=[paper,huge]", "invalid-value", ["needs.scales", "'huge'", "gpu_hour"]),
+        (f"{CLAIM}.not_yet=lost", "conflicting-not-yet", ["not_yet", "'lost'", "demystifying_resnet/fig04"]),
+        (f"{CLAIM}.checks.constant.networks=[3-shortcut]", "unknown-network", ["'3-shortcut'", "2-shortcut"]),
+        (
+            "claims.demystifying_resnet.shortcut-2-unique.needs.scales=[laptop]",
+            "unknown-network",
+            ["'4-shortcut'", "demystifying_resnet/fig09", "3-shortcut"],
         ),
         (
             f"{FIG04}.assumptions.data.setting=nowhere",
@@ -728,12 +762,16 @@ def test_file_of_configuration_that_is_no_mapping_is_refused(text: str, file: st
 
 
 @pytest.mark.parametrize("value", ["5", "text", "null", "[]", "[{a: 1}]"])
-@pytest.mark.parametrize("key", ["protocol", "scales", "scales.smoke", "variant_scales", "assumptions"])
+@pytest.mark.parametrize(
+    "key", ["protocol", "scales", "scales.smoke", "variant_scales", "variant_scales.smoke", "assumptions"]
+)
 def test_section_of_a_figure_that_is_none_is_refused(key: str, value: str, tmp_path: Path) -> None:
     folder = Path(shutil.copytree(config_folder(), tmp_path / "config"))
+    section, _, scale = key.partition(".")
+    in_file = section == "variant_scales"
     with (folder / "paper" / "shortcut_importance" / "fig04.yaml").open("a", encoding="utf-8") as file:
-        file.write(f"variant_scales: {value}\n" if key == "variant_scales" else "")
-    given = [] if key == "variant_scales" else [f"figure.shortcut_importance.fig04.{key}={value}"]
+        file.write(f"{section}: {f'{{{scale}: {value}}}' if scale else value}\n" if in_file else "")
+    given = [] if in_file else [f"figure.shortcut_importance.fig04.{key}={value}"]
     asked = [*given, "scale=smoke", "variant=control"]
     with refused("invalid-value") as caught:
         load(asked, folder, only=["shortcut_importance/fig04"])

@@ -5,6 +5,7 @@ import json
 import shutil
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -200,12 +201,42 @@ def test_a_newcomers_slips_get_one_line_that_says_what_to_do(
     assert code == "conflicting-kind" or file.rpartition("/")[2] in caught.value.line
 
 
+def test_of_a_figure_that_lists_no_columns_any_can_be_read(folder: Path, bare: Path) -> None:
+    moments = folder / MOMENTS
+    text = moments.read_text(encoding="utf-8")
+    assert "\nkeys: " in text
+    moments.write_text(text[: text.index("\nkeys: ") + 1], encoding="utf-8")
+    claims = composed(folder, bare).claims_of("adam")
+    assert claims["unbiased-second-moment"].checks["unbiased"].columns
+
+
 def test_a_figure_without_a_module_is_refused_before_any_job(folder: Path, bare: Path) -> None:
     (folder / "adam" / "regret.py").unlink()
     plan = make_plan(composed(folder, bare))
     path, module = folder / "config/paper/adam/regret.yaml", folder / "adam/regret.py"
     with refused("missing-figure-module", path=path, module=module):
         check_modules(plan)
+
+
+@pytest.mark.parametrize("name", ["audit", "train", "descend"])
+def test_a_figure_with_the_name_of_a_rule_is_refused_before_any_job(name: str, folder: Path, bare: Path) -> None:
+    """Of a kind of job it is too, from wherever the kind comes."""
+    for file in (folder / "config/paper/adam/regret.yaml", folder / "adam/regret.py"):
+        file.rename(file.with_stem(name))
+    claims = folder / CLAIMS
+    text = claims.read_text(encoding="utf-8")
+    claims.write_text(text.replace("evidence: regret", f"evidence: {name}"), encoding="utf-8")
+    plan = make_plan(composed(folder, bare))
+    with refused("conflicting-figure-name", figure=f"adam/{name}"):
+        check_modules(plan)
+
+
+def test_a_figure_of_a_paper_that_cannot_be_imported_is_refused_before_any_job(folder: Path, bare: Path) -> None:
+    """Its module would lie where those of the checkout's papers do."""
+    plan = make_plan(composed(folder, bare))
+    lost = replace(plan, figures={"lost/fig01": plan.figures["adam/regret"]})
+    with refused("missing-figure-module", module=Path("src/lost/fig01.py"), path=Path("config/paper/lost/fig01.yaml")):
+        check_modules(lost)
 
 
 @pytest.mark.parametrize(
