@@ -12,7 +12,7 @@ import re
 import shutil
 import zipfile
 from collections.abc import Callable
-from contextlib import chdir
+from contextlib import chdir, nullcontext
 from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
@@ -24,16 +24,23 @@ from snakemake.persistence.file import FilePersistence
 
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json
+from resaudit.data.whiten import Whiten
+from resaudit.jobs.job import Job
+from resaudit.jobs.job_provenance import JobProvenance
+from resaudit.plan.composition import load
 from resaudit.plan.models import Config
-from resaudit.plan.plan import make_plan
+from resaudit.plan.plan import make_plan, with_inputs
 from resaudit.share.imports import importing
-from resaudit.share.imports.checking import check_jobs
+from resaudit.share.imports.checking import _check_inputs, check_jobs
 from resaudit.share.imports.importing import differences, import_run
 from resaudit.share.imports.packed import Packed, unpacked
 from resaudit.share.records import Import, forget_import, imports
-from tests.conftest import Completed, run_command, run_snakemake
+from residual.demystifying_resnet.jobs.hessians import Hessians
+from residual.images.jobs import TrainImages
+from tests.conftest import Completed, configured, first_of, in_process, run_command, run_snakemake
+from tests.ran import RAN
 from tests.refusals import assert_exits, refused
-from tests.share.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json
+from tests.share.archives import BY, FIGURE, OVERRIDES, a_job, config_in, forged, with_json, with_paths
 
 pytest.importorskip("rocrate", reason="the extra crate is not installed")
 
@@ -130,6 +137,72 @@ def test_a_forged_job_is_refused(
     assert_refused(bad, config, code)
 
 
+def one_more_input(provenance: Any) -> None:
+    provenance["inputs"]["train/another/trajectory.npz"] = "0" * 64
+
+
+def one_input_less(provenance: Any) -> None:
+    provenance["inputs"].popitem()
+
+
+@pytest.mark.parametrize(
+    ("kind", "change", "name"),
+    [
+        (Whiten, another_input, "train-images-idx3-ubyte"),
+        (Whiten, one_more_input, "trajectory.npz"),
+        (Hessians, one_more_input, "trajectory.npz"),
+        (Hessians, one_input_less, "moments.npz"),
+    ],
+)
+def test_inputs_that_a_job_cannot_have_read_are_named(
+    kind: type[Job], change: Callable[[Any], None], name: str, archive: Path, config: Config, tmp_path: Path
+) -> None:
+    key = first_of(make_plan(config), kind).key
+    bad = with_json(archive, tmp_path / "bad.zip", {f"results/{key}/provenance.json": change})
+    with refused("changed-inputs", job=key) as error:
+        imported(bad, config)
+    assert str(error.value.fields["name"]).endswith(f"/{name}")
+    assert left(Path(config.paths.results)) == []
+
+
+def test_a_job_may_leave_out_what_raw_data_it_read(archive: Path, config: Config, tmp_path: Path) -> None:
+    key = first_of(make_plan(config), Whiten).key
+    silent = with_json(archive, tmp_path / "silent.zip", {f"results/{key}/provenance.json": no_inputs})
+    assert key in imported(silent, config).jobs
+
+
+def test_digests_of_raw_data_that_are_known_by_sha1_alone_are_taken(archive: Path) -> None:
+    plan = make_plan(load(["scale=smoke"], only=["demystifying_resnet/fig09"]))
+    job = first_of(plan, TrainImages)
+    read = dict.fromkeys(job.data_read(Path()), "0" * 64)
+    assert read
+    with unpacked(archive) as packed:
+        for inputs, is_taken in ((read, True), (read | {"fetch/another/test.bin": "0" * 64}, False)):
+            provenances = {job.key: JobProvenance.model_validate(RAN | {"inputs": inputs})}
+            with nullcontext() if is_taken else refused("changed-inputs", name="fetch/another/test.bin"):
+                _check_inputs(packed, job, provenances)
+
+
+def test_a_job_whose_inputs_are_not_in_the_archive_is_refused(archive: Path, config: Config) -> None:
+    plan = make_plan(config)
+    key = first_of(plan, Whiten).key
+    with unpacked(archive) as packed:
+        rest = replace(packed, jobs={job: files for job, files in packed.jobs.items() if job != key})
+        with refused("changed-inputs", name=key):
+            check_jobs(rest, plan, other_code=False)
+
+
+def test_a_table_that_was_judged_and_is_not_there_is_refused(archive: Path, config: Config) -> None:
+    """Of an audit of another format it is not known which were."""
+    plan, table = make_plan(config), f"figures/{FIGURE}.csv"
+    with unpacked(archive) as packed:
+        lacking = replace(packed, digests={name: each for name, each in packed.digests.items() if name != table})
+        with refused("changed-table", figure=FIGURE):
+            check_jobs(lacking, plan, other_code=False)
+        other_format = replace(lacking, audit=packed.audit | {"version": 99})
+        assert check_jobs(other_format, plan, other_code=False).keys() == packed.jobs.keys()
+
+
 def test_a_provenance_without_its_code_is_refused(archive: Path, config: Config, tmp_path: Path) -> None:
     name = f"results/{a_job(archive)}/provenance.json"
     assert_mentions(
@@ -218,6 +291,99 @@ def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
     assert left(results) == sorted(f"{record.kept[0]}/{name}" for name in names)
 
 
+def test_kept_results_are_counted_and_those_that_differ_named(archive: Path, config: Config, results: Path) -> None:
+    def said() -> list[str]:
+        lines: list[str] = []
+        import_run(archive, config, OVERRIDES, False, lines.append)
+        return lines
+
+    first, own = said(), sorted((results / "hessians").iterdir())[:3]
+    for folder in own:
+        (folder / "imported.json").unlink()
+    (own[1] / "spectra.npz").write_bytes(b"computed here")
+    keys = [folder.relative_to(results).as_posix() for folder in own]
+    again = said()
+    assert [key for line in again for key in keys if key in line] == [keys[1]]
+    assert [line for line in again if re.findall(r"\d+", line) == ["3", "2", "1"]]
+    assert not [line for line in first if re.findall(r"\d+", line) == ["0", "0", "0"]]
+
+
+def test_planned_results_that_are_not_in_the_archive_are_recorded(archive: Path, tmp_path: Path) -> None:
+    """Of the figures that are asked for; nothing is missing that a fetch would store."""
+    alone = with_paths(configured(*OVERRIDES), tmp_path / "alone")
+    assert imported(archive, alone).missing == []
+    more = "demystifying_resnet/fig07"
+    both = with_paths(configured("scale=smoke", f"figures=[{FIGURE},{more}]"), tmp_path / "both")
+    lines: list[str] = []
+    record = import_run(archive, both, OVERRIDES, False, lines.append)
+    jobs = with_inputs(make_plan(both).figures[more].jobs.values())
+    assert record.missing == sorted(key for key, job in jobs.items() if job.files and key not in record.jobs)
+    assert {key.split("/")[0] for key in record.missing} == {"train"}
+    assert [line for line in lines if line.startswith(f"{len(record.missing)} ") and record.missing[0] in line]
+
+
+def damage(folder: Path) -> None:
+    (folder / "spectra.npz").write_bytes(b"damaged")
+
+
+def accept_for_other_code(folder: Path) -> None:
+    write_json(folder / "imported.json", read_json(folder / "imported.json") | {"accepted_code": "0" * 64})
+
+
+@pytest.mark.parametrize(
+    ("spoil", "is_moved"),
+    [
+        (lambda _folder: None, False),
+        (damage, True),
+        (accept_for_other_code, True),
+        (lambda folder: (folder / "settings.json").unlink(), True),
+        (lambda folder: (folder / "spectra.npz").unlink(), True),
+        (lambda folder: (folder / "imported.json").write_text("{", encoding="utf-8"), True),
+    ],
+    ids=["whole", "damaged", "other-code", "no-settings", "no-result", "no-origin"],
+)
+def test_of_a_run_that_is_here_only_what_is_not_whole_is_moved_in_again(
+    spoil: Callable[[Path], None], is_moved: bool, archive: Path, config: Config, results: Path
+) -> None:
+    def folders() -> dict[str, int]:
+        return {key: (results / key).stat().st_ino for key in record.jobs}
+
+    record, key = imported(archive, config), a_job(archive)
+    before = folders()
+    whole = {path.name: path.read_bytes() for path in (results / key).iterdir()}
+    spoil(results / key)
+    assert imported(archive, config) == record
+    assert {each for each, number in folders().items() if number != before[each]} == ({key} if is_moved else set())
+    assert {path.name: path.read_bytes() for path in (results / key).iterdir()} == whole
+
+
+def test_of_two_imports_the_one_that_is_forgotten_takes_its_own_results_alone(
+    archive: Path, config: Config, results: Path, tmp_path: Path
+) -> None:
+    key = a_job(archive)
+    slower = with_json(
+        archive, tmp_path / "slower.zip", {f"results/{key}/provenance.json": lambda ran: ran.update(seconds=9.5)}
+    )
+    first = imported(archive, config)
+    shutil.rmtree(results / key)
+    second = imported(slower, config)
+    assert (second.jobs, sorted([*second.jobs, *second.kept])) == ([key], first.jobs)
+    # Computed here since.
+    again = next(folder for folder in sorted((results / "hessians").iterdir()) if folder != results / key)
+    ran = read_json(again / "provenance.json")
+    write_json(again / "provenance.json", ran | {"sha256": dict.fromkeys(ran["sha256"], "0" * 64)})
+    own = again.relative_to(results).as_posix()
+    stays = [name for name in left(results) if name.startswith((f"{key}/", f"{own}/"))]
+    for unknown in ("", "x", second.archive[:-1] + "g"):
+        with refused("unknown-import", count=0, run=unknown):
+            forget_import(unknown, results)
+    assert forget_import(first.archive, results) == (first.archive, sorted({*first.jobs} - {key, own}))
+    assert left(results) == sorted([*stays, f"imports/{second.archive}.json"])
+    assert imports(results) == [second]
+    assert forget_import(str(slower), results) == (second.archive, [key])
+    assert left(results) == [name for name in stays if name.startswith(f"{own}/")]
+
+
 @pytest.mark.parametrize(
     ("place", "name", "call"),
     [(importing, "check_jobs", 0), (Packed, "copy", 7), (importing, "build_tables", 0), (Path, "chmod", 3),
@@ -264,6 +430,25 @@ def test_an_import_is_whole_where_a_file_system_takes_no_modes(
     assert len(capsys.readouterr().err.splitlines()) == 1
     modes = {path.stat().st_mode & 0o222 for path in (tmp_path / "results").glob("hessians/*/spectra.npz")}
     assert 0 not in modes
+
+
+@pytest.mark.parametrize(
+    ("words", "status", "mentioned"),
+    [
+        ((), 2, "--forget"),
+        (("nowhere.zip",), 1, "nowhere.zip [missing-archive]"),
+        (("results",), 1, "results [missing-archive]"),
+        (("--forget", "abc"), 1, "'abc' [unknown-import]"),
+    ],
+)
+def test_an_import_without_an_archive_is_one_line(
+    words: tuple[str, ...], status: int, mentioned: str, tmp_path: Path
+) -> None:
+    (tmp_path / "results").mkdir()
+    run = in_process("import", *words, cwd=tmp_path)
+    assert (run.returncode, run.stdout, run.stderr.count("\n")) == (status, "", 1)
+    assert [word for word in mentioned.split() if word not in run.stderr] == []
+    assert left(tmp_path / "results") == []
 
 
 def test_differences_name_the_verdicts_and_tables(archive: Path, tmp_path: Path) -> None:
