@@ -9,6 +9,7 @@ import os
 import shutil
 import signal
 import subprocess
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,26 +18,27 @@ import numpy as np
 import pytest
 
 from resaudit.audit.spot_check_words import spot_checks
-from resaudit.audit.spot_checks import TEST_RESULT, as_statement, statements
+from resaudit.audit.spot_checks import TEST_RESULT, Recomputed, SpotCheck, as_statement, statements, write_statement
 from resaudit.base.errors import Interrupted
 from resaudit.base.files import read_json, sha256_of, write_json
 from resaudit.jobs.arrays import save_arrays
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.origin import imported_among
-from resaudit.jobs.plan_files import write_job
+from resaudit.jobs.plan_files import code_of, write_job
 from resaudit.plan.claim import Needs
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config, Paths
 from resaudit.plan.plan import Plan, make_plan, with_inputs
 from resaudit.share.judging import audited_table, judge_twice
 from resaudit.share.spot_check import frame
-from resaudit.share.spot_check.check import spot_check
+from resaudit.share.spot_check.check import _compared, spot_check
 from resaudit.share.spot_check.frame import sampling_frame
+from resaudit.share.spot_check.recomputing import folder_of, recompute
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.training.trajectory import Trajectory
 from tests.claims.made import result
-from tests.conftest import CHECKOUT, made_once, of_kind, run_command, run_planned
-from tests.refusals import refused
+from tests.conftest import CHECKOUT, in_process, made_once, of_kind, run_command, run_planned
+from tests.refusals import assert_exits, refused
 from tests.share.imported import ARCHIVE, mark_imported
 
 PAPER, NEAR_OPTIMAL = "demystifying_resnet", "final-loss-near-optimal"
@@ -196,6 +198,101 @@ def test_a_result_of_another_class_of_machine_is_held_to_tolerances(run: tuple[P
     assert not any(job.same_class for job in check.jobs.values())
 
 
+def with_other_inputs(job: Job, results: Path) -> None:
+    """As whitened data of another CPU platform."""
+    provenance = job.folder(results) / "provenance.json"
+    ran = read_json(provenance)
+    assert ran["inputs"]
+    write_json(provenance, ran | {"inputs": dict.fromkeys(ran["inputs"], "0" * 64)})
+
+
+@pytest.mark.parametrize("same_inputs", [True, False])
+def test_rounding_is_no_agreement_where_equal_bytes_were_expected(
+    same_inputs: bool, run: tuple[Plan, list[Train], Path]
+) -> None:
+    """From other inputs they were not, whatever made both."""
+    plan, (near, _, honest), results = run
+    forge(near, results, scaled(near, results, 1 + 1e-12))
+    if not same_inputs:
+        with_other_inputs(near, results)
+    mark_imported((near, honest), results)
+    assert spot_check(plan, lambda _line: None, minutes=None) is not same_inputs
+    (check,) = statements(results)
+    outcome = "warned" if same_inputs else "within tolerance"
+    assert {key: job.outcome for key, job in check.jobs.items()} == {near.key: outcome, honest.key: "equal"}
+    assert {key: job.same_class for key, job in check.jobs.items()} == {near.key: same_inputs, honest.key: True}
+    assert (check.turned, check.keys("failed")) == ([], [])
+
+
+def as_compared(job: Job, results: Path, **changed: Any) -> Recomputed:
+    """The record of a comparison, as of results that agree."""
+    fields: dict[str, Any] = {
+        "outcome": "equal",
+        "difference": "",
+        "same_class": True,
+        "imported": {name: sha256_of(job.folder(results) / name) for name in job.files},
+        "code": code_of(job),
+        "seconds": 9.0,
+    }
+    return Recomputed(**fields | changed)
+
+
+@pytest.mark.parametrize(
+    ("changed", "kept", "counts"),
+    [
+        ({}, False, True),
+        ({"code": "0" * 64}, True, False),
+        ({"imported": {TRAJECTORY: "0" * 64}}, True, False),
+        ({"outcome": "not confirmed"}, True, False),
+        ({"outcome": "failed"}, True, True),
+        ({"outcome": "failed"}, False, False),
+        ({"outcome": "within tolerance"}, True, True),
+        ({"outcome": "within tolerance"}, False, False),
+    ],
+)
+def test_of_an_earlier_check_counts_what_is_of_this_code_and_these_results(
+    changed: dict[str, Any], kept: bool, counts: bool, drawn: tuple[Plan, list[Train], Path]
+) -> None:
+    """Of what was not equal, only if the other result is still there to judge by. In no time nothing is compared."""
+    plan, (one, other, _), results = drawn
+
+    def checked(seed: str, *before: SpotCheck) -> SpotCheck:
+        shutil.rmtree(results / "spot-checks", ignore_errors=True)
+        for check in before:
+            write_statement(check, results)
+        spot_check(plan, lambda _line: None, minutes=0, seed=seed)
+        return statements(results)[-1]
+
+    first = checked("a seed")
+    assert first.jobs == {}
+    if kept:
+        shutil.copytree(one.folder(results), one.folder(folder_of(results, one)))
+    jobs = {one.key: as_compared(one, results, **changed), other.key: as_compared(other, results)}
+    jobs |= {"train/not-imported": jobs[other.key]}
+    earlier = first.model_copy(update={"started": "2026-01-02T03:04:05+00:00", "jobs": jobs})
+    assert checked("a seed", earlier).jobs == {key: jobs[key] for key in ([one.key] if counts else []) + [other.key]}
+    assert checked("another seed", earlier).jobs == {}
+
+
+@pytest.mark.parametrize("same_platform", [True, False])
+def test_another_kernel_confirms_nothing_on_the_same_machine(
+    same_platform: bool, run: tuple[Plan, list[Train], Path]
+) -> None:
+    """On another one results are apart anyway, and held to tolerances."""
+    plan, _, results = run
+    job = with_activations(plan)
+    run_planned(job, results, Execution(kernel="torch"))
+    mark_imported(
+        [job], results, kernel="fused kernel, vectors of 8 floats", **({} if same_platform else {"cpu_platform": OTHER})
+    )
+    one = sampling_frame(plan, results, Execution(), None, 2).jobs[job.key]
+    (done,) = recompute([replace(one, execution=Execution(kernel="torch"))], 1, results, 2, None)
+    found, is_same = _compared(done, results)
+    assert is_same is same_platform
+    assert found.outcome == ("not confirmed" if same_platform else "equal")
+    assert ("fused kernel" in found.difference) is same_platform
+
+
 def threshold_at(plan: Plan, name: str, threshold: float) -> Plan:
     """The plan with a claim of one check that takes what a smoke test has, and has its threshold there."""
     claims = plan.config.claims_of(PAPER)
@@ -319,6 +416,46 @@ def test_digests_of_raw_data_are_the_senders_words_and_loosen_nothing(run: tuple
     mark_imported([job.data], results)
     spot_check(plan, lambda _line: None, minutes=None)
     assert statements(results)[0].jobs[job.data.key].same_class
+
+
+def test_what_was_imported_for_other_code_is_out_of_reach(run: tuple[Plan, list[Train], Path]) -> None:
+    plan, (today, other, _), results = run
+    mark_imported([today], results)
+    mark_imported([other], results, accepted_code="0" * 64)
+    found = sampling_frame(plan, results, Execution(), None, 2)
+    assert (set(found.jobs), list(found.out_of_reach)) == ({today.key, other.key}, [other.key])
+
+
+@pytest.mark.parametrize(("here", "made_on", "in_reach"), [("cpu", CUDA, False), ("cuda", CUDA, True)])
+def test_what_a_gpu_made_is_in_reach_of_a_gpu_alone(
+    here: str, made_on: dict[str, str], in_reach: bool, run: tuple[Plan, list[Train], Path]
+) -> None:
+    plan, (linear_one, *_), results = run
+    job = with_activations(plan)
+    mark_imported([job, linear_one], results, cpu_platform=made_on)
+    mark_imported([job], results, cpu_platform=made_on, kernel="torch, since it is on a GPU")
+    found = sampling_frame(plan, results, Execution(device=here), None, 2)
+    assert list(found.out_of_reach) == ([] if in_reach else [job.key])
+    assert [CUDA["device"] in reason for reason in found.out_of_reach.values()] == [True] * (not in_reach)
+    # A job that no GPU makes faster never ran on one.
+    devices = {key: one.execution.device for key, one in found.jobs.items()}
+    assert devices == {job.key: "cuda", linear_one.key: "cpu"}
+
+
+@pytest.mark.parametrize(
+    ("words", "minutes"),
+    [([], 10.0), (["--claim", "relu-final-loss"], None), (["--claim", "relu-final-loss", "--minutes", "3"], 3.0)],
+)
+def test_the_command_fails_if_nothing_agrees_and_takes_its_time(
+    words: list[str], minutes: float | None, run: tuple[Plan, list[Train], Path]
+) -> None:
+    plan, _, results = run
+    mark_imported([with_activations(plan)], results, cpu_platform=CUDA, kernel="torch, since it is on a GPU")
+    paths = [f"paths.results={results}", f"paths.data={CHECKOUT / 'data'}"]
+    given = ["scale=smoke", f"figures=[{FIGURE},demystifying_resnet/fig08]", "device=cpu", *paths]
+    assert_exits(in_process("spot-check", *words, *given, cwd=results.parent), "failed-spot-check")
+    (check,) = statements(results)
+    assert (check.minutes, check.wanted) == (minutes, f"{PAPER}/relu-final-loss" if words else None)
 
 
 def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Train], Path]) -> None:
