@@ -377,6 +377,11 @@ def test_of_two_imports_the_one_that_is_forgotten_takes_its_own_results_alone(
     for unknown in ("", "x", second.archive[:-1] + "g"):
         with refused("unknown-import", count=0, run=unknown):
             forget_import(unknown, results)
+    twin = second.model_copy(update={"archive": second.archive[:-1] + ("0" if second.archive[-1] != "0" else "1")})
+    write_json(results / "imports" / f"{twin.archive}.json", twin.model_dump(mode="json"))
+    with refused("unknown-import", count=2):
+        forget_import(second.archive[:-1], results)
+    assert forget_import(twin.archive, results) == (twin.archive, [])
     assert forget_import(first.archive, results) == (first.archive, sorted({*first.jobs} - {key, own}))
     assert left(results) == sorted([*stays, f"imports/{second.archive}.json"])
     assert imports(results) == [second]

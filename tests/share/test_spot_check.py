@@ -36,8 +36,10 @@ from resaudit.share.spot_check.frame import sampling_frame
 from resaudit.share.spot_check.recomputing import folder_of, recompute
 from residual.demystifying_resnet.jobs.train import Train
 from residual.demystifying_resnet.training.trajectory import Trajectory
+from residual.images.jobs import TrainImages
 from tests.claims.made import result
-from tests.conftest import CHECKOUT, in_process, made_once, of_kind, run_command, run_planned
+from tests.conftest import CHECKOUT, first_of, in_process, made_once, of_kind, run_command, run_planned
+from tests.made_records import made, write
 from tests.refusals import assert_exits, refused
 from tests.share.imported import ARCHIVE, mark_imported
 
@@ -444,7 +446,12 @@ def test_what_a_gpu_made_is_in_reach_of_a_gpu_alone(
 
 @pytest.mark.parametrize(
     ("words", "minutes"),
-    [([], 10.0), (["--claim", "relu-final-loss"], None), (["--claim", "relu-final-loss", "--minutes", "3"], 3.0)],
+    [
+        ([], 10.0),
+        (["--minutes", "3"], 3.0),
+        (["--claim", "relu-final-loss"], None),
+        (["--claim", "relu-final-loss", "--minutes", "3"], 3.0),
+    ],
 )
 def test_the_command_fails_if_nothing_agrees_and_takes_its_time(
     words: list[str], minutes: float | None, run: tuple[Plan, list[Train], Path]
@@ -455,7 +462,21 @@ def test_the_command_fails_if_nothing_agrees_and_takes_its_time(
     given = ["scale=smoke", f"figures=[{FIGURE},demystifying_resnet/fig08]", "device=cpu", *paths]
     assert_exits(in_process("spot-check", *words, *given, cwd=results.parent), "failed-spot-check")
     (check,) = statements(results)
-    assert (check.minutes, check.wanted) == (minutes, f"{PAPER}/relu-final-loss" if words else None)
+    assert (check.minutes, check.wanted) == (minutes, f"{PAPER}/relu-final-loss" if "--claim" in words else None)
+
+
+def test_the_command_finds_what_was_imported_of_figures_that_are_left_out_here(tmp_path: Path) -> None:
+    """Unless it is asked for others: whoever ran them had a GPU."""
+    config, name = load(["device=cpu"]), "stable_scaling/fig06"
+    assert name in config.left_out
+    job = first_of(make_plan(config.model_copy(update={"figures": [name]})), TrainImages)
+    write(job, made(job, lambda _: 0.1), tmp_path / "results")
+    mark_imported([job], tmp_path / "results", cpu_platform=CUDA)
+    others = in_process("spot-check", "device=cpu", f"figures=[{FIGURE}]", cwd=tmp_path)
+    assert_exits(others, "missing-imports")
+    assert_exits(in_process("spot-check", "device=cpu", cwd=tmp_path), "failed-spot-check")
+    (check,) = statements(tmp_path / "results")
+    assert list(check.out_of_reach) == [job.key]
 
 
 def test_a_claim_is_checked_with_all_that_it_rests_on(run: tuple[Plan, list[Train], Path]) -> None:

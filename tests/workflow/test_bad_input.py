@@ -105,6 +105,14 @@ def test_resaudit_refuses_bad_usage(arguments: list[str], mentioned: str, tmp_pa
     assert mentioned in run.stderr
 
 
+@pytest.mark.parametrize(("group", "command"), [((), "spot-check"), (("new",), "paper")])
+def test_a_group_of_commands_alone_shows_its_help(group: tuple[str, ...], command: str, tmp_path: Path) -> None:
+    alone, asked = (in_process(*group, *more, cwd=tmp_path) for more in ((), ("--help",)))
+    assert command in alone.stdout
+    assert (alone.returncode, alone.stdout.strip(), alone.stderr) == (2, asked.stdout.strip(), "")
+    assert (asked.returncode, asked.stderr) == (0, "")
+
+
 def planned_and_run(job: Job, resaudit: Command, tmp_path: Path, **more: object) -> Completed:
     write_job(job, Execution(), tmp_path / "results")
     return resaudit("run", job.key, **more)
