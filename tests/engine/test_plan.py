@@ -81,8 +81,9 @@ def test_figures_share_ensembles() -> None:
     everything = trained(
         "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,demystifying_resnet/fig06,fig07]"
     )
-    # Each sweep has a block of fresh runs; in Figure 5 one with Hessians along the training and one at its end.
-    assert len(everything) == 2 * (18 + 3) + 6
+    # Six sweeps a network of Figure 7, of two networks with three blocks of fresh runs each; three ReLUs of Figure 3 with
+    # one; in Figure 5 one with Hessians along the training and one at its end.
+    assert len(everything) == 6 * (2 * (1 + 3) + (1 + 1)) + 3 * (1 + 1) + 3 * 2
     assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
         of_kind(plan("figures=[demystifying_resnet/fig06]"), Hessians)
     )
@@ -196,8 +197,8 @@ def test_a_variant_trains_again_only_what_it_changes() -> None:
 def test_what_a_variant_does_not_change_is_the_same_drawing() -> None:
     paper = "demystifying_resnet"
     drawings = robustness_job(Plans.composed(), paper, load(["scale=paper"])).drawings
-    fig04, fig07 = (f"{paper}/{figure}" for figure in ("fig04", "fig07"))
-    assert drawings["exactly-zero"][fig07] == drawings[CONFIGURED][fig07]
+    fig04, whole = (f"{paper}/{figure}" for figure in ("fig04", "shortcut_depths"))
+    assert drawings["exactly-zero"][whole] == drawings[CONFIGURED][whole]
     assert drawings["exactly-zero"][fig04] not in (drawings[CONFIGURED][fig04], drawings[CONTROL][fig04])
 
 

@@ -1,11 +1,11 @@
 """What jobs cost here, by estimate: built in, or corrected by what ``resaudit calibrate`` measured on this machine."""
 
-import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
+from statistics import geometric_mean
 from typing import Annotated
 
 from pydantic import Field
@@ -109,8 +109,8 @@ def calibrate(results: Path, say: Callable[[str], None]) -> None:
 def _mean(ratios: Iterable[float]) -> float:
     """The geometric mean; 1 of none.
 
-    >>> _mean([0.5, 8]), _mean([])
-    (2.0, 1.0)
+    >>> _mean([0.25, 4]), _mean([])
+    (1.0, 1.0)
     """
-    logs = [math.log(ratio) for ratio in ratios]
-    return math.exp(sum(logs) / len(logs)) if logs else 1.0
+    given = list(ratios)
+    return geometric_mean(given) if given else 1.0
