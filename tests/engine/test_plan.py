@@ -81,8 +81,8 @@ def test_figures_share_ensembles() -> None:
     everything = trained(
         "figures=[demystifying_resnet/fig03,demystifying_resnet/fig05,demystifying_resnet/fig06,fig07]"
     )
-    # Six sweeps a network of Figure 7, of two networks with three blocks of fresh runs each; three ReLUs of Figure 3 with
-    # one; in Figure 5 one with Hessians along the training and one at its end.
+    # Six sweeps a network of Figure 7, of two networks with three blocks of fresh runs each; three of ReLUs in Figure 3
+    # with one; in Figure 5 one block with Hessians along the training and one at its end.
     assert len(everything) == 6 * (2 * (1 + 3) + (1 + 1)) + 3 * (1 + 1) + 3 * 2
     assert set(of_kind(plan("figures=[demystifying_resnet/fig05]"), Hessians)) == set(
         of_kind(plan("figures=[demystifying_resnet/fig06]"), Hessians)
