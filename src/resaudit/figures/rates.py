@@ -87,6 +87,21 @@ def least_diverged(rates: np.ndarray, losses: np.ndarray) -> float:
         return float(rates[np.lexsort((losses.sum(axis=0, where=finite), (~finite).sum(axis=0)))[0]])
 
 
+def is_only_bounded(trains: bool, grid: np.ndarray, left: np.ndarray, best: BestRate) -> bool:
+    """Whether fresh runs bound a network's loss from below, and its best rate from above, without showing either.
+
+    Some of them diverge at each rate that the screening left. By the screening each other rate is worse than these, or
+    a run diverges there.
+
+    Args:
+        trains: whether the screening has a rate at which no run diverged.
+        grid: its rates, ascending.
+        left: those that it left, ascending.
+        best: the choice among these by fresh runs.
+    """
+    return trains and best.shown is None and not np.array_equal(left, grid)
+
+
 def rates_to_confirm(rates: np.ndarray, losses: np.ndarray) -> tuple[float, ...]:
     """The rates that a screening leaves for fresh runs: the tied ones, the shown one first.
 

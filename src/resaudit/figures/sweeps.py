@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from resaudit.figures.rates import BestRate, choose_rate, least_diverged
+from resaudit.figures.rates import BestRate, choose_rate, is_only_bounded, least_diverged
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -67,9 +67,10 @@ def bounding_rates(table: "pd.DataFrame", column: str) -> dict[Key, float]:
     """
     bounds = dict[Key, float]()
     for key, rows in table.groupby(["network", "depth"], sort=False):
-        trains = choose_rate(*sweep(screened(rows), column)).shown is not None
-        if trains and is_confirmed(rows) and _best_rate(rows, column).shown is None:
-            bounds[key] = least_diverged(*sweep(fresh(rows), column))
+        (grid, losses), left = sweep(screened(rows), column), sweep(fresh(rows), column)
+        trains = choose_rate(grid, losses).shown is not None
+        if is_only_bounded(trains, grid, left[0], choose_rate(*left, grid=grid)):
+            bounds[key] = least_diverged(*left)
     return bounds
 
 

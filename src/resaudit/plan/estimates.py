@@ -1,9 +1,8 @@
 """What jobs cost here, by estimate: built in, or corrected by what ``resaudit calibrate`` measured on this machine."""
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from pathlib import Path
 from statistics import geometric_mean
 from typing import Annotated
@@ -82,12 +81,8 @@ class Estimates:
         return f"estimates as calibrated on {self.calibration.machine}, {self.calibration.when}"
 
     def _slowness(self, device: str, kind: str) -> float:
-        measured = self._measured.get(device, {})
+        measured: Slowness = getattr(self.calibration, device) if self.calibration else {}
         return measured.get(kind, _mean(measured.values()))
-
-    @cached_property
-    def _measured(self) -> Mapping[str, Slowness]:
-        return {"cpu": self.calibration.cpu, "cuda": self.calibration.cuda} if self.calibration else {}
 
 
 def calibrate(results: Path, say: Callable[[str], None]) -> None:

@@ -38,6 +38,7 @@ def hours_in_words(config: Config) -> str:
 
     On cores and with a GPU the results are equally good evidence.
     """
-    costs = [Estimates.of(config).cost(job) for job in make_plan(config).jobs.values()]
+    estimates = Estimates.of(config)
+    costs = [estimates.cost(job) for job in make_plan(config).jobs.values()]
     cores, gpu = sum(cost.seconds for cost in costs) / 3600, sum(cost.gpu_seconds for cost in costs) / 3600
     return f"{gpu:.2g} GPU hours or {cores:.0f} core-hours" if gpu else f"{cores:.1f} core-hours"

@@ -112,11 +112,11 @@ class Images:
 
     def _normalised(self, pixels: Tensor) -> Tensor:
         """As float32, with channels first."""
-        values = self._standardised(pixels) if self._augmentation == "standardise" else self._shifted(pixels)
+        if self._augmentation == "standardise":
+            values = self._standardised(pixels)
+        else:
+            values = (pixels.float() - self._mean) / self._deviation
         return values.permute(0, 3, 1, 2).contiguous(memory_format=memory_format(values.device))
-
-    def _shifted(self, pixels: Tensor) -> Tensor:
-        return (pixels.float() - self._mean) / self._deviation
 
     def _standardised(self, pixels: Tensor) -> Tensor:
         # Sums of whole numbers are exact on every device; a GPU may round a division otherwise, in the last digit.

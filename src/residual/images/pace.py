@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from statistics import geometric_mean
 
 import numpy as np
 import torch
@@ -34,7 +35,7 @@ def slowness(device: str) -> float:
         ratios = [_seconds_a_step(network, device) / _estimated(network, device) for network in TIMED[device]]
     finally:
         torch.set_num_threads(threads)
-    return float(np.exp(np.mean(np.log(ratios))))
+    return geometric_mean(ratios)
 
 
 def paced(step: Callable[[], object], device: torch.device, seconds: float = SECONDS) -> float:

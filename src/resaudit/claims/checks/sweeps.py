@@ -1,12 +1,13 @@
 """One network's sweep of learning rates as checks measure it: the choice of the rate, and what it may have missed."""
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from resaudit.claims.checks.measured import UNKNOWN, Effect, Measured
-from resaudit.figures.rates import LEVEL, BestRate, choose_rate, least_diverged, rates_to_confirm
+from resaudit.figures.rates import LEVEL, BestRate, choose_rate, is_only_bounded, least_diverged, rates_to_confirm
 from resaudit.figures.sweeps import fresh, is_confirmed, screened, sweep
 
 if TYPE_CHECKING:
@@ -33,15 +34,10 @@ class Sweep:
     grid: np.ndarray
     trains: bool
 
-    @property
+    @cached_property
     def only_bounded(self) -> bool:
-        """Whether some fresh runs diverge at each rate that the screening left.
-
-        By the screening each other rate is worse than these, or a run diverges there: the runs that do not diverge
-        bound the loss at the best rate from below.
-        """
-        left_some = not np.array_equal(self.rates, self.grid)
-        return self.trains and left_some and self.choice().shown is None
+        """Whether its fresh runs bound the loss, as :func:`~resaudit.figures.rates.is_only_bounded` says."""
+        return is_only_bounded(self.trains, self.grid, self.rates, self.choice())
 
     def choice(self, level: float = LEVEL) -> BestRate:
         """The best rate and those tied with it."""
@@ -59,7 +55,9 @@ class Sweep:
 
     def is_at_edge(self, level: float = LEVEL) -> bool:
         """Whether the grid's first or last rate is one of :meth:`order`, so that rates outside it may be as good."""
-        return bool({self.grid[0], self.grid[-1]} & set(self.order(level)))
+        if not self.only_bounded:
+            return self.choice(level).at_edge
+        return bool({self.grid[0], self.grid[-1]} & set(self.rates))
 
     def finals(self, level: float = LEVEL) -> "list[pd.Series]":
         """Losses by run at each rate of :meth:`order`, without diverged runs if they are :attr:`only_bounded`.
