@@ -115,7 +115,8 @@ def _to_the_others(found: Sweep, rate: float, sweeps: int) -> list[Effect]:
     The choices of all ``sweeps`` share the error rate (Bonferroni).
     """
     others = found.rates != rate
-    rivals = replace(found, rates=found.rates[others], losses=found.losses[:, others])
+    # No screening left just these: where each has a diverged run, its mean is infinite.
+    rivals = replace(found, rates=found.rates[others], losses=found.losses[:, others], trains=False)
     return [ratio_of_same_runs(found.at(rate), rival) for rival in rivals.finals(1 - ERROR_RATE / sweeps)]
 
 

@@ -175,7 +175,8 @@ class EndRatio(Check, name="end_ratio"):
         for depth, rows in by_depth(ends[ends["depth"].isin(self.depths)] if self.depths else ends, "all"):
             above, below = _sweeps(rows, (self.network, self.other), depth, self.column, least_runs, measured)
             if above and below:
-                add_ratio(measured, f"depth {depth}", above.finals(), below.finals(), least_runs)
+                reaching = open_ends(above, below, measured)
+                add_ratio(measured, f"depth {depth}", above.finals(), below.finals(), least_runs, reaching=reaching)
         return measured
 
 
