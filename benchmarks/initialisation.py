@@ -38,13 +38,13 @@ def seconds(work: Callable[[], object]) -> float:
 
 def times(m: int, n: int, runs: int) -> list[float]:
     """Seconds a run: norms at once, run by run, with explicit matrices; gradients at once, run by run."""
-    network, kept = Network(m, DEPTH, DEPTH**-0.5), (1, DEPTH - 1)
+    network = Network(m, DEPTH, DEPTH**-0.5)
     inputs, targets = inputs_of(Samples("sphere", n, 64), None, 1, range(runs))
     each = [slice(run, run + 1) for run in range(runs)]
     few = max(1, runs // 16)
     return [
-        seconds(lambda: propagate(network, inputs, kept, 1, range(runs))) / runs,
-        seconds(lambda: [propagate(network, inputs[s], kept, 1, [s.start]) for s in each]) / runs,
+        seconds(lambda: propagate([network], inputs, 2, 1, range(runs))) / runs,
+        seconds(lambda: [propagate([network], inputs[s], 2, 1, [s.start]) for s in each]) / runs,
         seconds(lambda: [explicit(network, inputs[run], run) for run in range(few)]) / few,
         seconds(lambda: backpropagate(network, inputs, targets, 1, range(runs))) / runs,
         seconds(lambda: [backpropagate(network, inputs[s], targets[s], 1, [s.start]) for s in each]) / runs,

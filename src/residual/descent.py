@@ -108,6 +108,5 @@ def resumed(
     checkpoint = Checkpoint(work.checkpoints, Descent, made_by(job, work, settings), seconds)
     start: Descent[np.ndarray] | None = checkpoint.read()
     if start is not None:
-        work.record[f"resumed from {unit}"] = int(start.step)
-        work.record["seconds before"] = checkpoint.seconds_before
+        checkpoint.note(work.record, unit, int(start.step))
     return start, lambda state: checkpoint.keep(state, signalled())

@@ -16,8 +16,10 @@ from resaudit.base.errors import Interrupted
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
 from resaudit.figures.rates import rates_to_confirm
+from resaudit.jobs.checkpoints import forget
 from resaudit.jobs.job import Execution, Work
 from residual.descent import Descent
+from residual.stable_scaling.jobs import train_scaled
 from residual.stable_scaling.jobs.train_scaled import TrainScaled
 from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.losses import Losses
@@ -128,32 +130,35 @@ def losses_of(training: TrainScaled, results: Path) -> Losses:
     kept = results / training.id
     found = training.run(Work(results, Execution(), "cpu", kept, {"device": "cpu"}))["losses.npz"]
     assert isinstance(found, Losses)
+    forget(kept)
     return found
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("at_once", [2, 1])
+@pytest.mark.parametrize("stopped", [1, 2])
 def test_a_stopped_training_resumes_to_the_same_bytes(
-    run: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch, number: signal.Signals
+    run: Callable[[], np.ndarray], monkeypatch: pytest.MonkeyPatch, number: signal.Signals, at_once: int, stopped: int
 ) -> None:
     undisturbed = run()
-    given = ShuffledBatches.__call__
+    rate = job()._bytes_of_rate
+    monkeypatch.setattr(train_scaled, "BYTES_AT_ONCE", at_once * rate)
+    given, last, steps = ShuffledBatches.__call__, stopped * 7 if at_once == 2 else 7, list[int]()
 
     def stopping(batches: ShuffledBatches, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-        if step == 7:
+        steps.append(step)
+        if step == last and steps.count(last) == (1 if at_once == 2 else stopped):
             signal.raise_signal(number)
         return given(batches, step)
 
-    with monkeypatch.context() as patched:
-        patched.setattr(ShuffledBatches, "__call__", stopping)
-        with pytest.raises(Interrupted):
-            run()
-
-    def late(batches: ShuffledBatches, step: int) -> tuple[torch.Tensor, torch.Tensor]:
-        assert step > 7
-        return given(batches, step)
-
-    monkeypatch.setattr(ShuffledBatches, "__call__", late)
+    monkeypatch.setattr(ShuffledBatches, "__call__", stopping)
+    with pytest.raises(Interrupted):
+        run()
+    # The rates before are not trained again, and those at the signal go on after it.
+    before = len(steps)
     assert run().tobytes() == undisturbed.tobytes()
+    assert steps[before] == last + 1
+    assert len(steps) == STEPS * (1 if at_once == 2 else 2)
 
 
 def test_a_run_has_the_same_bytes_alone_and_in_any_block(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import fields
+from importlib.metadata import version
 from pathlib import Path
 from types import FrameType
 from typing import Any, Generic, TypeVar
@@ -28,13 +29,11 @@ CHECKPOINT = "checkpoint"
 
 def made_by(job: Job, work: Work, more: Mapping[str, Any]) -> dict[str, Any]:
     """All that the bits of a training depend on: settings, device, torch, the kind's code, and what the job adds."""
-    import torch
-
     return {
         "settings": job.identity,
         **more,
         "device": work.record["device"],
-        "torch version": torch.__version__,
+        "torch version": version("torch"),
         "code version": work.code,
     }
 
@@ -59,6 +58,11 @@ class Checkpoint(Generic[State]):
     def seconds_before(self) -> float:
         """Seconds that earlier runs spent on the state resumed from."""
         return self._before
+
+    def note(self, record: dict[str, Any], unit: str, number: int) -> None:
+        """Write into a job's record from which unit it resumed, and what the work before took."""
+        record[f"resumed from {unit}"] = number
+        record["seconds before"] = self._before
 
     def read(self) -> State | None:
         """The state to resume from; None if there is no checkpoint or it does not match (which the log then says)."""

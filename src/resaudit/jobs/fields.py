@@ -5,12 +5,16 @@ step, which another CPU platform may compute up to 0.1 % apart. Without :class:`
 size in all arrays of the file; without :class:`Tolerance` it must be equal; without a type it may be any array.
 """
 
-from dataclasses import dataclass, fields
-from typing import Annotated, Any, NamedTuple
+from collections.abc import Sequence
+from dataclasses import astuple, dataclass, fields
+from typing import Annotated, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from resaudit.jobs.tolerance import Tolerance
+
+Record = TypeVar("Record")
+"""A dataclass of arrays."""
 
 
 @dataclass(frozen=True)
@@ -54,3 +58,9 @@ def arrays_in(record: type[Any]) -> dict[str, Array]:
         type_ = said.get(Type)
         arrays[field.name] = Array(type_ and type_.name, said.get(Shape, Shape("rows")), said.get(Tolerance))
     return arrays
+
+
+def joined(parts: Sequence[Record], axis: int) -> Record:
+    """Records of one kind as one, every array along an axis."""
+    arrays = zip(*(astuple(part) for part in parts), strict=True)  # type: ignore[call-overload]
+    return type(parts[0])(*(np.concatenate(each, axis=axis) for each in arrays))

@@ -10,28 +10,26 @@ from resaudit.figures.style import BLACK, ORANGE, annotate, legend_above, panels
 from residual.stable_scaling.looks import LAWS, depths_axis, power_look, power_name
 
 
-def table(read: Any) -> pd.DataFrame:
+def table(results: Any) -> pd.DataFrame:
     """One row a run: the largest norm over pairs; and, at the greatest depth, one a pair: the largest over runs.
 
-    Columns: property, inputs, width, depth, tau, first (a; -1: all), last (b), run (-1: all), norm (a lower bound),
-    value (the norm with all that Lanczos may lack, over 1 + c where a bound is promised), bound (1 + c; 0: none).
+    Columns: property, inputs, width, depth, tau, first (a; -1: all), last (b), run (-1: all), norm, value (the norm,
+    over 1 + c where a bound is promised), bound (1 + c; 0: none).
     """
-    results, bounds, powers = read
     rows: list[dict[str, Any]] = []
     deepest = max(network.depth for job, _ in results.values() for network in job.networks)
     for where, (job, products) in results.items():
-        names = [(f"norm over 1 + c, c = {c:g}", 1 + c) for c in bounds]
-        names += [(f"largest norm, tau = {power_name(a)}", 0.0) for a in powers]
+        place = dict(where)
+        bound = 1 + place["bound"] if "bound" in place else 0.0
+        tau = "" if bound else power_name(place["power"])
+        name = f"norm over 1 + c, c = {place['bound']:g}" if bound else f"largest norm, tau = {tau}"
         for i, network in enumerate(job.networks):
-            name, bound = names[i % len(names)]
-            lacking = (1 - products.error[i]) ** -0.5
-            shared = {"inputs": dict(where)["inputs"], "width": network.width, "depth": network.depth}
-            shared |= {"tau": network.tau, "first": -1, "last": -1, "run": -1, "bound": bound}
+            shared = {"inputs": place["inputs"], "width": network.width, "depth": network.depth, "tau": network.tau}
+            shared |= {"first": -1, "last": -1, "run": -1, "bound": bound}
             for run, norm in enumerate(np.nanmax(products.norms[i], axis=1)):
-                value = norm * lacking / (bound or 1.0)
-                rows.append(shared | {"property": name, "run": run, "norm": norm, "value": value})
+                rows.append(shared | {"property": name, "run": run, "norm": norm, "value": norm / (bound or 1.0)})
             if network.depth == deepest and not bound:
-                pair = f"norm of a pair, tau = {power_name(powers[i % len(names) - len(bounds)])}"
+                pair = f"norm of a pair, tau = {tau}"
                 for a, b, norm in zip(products.first[i], products.last[i], products.norms[i].max(axis=0), strict=True):
                     if a > 0:
                         rows.append(shared | {"property": pair, "first": a, "last": b, "norm": norm, "value": norm})

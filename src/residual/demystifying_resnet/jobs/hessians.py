@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.data.whiten import Whiten
+from resaudit.jobs.fields import joined
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from resaudit.jobs.tolerance import Tolerance
 from residual.demystifying_resnet.curvature.kernels import library as _counts  # noqa: F401  registers its lanes
@@ -22,6 +23,8 @@ SECONDS_PER_LAYER_COUNTED_FIRST = 10e-3
 HESSIAN_COPIES = 2.6
 # Above this, two jobs at once would need more memory than a laptop has.
 MEGABYTES_FOR_TWO_THREADS = 1500.0
+SECONDS_AT_ONCE = 60.0
+"""Estimated time of the runs whose spectra are computed side by side, two at least; those done are kept."""
 # All eigenvalues of a smaller Hessian take milliseconds on a CPU; CUDA takes seconds to start.
 LEAST_PARAMETERS_FOR_GPU = 1000
 
@@ -61,21 +64,25 @@ class Hessians(Job):
     def cost(self, execution: Execution) -> Cost:
         """The cost of counts by the compiled kernel, or of all eigenvalues."""
         runs = self.training.trajectories if self.training else self.ensemble.runs
-        depth, size = self.ensemble.network.depth, self.ensemble.network.parameters
+        size = self.ensemble.network.parameters
         snapshots = 8e-6 * self.snapshots * runs * size
         if self.method == "counts":
-            each = depth * (SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * (self.snapshots - 1))
-            seconds = each * runs
             vectors = 2 * max(1e-3 * size, min(268.0, 1e-3 * size * runs))
             megabytes = MEGABYTES_TO_START + 2 * snapshots + vectors
         else:
-            each = SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2
-            seconds = each * (self.snapshots * runs)
             batch = max(8e-6 * size**2, min(268.0, 8e-6 * size**2 * runs))
             megabytes = MEGABYTES_TO_START + snapshots + HESSIAN_COPIES * batch
         wants_gpu = self.method == "dense" and size >= LEAST_PARAMETERS_FOR_GPU
         threads = 2 if megabytes > MEGABYTES_FOR_TWO_THREADS else 1
-        return Cost(SECONDS_TO_START + seconds, megabytes, threads, wants_gpu)
+        return Cost(SECONDS_TO_START + self._seconds_of_run * runs, megabytes, threads, wants_gpu)
+
+    @property
+    def _seconds_of_run(self) -> float:
+        if self.method == "counts":
+            counted = SECONDS_PER_LAYER_COUNTED_FIRST + SECONDS_PER_LAYER_COUNTED * (self.snapshots - 1)
+            return self.ensemble.network.depth * counted
+        size = self.ensemble.network.parameters
+        return self.snapshots * (SECONDS_PER_CUBED_PARAMETER * size**3 + SECONDS_PER_SQUARED_PARAMETER * size**2)
 
     def reads(self, results: Path) -> list[Path]:
         """The data's moments, and the training's snapshots."""
@@ -99,9 +106,10 @@ class Hessians(Job):
         }
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Compute the spectra."""
+        """Compute the spectra of some runs after the other; resume after those that a checkpoint holds."""
         import torch
 
+        from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
         from resaudit.runtime.progress import with_progress
         from residual.demystifying_resnet.curvature.counts import counted_by
         from residual.demystifying_resnet.curvature.spectrum import spectra_along
@@ -114,9 +122,26 @@ class Hessians(Job):
             snapshots = self.ensemble.initial_weights()[None]
         else:
             snapshots = torch.from_numpy(self.training.read(work.results, with_snapshots=True).snapshots)
-        points = (weights.to(device, dtype) for weights in with_progress(snapshots, f"{self.id} Hessians"))
         along = structured_spectra_along if counts else spectra_along
-        return {"spectra.npz": along(points, self.ensemble.network, self.data.moments(work.results))}
+        moments = self.data.moments(work.results)
+        made = made_by(self, work, {"kernel": work.record["kernel"]})
+        checkpoint = Checkpoint(work.checkpoints, Spectra, made, work.execution.checkpoint_seconds)
+        parts, done = list[Spectra](), 0
+        if (kept := checkpoint.read()) is not None:
+            parts, done = [kept], kept.index.shape[1]
+            checkpoint.note(work.record, "run", done)
+
+        def so_far() -> Spectra:
+            return joined(parts, axis=1)
+
+        size = max(2, int(SECONDS_AT_ONCE // self._seconds_of_run))
+        with delayed_signals() as signalled:
+            for runs in torch.split(torch.arange(done, snapshots.shape[2]), size):
+                of_runs = with_progress(snapshots[:, :, runs], f"{self.id} Hessians")
+                points = (weights.to(device, dtype) for weights in of_runs)
+                parts.append(along(points, self.ensemble.network, moments))
+                checkpoint.keep(so_far, signalled())
+        return {"spectra.npz": so_far()}
 
     def kernels(self, device: str, lanes: Mapping[str, int]) -> tuple[str, ...]:
         """LAPACK, or what counts (:func:`residual.demystifying_resnet.curvature.counts.counted_by`)."""

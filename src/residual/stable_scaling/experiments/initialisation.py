@@ -1,6 +1,7 @@
 """The network at initialisation: norms of states, products of layers, gradients."""
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -162,33 +163,26 @@ class LayerProducts(Initialised, name="product_norms"):
         depths: L.
         bounds: c of 1 + c; tau is the largest for which appendix B bounds every product by it.
         powers: a of further networks with tau = L^-a, which no theorem bounds by a stated number.
-        steps: Lanczos steps.
     """
 
     width: Width
     depths: Depths
     bounds: Annotated[list[Annotated[float, Field(gt=0, le=100)]], Field(min_length=1), AfterValidator(different)]
     powers: list[Annotated[float, Field(ge=0, le=2)]]
-    steps: Annotated[int, Field(ge=2, le=1000)]
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
-        """One job for each kind of inputs."""
-        networks = tuple(self.network(self.width, depth, tau) for depth in self.depths for tau in self.taus(depth))
+        """By kind of inputs, and ``bound`` or ``power``: one job for all depths."""
+        taus = {("bound", c): [(product_scale(c) / depth) ** 0.5 for depth in self.depths] for c in self.bounds}
+        taus |= {("power", a): [scaling_factor(depth, a) for depth in self.depths] for a in self.powers}
         return {
-            at(inputs=law): ProductNorms(
-                networks=networks, runs=self.runs, steps=self.steps, **self.shared(law, data, seed)
+            at(inputs=law, **{law_of_tau: value}): ProductNorms(
+                networks=tuple(map(partial(self.network, self.width), self.depths, of_law)),
+                runs=self.runs,
+                **self.shared(law, data, seed),
             )
             for law in self.inputs
-        }  # fmt: skip
-
-    def taus(self, depth: int) -> list[float]:
-        """The tau of every bound, then of every power."""
-        bounded = [(product_scale(c) / depth) ** 0.5 for c in self.bounds]
-        return bounded + [scaling_factor(depth, a) for a in self.powers]
-
-    def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
-        """The jobs with their results, then the bounds and the powers."""
-        return super().read(jobs, results), self.bounds, self.powers
+            for (law_of_tau, value), of_law in taus.items()
+        }
 
 
 class Backward(Initialised, name="backward"):

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
-from residual.stable_scaling.jobs.propagate import AtInitialisation
+from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
 from residual.stable_scaling.network.setting import Backpropagated, layers_kept
 
 # Measured on the machine of benchmarks/RESULTS.md.
@@ -32,14 +32,14 @@ class Backpropagate(AtInitialisation):
         """Backpropagate."""
         from residual.stable_scaling.network.gradients import backpropagate
 
-        middle, largest, last = [], [], []
-        for network in self.networks:
-            groups = self.groups(network.width * network.depth * self.samples.count, NUMBERS_AT_ONCE)
-            norms = np.concatenate(
-                [backpropagate(network, inputs, y, self.seed, runs).max(axis=2) for runs, inputs, y in groups]
-            )
+        def measure(places: Places, runs: range, inputs: np.ndarray, targets: np.ndarray) -> list[np.ndarray]:
+            (network,) = (self.networks[place] for place in places)
+            norms = backpropagate(network, inputs, targets, self.seed, runs).max(axis=2)
             of_middle = norms[:, :-1] / (network.tau or 1.0)
-            middle.append(of_middle[:, np.array(layers_kept(network.depth, self.kept)) - 1])
-            largest.append(of_middle.max(axis=1))
-            last.append(norms[:, -1])
-        return {"backpropagated.npz": Backpropagated(self.padded(middle), np.stack(largest), np.stack(last))}
+            kept = of_middle[:, np.array(layers_kept(network.depth, self.kept)) - 1]
+            return [np.column_stack([of_middle.max(axis=1), norms[:, -1], kept])]
+
+        alone = [[place] for place in range(len(self.networks))]
+        groups = self.groups(alone, lambda each: each.width * each.depth * self.samples.count, NUMBERS_AT_ONCE)
+        values = self.measured(work, groups, 2 + self.layers, measure)
+        return {"backpropagated.npz": Backpropagated(values[..., 2:], values[..., 0], values[..., 1])}

@@ -1,17 +1,18 @@
 """Spectral norms of products of layers at initialisation."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
-from residual.stable_scaling.jobs.propagate import AtInitialisation
-from residual.stable_scaling.network.setting import Products, layers_kept, torch_seed
+from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
+from residual.stable_scaling.network.setting import FORWARD, Products, layers_kept, streams
 
-# Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_PRODUCT = 4.5e-10
-"""Multiplication and addition of one entry of a matrix with one of a vector."""
+# Measured on the machine of benchmarks/RESULTS.md, of matrices of width m: SECONDS_PER_CUBE * m^3.
+SECONDS_PER_PRODUCT = 9e-11
+SECONDS_PER_NORM = 6e-11
 
 
 @dataclass(frozen=True)
@@ -21,29 +22,39 @@ class ProductNorms(AtInitialisation):
     kind = "product_norms"
     files = {"products.npz": Products}
 
-    steps: int  # Lanczos steps
-
     def cost(self, execution: Execution) -> Cost:
-        """In proportion to the entries of the matrices; these are held."""
-        entries = [each.width**2 * each.depth for each in self.networks]
+        """A product a layer and a pair, and a norm a pair."""
         pairs = self.kept * (self.kept + 1) / 2
-        seconds = SECONDS_PER_PRODUCT * pairs * self.steps * self.runs * self.samples.count * sum(entries)
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 8e-6 * 1.3 * max(entries))
+        seconds = sum(
+            each.width**3 * (SECONDS_PER_PRODUCT * (each.depth + pairs) + SECONDS_PER_NORM * pairs)
+            for each in self.networks
+        )
+        held = (self.samples.count * self.kept + 6) * 8e-6 * max(each.width for each in self.networks) ** 2
+        return Cost(SECONDS_TO_START + seconds * self.runs * self.samples.count, MEGABYTES_TO_START + held)
 
     def run(self, work: Work) -> dict[str, Any]:
-        """Measure."""
-        from residual.stable_scaling.network.products import of_network, pairs_of, relative_error
+        """Measure run by run."""
+        from residual.stable_scaling.network.products import largest_norms, pairs_of
+        from residual.stable_scaling.network.propagation import first_states
 
-        most = self.kept * (self.kept + 1) // 2
-        pairs = np.zeros((2, len(self.networks), most), dtype=int)
-        norms = np.full((len(self.networks), self.runs, most), np.nan)
-        steps = [min(self.steps, network.width) for network in self.networks]
-        for (run,), (inputs,), _ in self.groups(1, 1):
-            for i, network in enumerate(self.networks):
-                places = layers_kept(network.depth, self.kept)
-                seed, tau = torch_seed(self.seed, run), network.tau or 0.0
-                measured = of_network(inputs, network.width, network.depth, tau, places, steps[i], seed)
-                pairs[:, i, : len(measured)] = np.transpose(pairs_of(places))
-                norms[i, run, : len(measured)] = measured
-        error = np.array([relative_error(each.width, k) for each, k in zip(self.networks, steps, strict=True)])
-        return {"products.npz": Products(pairs[0], pairs[1], norms, error)}
+        def measure(places: Places, runs: range, inputs: np.ndarray, _targets: np.ndarray) -> list[np.ndarray]:
+            (network,) = (self.networks[place] for place in places)
+            (start,) = first_states(network, inputs, self.seed, runs)
+            (rng,) = streams(self.seed, FORWARD, runs)
+            norms = largest_norms(
+                start, matrices(network.width, rng), network.tau or 0.0, layers_kept(network.depth, self.kept)
+            )
+            return [norms[None]]
+
+        pairs = [pairs_of(layers_kept(network.depth, self.kept)) for network in self.networks]
+        groups = [([place], range(run, run + 1)) for place in range(len(pairs)) for run in range(self.runs)]
+        most = max(map(len, pairs))
+        norms = self.measured(work, groups, most, measure)
+        ends = np.array([of_network + [(0, 0)] * (most - len(of_network)) for of_network in pairs])
+        return {"products.npz": Products(ends[..., 0], ends[..., 1], norms)}
+
+
+def matrices(width: int, rng: np.random.Generator) -> Iterator[np.ndarray]:
+    """W_1, W_2, ..., with entries N(0, 1/m), each (m, m)."""
+    while True:
+        yield rng.standard_normal((width, width)) / width**0.5

@@ -1,69 +1,20 @@
-"""Norms of hidden states of networks at initialisation, and the base of all jobs about such networks."""
+"""Norms of hidden states of networks at initialisation."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from resaudit.data.fetch import Fetch
-from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
-from residual.stable_scaling.network.setting import Network, Propagated, Samples, layers_kept
+from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Work
+from residual.stable_scaling.jobs.at_initialisation import AtInitialisation, Places
+from residual.stable_scaling.network.setting import Network, Propagated
 
 # Measured on the machine of benchmarks/RESULTS.md.
-SECONDS_PER_NUMBER = 2.5e-8
+SECONDS_PER_NUMBER = 1.1e-8
+SECONDS_PER_DRAW = 1.2e-8
 SECONDS_PER_LAYER = 3e-5
 NUMBERS_AT_ONCE = 1 << 18
 """Entries of the states of runs side by side that stay in a cache."""
-
-
-@dataclass(frozen=True)
-class AtInitialisation(Job):
-    """Networks at initialisation, each with the same number of runs, which differ in weights and inputs."""
-
-    data: Fetch | None  # the images; None: inputs on the sphere
-    networks: tuple[Network, ...]  # each gets all runs, which draw from the same streams
-    samples: Samples  # the inputs of each run
-    runs: int  # number of runs of each network
-    kept: int  # number of layers whose norms are kept
-    seed: int  # the seed of all draws
-
-    @property
-    def stem(self) -> str:
-        """Inputs, widths and depths."""
-        widths, depths = ({getattr(each, name) for each in self.networks} for name in ("width", "depth"))
-        spans = [f"{min(each)}" + (f"to{max(each)}" if len(each) > 1 else "") for each in (widths, depths)]
-        return f"{self.samples.law}-width{spans[0]}-depth{spans[1]}"
-
-    @property
-    def numbers(self) -> int:
-        """Entries of all hidden states."""
-        return self.runs * self.samples.count * sum(each.width * each.depth for each in self.networks)
-
-    @property
-    def layers(self) -> int:
-        """Layers kept of the deepest network."""
-        return max(len(layers_kept(network.depth, self.kept)) for network in self.networks)
-
-    def cost(self, execution: Execution) -> Cost:
-        """In proportion to the entries of all hidden states."""
-        seconds = SECONDS_PER_NUMBER * self.numbers + SECONDS_PER_LAYER * sum(each.depth for each in self.networks)
-        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 200)
-
-    def groups(self, numbers_of_run: int, most: int) -> Iterator[tuple[range, np.ndarray, np.ndarray]]:
-        """Runs side by side with their inputs and targets; a group holds at most ``most`` numbers, or one run."""
-        from residual.stable_scaling.network.propagation import inputs_of
-
-        images = self.data.training_set() if self.data else None
-        size = max(1, most // numbers_of_run)
-        for first in range(0, self.runs, size):
-            runs = range(first, min(first + size, self.runs))
-            yield runs, *inputs_of(self.samples, images, self.seed, runs)
-
-    def padded(self, parts: list[np.ndarray]) -> np.ndarray:
-        """Arrays (runs, layers) of all networks as one, NaN where a network has fewer layers."""
-        longest = max(part.shape[1] for part in parts)
-        return np.stack([np.pad(p, ((0, 0), (0, longest - p.shape[1])), constant_values=np.nan) for p in parts])
 
 
 @dataclass(frozen=True)
@@ -73,15 +24,31 @@ class Propagate(AtInitialisation):
     kind = "propagate"
     files = {"propagated.npz": Propagated}
 
+    def cost(self, execution: Execution) -> Cost:
+        """In proportion to the entries of all hidden states, and to those that are drawn for several networks."""
+        together = [[self.networks[place] for place in places] for places in self._together()]
+        drawn = self.runs * self.samples.count * sum(each[0].width * max(n.depth for n in each) for each in together)
+        seconds = SECONDS_PER_NUMBER * self.numbers + SECONDS_PER_DRAW * drawn
+        seconds += SECONDS_PER_LAYER * sum(each.depth for each in self.networks)
+        held = max(len(each) * max(NUMBERS_AT_ONCE, each[0].width * self.samples.count) for each in together)
+        return Cost(SECONDS_TO_START + seconds, MEGABYTES_TO_START + 120 + 8e-6 * held)
+
     def run(self, work: Work) -> dict[str, Any]:
-        """Propagate."""
+        """Propagate, networks that share their random numbers side by side."""
         from residual.stable_scaling.network.propagation import propagate
 
-        norms = []
-        for network in self.networks:
-            groups = self.groups(network.width * self.samples.count, NUMBERS_AT_ONCE)
-            kept = layers_kept(network.depth, self.kept)
-            parts = [propagate(network, inputs, kept, self.seed, runs) for runs, inputs, _ in groups]
-            norms.append([np.concatenate(columns) for columns in zip(*parts, strict=True)])
-        layers, *others = zip(*norms, strict=True)
-        return {"propagated.npz": Propagated(self.padded(list(layers)), *map(np.stack, others))}
+        def measure(places: Places, runs: range, inputs: np.ndarray, _targets: np.ndarray) -> list[np.ndarray]:
+            networks = [self.networks[place] for place in places]
+            return propagate(networks, inputs, self.kept, self.seed, runs)
+
+        groups = self.groups(self._together(), lambda network: network.width * self.samples.count, NUMBERS_AT_ONCE)
+        values = self.measured(work, groups, 3 + self.layers, measure)
+        return {"propagated.npz": Propagated(values[..., 3:], *np.moveaxis(values[..., :3], -1, 0))}
+
+    def _together(self) -> list[list[int]]:
+        """Networks that differ in tau and depth alone."""
+        alike: dict[Network, list[int]] = {}
+        for place, network in enumerate(self.networks):
+            key = replace(network, depth=0, tau=None if network.tau is None else 1.0)
+            alike.setdefault(key, []).append(place)
+        return list(alike.values())

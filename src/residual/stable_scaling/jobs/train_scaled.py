@@ -1,7 +1,7 @@
 """Training scaled residual networks of one depth and one tau by SGD: every learning rate and seed at once."""
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Optional
 
@@ -10,6 +10,7 @@ import numpy as np
 from resaudit.base.errors import ResauditError
 from resaudit.data.fetch import Fetch
 from resaudit.figures.rates import rates_to_confirm
+from resaudit.jobs.fields import joined
 from resaudit.jobs.job import MEGABYTES_TO_START, SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.setting import scaling_factor
@@ -25,6 +26,8 @@ MEGABYTES_OF_IMAGES = 250.0
 RATES_LEFT = 3
 """Typical number of rates that a screening leaves."""
 BYTES = {"float32": 4, "float64": 8}
+BYTES_AT_ONCE = 800_000_000
+"""Weights and states of the rates that train side by side, if there are several; thrice that is held at times."""
 
 
 @dataclass(frozen=True)
@@ -73,10 +76,19 @@ class TrainScaled(Job):
         """The cost on a CPU if no run diverges: three products of matrices a layer, step and run."""
         flops = 6.0 * self.batch * self.width**2 * self.depth * self.trainings * self.steps
         seconds = flops * BYTES[self.precision] / 4 / FLOPS_A_SECOND + SECONDS_PER_LAYER_STEP * self.depth * self.steps
-        numbers = self.depth * self.trainings * (self.width**2 + self.width * self.batch)
+        held = self._bytes_of_rate * min(self._rates_at_once, len(self.learning_rates) or RATES_LEFT)
         # Three times: when diverged runs leave, and while a checkpoint is written.
-        megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * BYTES[self.precision] * numbers
+        megabytes = MEGABYTES_TO_START + MEGABYTES_OF_IMAGES + 3e-6 * held
         return Cost(SECONDS_TO_START + seconds, megabytes, wants_gpu=True)
+
+    @property
+    def _bytes_of_rate(self) -> int:
+        numbers = self.depth * self.runs * (self.width**2 + self.width * self.batch)
+        return BYTES[self.precision] * numbers
+
+    @property
+    def _rates_at_once(self) -> int:
+        return max(1, BYTES_AT_ONCE // self._bytes_of_rate)
 
     def run(self, work: Work) -> dict[str, Any]:
         """Train; resume from a checkpoint if there is one.
@@ -85,20 +97,37 @@ class TrainScaled(Job):
             ResauditError: raw files are missing or damaged, or fewer than ``samples``.
         """
         from resaudit.jobs.checkpoints import delayed_signals
+
+        rates, size = self.rates(work.results), self._rates_at_once
+        with delayed_signals() as signalled:
+            train_at = self._trainer(work, signalled)
+            parts = [train_at(rates[first : first + size], first) for first in range(0, len(rates), size)]
+        return {"losses.npz": joined(parts, axis=-1)}
+
+    def _trainer(self, work: Work, signalled: Callable[[], int | None]) -> Callable[[tuple[float, ...], int], Losses]:
+        """Trains at some rates, of which the first has a number; their losses are kept until the job is done."""
+        from resaudit.jobs.checkpoints import Checkpoint, made_by
         from resaudit.runtime.progress import with_progress
         from residual.descent import resumed
         from residual.stable_scaling.network.training import train
 
-        with delayed_signals() as signalled:
-            weights, batches = self.start(work.device)
-            rates = self.rates(work.results)
-            start, keep = resumed(self, work, {"learning rates": list(rates)}, "step", signalled)
+        weights, batches = self.start(work.device)
 
-            def loop(steps: range) -> Iterable[int]:
-                return with_progress(steps, f"{self.id} steps")
+        def loop(steps: range) -> Iterable[int]:
+            return with_progress(steps, f"{self.id} steps")
 
+        def trained(rates: tuple[float, ...], first: int) -> Losses:
+            settings = {"learning rates": list(rates)}
+            folder = work.checkpoints / f"rate{first}"
+            done = Checkpoint(folder.with_suffix(".losses"), Losses, made_by(self, work, settings), 0)
+            if (kept := done.read()) is not None:
+                return kept
+            start, keep = resumed(self, replace(work, checkpoints=folder), settings, "step", signalled)
             losses = train(weights, self.tau, rates, batches, self.steps, loop, start, keep, self.first)
-        return {"losses.npz": losses}
+            done.keep(lambda: losses)
+            return losses
+
+        return trained
 
     def rates(self, results: Path) -> tuple[float, ...]:
         """The learning rates to train at: its own, or those that the screening leaves."""

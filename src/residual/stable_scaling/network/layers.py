@@ -7,7 +7,7 @@ W'V = Q (W Q)'V + (I - Q Q') (W'P) P'V, with W'P another m x n normal numbers. B
 Householder's QR, orthonormal to rounding also where H has not full rank: no Gram matrix is squared or inverted.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -35,15 +35,35 @@ class DrawnProducts:
 
     def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int], products: int) -> None:
         self._streams, self._shape = streams, shape
-        self._block = min(products, max(1, AT_ONCE // (len(streams) * shape[0] * shape[1])))
+        self.block = min(products, max(1, AT_ONCE // (len(streams) * shape[0] * shape[1])))
         self._waiting: list[np.ndarray] = []
 
     def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:
         """The next product, whatever the layer and its basis; (runs, m, k)."""
         if not self._waiting:
-            drawn = np.stack([rng.standard_normal((self._block, *self._shape)) for rng in self._streams], axis=1)
+            drawn = np.stack([rng.standard_normal((self.block, *self._shape)) for rng in self._streams], axis=1)
             self._waiting = list(drawn[::-1])
         return self._waiting.pop()
+
+
+class SharedProducts:
+    """The same products for several networks, which ask for a block of layers each before the next block is drawn."""
+
+    def __init__(self, streams: Sequence[np.random.Generator], shape: tuple[int, int], layers: int) -> None:
+        self._products, self._layers = DrawnProducts(streams, shape, layers), layers
+        self._first, self._drawn = 1, list[np.ndarray]()
+
+    def blocks(self) -> Iterator[range]:
+        """Draw the products of some layers more, from layer 1 on, until all are drawn."""
+        size = self._products.block
+        for first in range(1, self._layers + 1, size):
+            layers = range(first, min(first + size, self._layers + 1))
+            self._first, self._drawn = first, [self._products(layer, None) for layer in layers]
+            yield layers
+
+    def __call__(self, layer: int, basis: np.ndarray | None) -> np.ndarray:
+        """The product of a layer of the block, whatever its basis; (runs, m, k)."""
+        return self._drawn[layer - self._first]
 
 
 def basis_of(columns: np.ndarray) -> Basis:

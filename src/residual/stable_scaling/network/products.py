@@ -1,101 +1,74 @@
-"""Spectral norms of products of layers D_b (I + tau W_b) ... D_a (I + tau W_a), which are applied but never formed."""
+"""Spectral norms of products of layers D_b (I + tau W_b) ... D_a (I + tau W_a), with the patterns D_l of one sample.
 
-from collections.abc import Callable, Sequence
+The layers between two places are multiplied once, for all pairs around them. A unit that is not active is a row of
+zeros, so only the part of I + tau W_l between active units is multiplied.
+"""
+
+from collections.abc import Iterable, Sequence
 
 import numpy as np
-import torch
-from torch import Tensor
-
-from residual.stable_scaling.network.model import draw, hidden
-
-Apply = Callable[[Tensor], Tensor]
-DOUBT = 1e-6
-"""Probability with which the stated error of a norm may be exceeded."""
+from scipy.linalg import eigh
 
 
-def relative_error(width: int, steps: int) -> float:
-    """Relative error of the largest eigenvalue that Lanczos exceeds with a probability of at most :data:`DOUBT`.
+def largest_norms(start: np.ndarray, matrices: Iterable[np.ndarray], tau: float, places: Sequence[int]) -> np.ndarray:
+    """Spectral norms of the products between layers a <= b among ``places``, the largest over samples.
 
-    From a random start, k steps have a larger relative error than e with a probability of at most 1.648 sqrt(m)
-    exp(-sqrt(e) (2k - 1)), whatever the other eigenvalues are (Kuczynski & Wozniakowski 1992, Theorem 4.2). With k = m
-    steps nothing but rounding is left, which is far smaller.
+    Args:
+        start: h_0 in columns, shape (m, n); each sample has its own activations.
+        matrices: W_1, W_2, ..., each of shape (m, m), asked for one by one up to the last place.
+        tau: factor of the branches.
+        places: layers, ascending; the first is 1.
 
-    >>> round(relative_error(128, 60), 4), relative_error(8, 8)
-    (0.0198, 0.0)
+    Returns:
+        Shape (pairs,), in the order of :func:`pairs_of`.
     """
-    if steps >= width:
+    norms = dict.fromkeys(pairs_of(places), 0.0)
+    state, products = start, [PartialProducts() for _ in start.T]
+    for layer, matrix in zip(range(1, places[-1] + 1), matrices, strict=False):
+        factor = tau * matrix
+        factor[np.diag_indices_from(factor)] += 1.0
+        state = np.maximum(factor @ state, 0.0)
+        for column, product in zip(state.T, products, strict=True):
+            product.extend(factor, np.flatnonzero(column), layer in places)
+            if layer in places:
+                for a, norm in zip(places, product.norms(), strict=False):
+                    norms[a, layer] = max(norms[a, layer], norm)
+    return np.array(list(norms.values()))
+
+
+class PartialProducts:
+    """The products of one sample from every place so far to the last place, as the layers are passed."""
+
+    def __init__(self) -> None:
+        self._from_places: list[np.ndarray] = []
+        """Each product up to the last place: its rows of active units, all columns."""
+        self._since: np.ndarray | None = None
+        """The product of the layers after the last place, between active units."""
+        self._active = np.empty(0, dtype=np.intp)
+
+    def extend(self, factor: np.ndarray, active: np.ndarray, place: bool) -> None:
+        """Pass a layer D (I + tau W), of the factor I + tau W and D's active units; products start at a place."""
+        if self._from_places:
+            between = factor[np.ix_(active, self._active)]
+            self._since = between if self._since is None else between @ self._since
+        if place:
+            self._from_places = [self._since @ product for product in self._from_places if self._since is not None]
+            self._from_places.append(factor[active])
+            self._since = None
+        self._active = active
+
+    def norms(self) -> list[float]:
+        """Of each product up to the last place, by the place where it starts."""
+        return [spectral_norm(product) for product in self._from_places]
+
+
+def spectral_norm(matrix: np.ndarray) -> float:
+    """The largest singular value: squaring loses digits only of small ones, and one eigenvalue costs less than all."""
+    if not len(matrix):
         return 0.0
-    return float(min(1.0, (np.log(1.648 * width**0.5 / DOUBT) / (2 * steps - 1)) ** 2))
-
-
-def largest_eigenvalues(apply: Apply, start: Tensor, steps: int) -> np.ndarray:
-    """Lanczos with full reorthogonalisation on several symmetric matrices side by side, in at most m steps.
-
-    ``apply`` maps (m, k), a column for each matrix, to the products of each with its column. The largest Ritz value of
-    each, shape (k,), is a lower bound of its largest eigenvalue.
-    """
-    basis = [start / start.norm(dim=0)]
-    diagonal, beside = [], []
-    for _ in range(steps):
-        image = apply(basis[-1])
-        diagonal.append((image * basis[-1]).sum(dim=0))
-        every = torch.stack(basis)
-        for _ in range(2):
-            image = image - ((every * image).sum(dim=1, keepdim=True) * every).sum(dim=0)
-        length = image.norm(dim=0)
-        # Within rounding the space is exhausted: what follows is decoupled from it, and zero.
-        exhausted = length <= 1e-13 * diagonal[0].abs()
-        beside.append(torch.where(exhausted, 0.0, length))
-        basis.append(torch.where(exhausted, 0.0, image / torch.where(exhausted, 1.0, length)))
-    matrices = torch.diag_embed(torch.stack(diagonal, dim=-1))
-    if steps > 1:
-        off = torch.diag_embed(torch.stack(beside[:-1], dim=-1), offset=1)
-        matrices = matrices + off + off.mT
-    return np.asarray(torch.linalg.eigvalsh(matrices)[:, -1])
-
-
-def spectral_norms(
-    middle: Tensor, patterns: Tensor, tau: float, pairs: Sequence[tuple[int, int]], start: Tensor, steps: int
-) -> np.ndarray:
-    """Lower bounds of the norms of the products from layer a to layer b, 1 <= a <= b < L, shape (pairs,).
-
-    ``middle`` has W_1 ... W_{L-1}, shape (L-1, m, m), ``patterns`` the diagonals of D_1 ... D_{L-1}, shape (L-1, m);
-    Lanczos starts from ``start``, shape (m, pairs).
-    """
-    first, last = torch.tensor(pairs).T
-    active = [((first <= layer) & (layer <= last)).nonzero()[:, 0] for layer in range(1, len(middle) + 1)]
-    layers = [layer for layer, columns in enumerate(active) if len(columns)]
-
-    def gram(columns: Tensor) -> Tensor:
-        columns = columns.clone()
-        for layer in layers:
-            state = columns[:, active[layer]]
-            columns[:, active[layer]] = patterns[layer, :, None] * (state + tau * (middle[layer] @ state))
-        for layer in reversed(layers):
-            state = patterns[layer, :, None] * columns[:, active[layer]]
-            columns[:, active[layer]] = state + tau * (middle[layer].T @ state)
-        return columns
-
-    return np.asarray(np.sqrt(np.maximum(largest_eigenvalues(gram, start, steps), 0.0)))
-
-
-def of_network(
-    inputs: np.ndarray, width: int, depth: int, tau: float, places: Sequence[int], steps: int, seed: int
-) -> np.ndarray:
-    """Norms of the products between layers a <= b among ``places`` of one network, the largest over samples (p, n).
-
-    Each sample has its own activations. Shape (pairs,), in the order of :func:`pairs_of`.
-    """
-    generator = torch.Generator().manual_seed(seed)
-    weights = draw(len(inputs), width, depth, 1, generator)
-    states = torch.stack(list(hidden(weights, torch.from_numpy(inputs), tau))[1:depth])
-    pairs = pairs_of(places)
-    start = torch.randn(width, len(pairs), generator=generator, dtype=torch.float64)
-    norms = [
-        spectral_norms(weights.middle, (states[..., i] > 0).double(), tau, pairs, start, steps)
-        for i in range(inputs.shape[1])
-    ]
-    return np.asarray(np.max(norms, axis=0))
+    last = len(matrix) - 1
+    (square,) = eigh(matrix @ matrix.T, eigvals_only=True, subset_by_index=(last, last), check_finite=False)
+    return float(square**0.5)
 
 
 def pairs_of(places: Sequence[int]) -> list[tuple[int, int]]:

@@ -4,8 +4,18 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from residual.stable_scaling.network.layers import DrawnProducts, Source, triangle_of
-from residual.stable_scaling.network.setting import FORWARD, INPUTS, PLAIN, UNITS, Network, Samples, Variances, streams
+from residual.stable_scaling.network.layers import DrawnProducts, SharedProducts, Source, triangle_of
+from residual.stable_scaling.network.setting import (
+    FORWARD,
+    INPUTS,
+    PLAIN,
+    UNITS,
+    Network,
+    Samples,
+    Variances,
+    layers_kept,
+    streams,
+)
 
 CLASSES = 10
 Images = tuple[np.ndarray, np.ndarray]
@@ -56,12 +66,15 @@ def first_states(network: Network, inputs: np.ndarray, seed: int, runs: Sequence
 
 
 def states(network: Network, state: np.ndarray, source: Source) -> Iterator[np.ndarray]:
-    """h_1, ..., h_{L-1}, each (runs, m, n), of h_0; a state is overwritten when the next is asked for."""
+    """h_1, ..., h_{L-1}, each (runs, m, n), of h_0."""
     scale = (variances_of(network).middle / network.width) ** 0.5
     for layer in range(1, network.depth):
         branch = source(layer, None) @ (triangle_of(state) * scale)
-        state = branch if network.tau is None else state + network.tau * normalized(branch, state, network.branch)
-        state = np.maximum(state, 0.0, out=state)
+        if network.tau is not None:
+            branch = normalized(branch, state, network.branch)
+            branch *= network.tau
+            branch += state
+        state = np.maximum(branch, 0.0, out=branch)
         yield state
 
 
@@ -82,25 +95,48 @@ def normalized(branch: np.ndarray, state: np.ndarray, how: str) -> np.ndarray:
 
 
 def propagate(
-    network: Network, inputs: np.ndarray, kept: Sequence[int], seed: int, runs: Sequence[int]
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Norms of networks that differ in their weights, of inputs (runs, p, n), at the kept layers from 1 to L - 1.
+    networks: Sequence[Network], inputs: np.ndarray, kept: int, seed: int, runs: Sequence[int]
+) -> list[np.ndarray]:
+    """Norms of networks that differ in tau and depth alone, of inputs (runs, p, n); each run has its own weights.
 
-    These are the fields of :class:`~residual.stable_scaling.network.setting.Propagated` of one network: shapes
-    (runs, kept) and three times (runs,).
+    Returns:
+        For each network the fields of :class:`~residual.stable_scaling.network.setting.Propagated`, in columns: start,
+        least and largest, then the squared norms at the kept layers; shape (runs, 3 + layers).
     """
-    state = first_states(network, inputs, seed, runs)
-    start = squares(state).mean(axis=1)
-    norms = []
-    least, largest = np.full(len(runs), np.inf), np.zeros(len(runs))
-    shape = (network.width, min(network.width, inputs.shape[2]))
-    source = DrawnProducts(streams(seed, FORWARD, runs), shape, network.depth - 1)
-    for layer, after in enumerate(states(network, state, source), 1):
-        squared = squares(after)
-        least, largest = np.minimum(least, squared.min(axis=1)), np.maximum(largest, squared.max(axis=1))
-        if layer in kept:
-            norms.append(squared.mean(axis=1))
-    return np.stack(norms, axis=1), start, np.sqrt(least), np.sqrt(largest)
+    start = first_states(networks[0], inputs, seed, runs)
+    shape = (networks[0].width, min(networks[0].width, inputs.shape[2]))
+    deepest = max(network.depth for network in networks)
+    drawn = SharedProducts(streams(seed, FORWARD, runs), shape, deepest - 1)
+    passes = [_Norms(network, start, kept, drawn) for network in networks]
+    # A network's states stay in the cache for a block of layers, whose random numbers all networks use.
+    for layers in drawn.blocks():
+        for each in passes:
+            each.advance(layers)
+    return [each.columns() for each in passes]
+
+
+class _Norms:
+    """The norms of one network, as its layers are passed."""
+
+    def __init__(self, network: Network, start: np.ndarray, kept: int, source: Source) -> None:
+        self._states = states(network, start, source)
+        self._kept = layers_kept(network.depth, kept)
+        self._start = squares(start).mean(axis=1)
+        self._least, self._largest = np.full(len(start), np.inf), np.zeros(len(start))
+        self._norms: list[np.ndarray] = []
+
+    def advance(self, layers: range) -> None:
+        """Pass these layers, or as many of them as there are."""
+        for layer, state in zip(layers, self._states, strict=False):
+            squared = squares(state)
+            self._least = np.minimum(self._least, squared.min(axis=1))
+            self._largest = np.maximum(self._largest, squared.max(axis=1))
+            if layer in self._kept:
+                self._norms.append(squared.mean(axis=1))
+
+    def columns(self) -> np.ndarray:
+        """Start, least, largest, and the kept norms; shape (runs, 3 + layers)."""
+        return np.stack([self._start, np.sqrt(self._least), np.sqrt(self._largest), *self._norms], axis=1)
 
 
 def squares(states: np.ndarray) -> np.ndarray:

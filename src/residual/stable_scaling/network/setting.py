@@ -82,9 +82,7 @@ class Products:
 
     first: Annotated[Int, Shape("networks", "pairs")]  # a; 0 where there is no such pair
     last: Annotated[Int, Shape("networks", "pairs")]  # b, likewise
-    norms: Annotated[PerRun, Shape("networks", "runs", "pairs")]  # lower bounds by the Lanczos method
-    # Relative error of their squares that is exceeded with a probability of at most 1e-6.
-    error: Annotated[Float, Shape("networks"), Tolerance(absolute=1e-6)]
+    norms: Annotated[PerRun, Shape("networks", "runs", "pairs")]  # the largest over samples
 
 
 def layers_kept(depth: int, count: int) -> tuple[int, ...]:
