@@ -12,6 +12,7 @@ from resaudit.cli import explain
 from resaudit.plan.check import checks_by_name
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
+from tests.conftest import in_process
 from tests.refusals import refused
 
 PAPER = "demystifying_resnet"
@@ -97,6 +98,17 @@ def test_the_whole_run_says_what_is_done_and_what_is_left(tmp_path: Path, monkey
         file.touch()
     after = "\n".join(explain.explain_run(plan, []))
     assert ("done: 0," in before, "done: 1," in after) == (True, True)
+
+
+def test_a_papers_name_stands_for_its_figures(tmp_path: Path) -> None:
+    said = in_process("explain", "shortcut_importance", cwd=tmp_path)
+    assert said.returncode == 0
+    chosen = "\n".join(explain.explain_run(make_plan(load(["figures=[shortcut_importance]"])), []))
+    count = re.search(r"jobs: (\d+)", chosen)
+    assert count
+    assert count[0] in said.stdout
+    other = in_process("explain", "of_my_own", cwd=tmp_path)
+    assert "papers_path=" in other.stderr
 
 
 def test_a_name_is_found_by_its_beginning_and_near_names_are_suggested() -> None:

@@ -79,13 +79,17 @@ def reading(path: Path, remedy: str) -> Iterator[None]:
         ) from error
 
 
-def suggestion(name: str, known: Sequence[str], shown: Callable[[str], str] = str) -> str:
-    """The end of a message about an unknown name: near names if there are any, else all.
+OF_YOUR_OWN = "'resaudit list' has the figures, 'resaudit audit' the claims; your own paper needs papers_path=FOLDER"
+
+
+def suggestion(name: str, known: Sequence[str], shown: Callable[[str], str] = str, elsewhere: str = "") -> str:
+    """The end of a message about an unknown name: near names if there are any, else where to look, or all.
 
     Args:
         name: the unknown one.
         known: the names, such as ``fig04`` or ``paper/fig04``.
         shown: returns a name as the message writes it.
+        elsewhere: where to look, if too many to list are known.
 
     >>> suggestion("fig7", ["fig04", "fig07", "fig11"]), suggestion("x", ["fig04", "fig07"])
     ('; did you mean fig07?', '; allowed: fig04, fig07')
@@ -93,6 +97,8 @@ def suggestion(name: str, known: Sequence[str], shown: Callable[[str], str] = st
     near = near_names(name, known)
     if near:
         return f"; did you mean {' or '.join(map(shown, near))}?"
+    if elsewhere and len(known) > MOST_LISTED:
+        return f"; {elsewhere}"
     more = f" … ({len(known)} in all)" if len(known) > MOST_LISTED else ""
     return f"; allowed: {', '.join(map(shown, known[:MOST_LISTED])) or 'none'}{more}"
 
@@ -125,7 +131,8 @@ def figures_named(name: str, known: Sequence[str]) -> list[str]:
     """
     figures = [figure for figure in known if name in (figure, *figure.split("/"))]
     if not figures:
-        raise ResauditError("unknown-figure", "unknown figure {name!r}{hint}", name=name, hint=suggestion(name, known))
+        hint = suggestion(name, known, elsewhere=OF_YOUR_OWN)
+        raise ResauditError("unknown-figure", "unknown figure {name!r}{hint}", name=name, hint=hint)
     if len({figure.split("/")[0] for figure in figures}) > 1:
         raise ResauditError(
             "ambiguous-figure",
@@ -160,7 +167,7 @@ def one_named(kind: str, name: str, known: Sequence[str]) -> str:
     names = [full for full, end in ends.items() if name in (full, end)]
     names = names or [full for full, end in ends.items() if name and (end.startswith(name) or full.startswith(name))]
     if not names:
-        hint = suggestion(name, known)
+        hint = suggestion(name, known, elsewhere=OF_YOUR_OWN)
         raise ResauditError("unknown-name", "unknown {kind} {name!r}{hint}", kind=kind, name=name, hint=hint)
     if len(names) > 1:
         raise ResauditError(

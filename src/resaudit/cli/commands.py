@@ -80,10 +80,11 @@ def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
     return tuple(w for w in words if "=" not in w), tuple(w for w in words if "=" in w)
 
 
-def _figure_or_claim(name: str, config: "Config") -> str:
-    """The ``paper/figure`` or ``paper/claim`` that is meant by a name, its end, or the beginning of one only."""
+def _figures_or_claim(name: str, config: "Config") -> list[str]:
+    """A paper's figures, or the one figure or claim that is meant by a name, its end, or the beginning of one only."""
     claims = [f"{paper}/{key}" for paper, claims in config.claims.items() for key in claims]
-    return one_named("figure or claim", name, [*config.figure, *claims])
+    of_paper = [figure for figure in config.figure if figure.split("/")[0] == name]
+    return of_paper or [one_named("figure or claim", name, [*config.figure, *claims])]
 
 
 def _config(overrides: Overrides) -> "Config":
@@ -127,7 +128,7 @@ def run(job: str, results: Path, code: str | None, threads: int) -> None:
 @click.option("--claims-sha256", "digests", is_flag=True, help="Only the SHA-256 of each paper's claims as judged.")
 @_with_overrides
 def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides) -> None:
-    """Print the verdict on every claim, from the tables in figures/. A FIGURE's name chooses its claims."""
+    """Print the verdict on every claim, from the tables in figures/. A PAPER's or FIGURE's name chooses its claims."""
     names, overrides = _names_and_overrides(overrides)
     config = _config(overrides)
     if digests:
@@ -136,7 +137,7 @@ def audit(wanted: str | None, strict: bool, digests: bool, overrides: Overrides)
         for paper in config.claims:
             click.echo(f"{claims_sha256(config, paper)}  {paper}")
         return
-    meant = [_figure_or_claim(name, config) for name in names]
+    meant = [each for name in names for each in _figures_or_claim(name, config)]
     figures, claims = [name for name in meant if name in config.figure], [n for n in meant if n not in config.figure]
     if wanted is not None:
         claims.append(wanted)
@@ -163,9 +164,9 @@ def list_figures(overrides: Overrides) -> None:
 
 
 @cli.command()
-@click.argument("words", metavar="[FIGURE|CLAIM] [OVERRIDES]...", nargs=-1)
+@click.argument("words", metavar="[PAPER|FIGURE|CLAIM] [OVERRIDES]...", nargs=-1)
 def explain(words: Overrides) -> None:
-    """Show what FIGURE is drawn from, how CLAIM is judged, or (without a name) what the whole run costs."""
+    """Show what FIGURE is drawn from, how CLAIM is judged, what PAPER costs, or (without a name) the whole run."""
     from resaudit.cli import explain as explained
     from resaudit.plan.composition import load
     from resaudit.plan.plan import make_plan
@@ -173,10 +174,12 @@ def explain(words: Overrides) -> None:
     names, overrides = _names_and_overrides(words)
     config = _config(overrides)
     if len(names) > 1:
-        raise click.UsageError("explain takes one figure or claim, or none")
-    name = _figure_or_claim(names[0], config) if names else None
-    if name is None:
-        lines = explained.explain_run(make_plan(config), overrides)
+        raise click.UsageError("explain takes one paper, figure or claim, or none")
+    meant = _figures_or_claim(names[0], config) if names else []
+    name = meant[0] if len(meant) == 1 else ""
+    if not name:
+        overrides = (*overrides, f"figures=[{names[0]}]") if names else overrides
+        lines = explained.explain_run(make_plan(_config(overrides)), overrides)
     elif name in config.figure:
         plan = make_plan(config.model_copy(update={"figures": [name]}))
         lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
