@@ -245,9 +245,30 @@ def hash_files(folder: Path) -> None:
 
 
 @cli.command()
-@_with_overrides
-def compare(overrides: Overrides) -> None:
-    """Compare the tables in figures/ with those in figures/reference, within the stated tolerances."""
+@click.argument("words", metavar="[A B] [OVERRIDES]...", nargs=-1)
+def compare(words: Overrides) -> None:
+    """Compare the tables in figures/ with those in figures/reference, within the stated tolerances.
+
+    With A and B, two audits side by side: verdicts, and what differs where these do. Each is an audit.json, a folder
+    that has it, or the archive of a run.
+    """
+    names, overrides = _names_and_overrides(words)
+    if len(names) not in (0, 2):
+        raise click.UsageError("compare takes two audits, or none")
+    if names:
+        from resaudit.audit.beside import audit_of, pairs, side_by_side
+
+        audits = [audit_of(Path(name)) for name in names]
+        for line in side_by_side(*audits):
+            click.echo(line)
+        if others := [pair.claims[0].id for pair in pairs(*audits) if not pair.agrees]:
+            raise ResauditError(
+                "differing-verdicts",
+                "{count} claims have another verdict: {claims}",
+                count=len(others),
+                claims=others,
+            )
+        return
     plan = _plan(overrides)
     from resaudit.figures.comparison import compare_with_references
     from resaudit.figures.tables import refuse_undrawn

@@ -1,0 +1,140 @@
+"""Two audits side by side: claims with another verdict, and what differs between the runs that may be the cause."""
+
+import json
+import textwrap
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from zipfile import BadZipFile, ZipFile
+
+from resaudit.audit.claim_models import JudgedClaim
+from resaudit.audit.models import Audit, DrawnFigure
+from resaudit.audit.schema import check_audit, read_audit
+from resaudit.base.errors import ResauditError
+
+IN_RUN = "figures/audit.json"
+"""Where a clone and the archive of a run have their audit."""
+WIDTH = 100
+
+
+def audit_of(place: Path) -> Audit:
+    """The audit of a file audit.json, of a folder that has it (a clone or its figures), or of the archive of a run.
+
+    Raises:
+        ResauditError: there is none, or it cannot be read.
+    """
+    if place.is_dir():
+        beside = place / "audit.json"
+        return read_audit(beside if beside.is_file() else place / IN_RUN)
+    if place.suffix != ".zip":
+        return read_audit(place)
+    try:
+        with ZipFile(place) as archive:
+            return check_audit(json.loads(archive.read(IN_RUN)), f"{IN_RUN} in {place}")
+    except (OSError, BadZipFile, KeyError, ValueError) as error:
+        raise ResauditError(
+            "unreadable-file",
+            "{path} cannot be read ({reason}); {remedy}",
+            path=place,
+            reason=error,
+            remedy="give audit.json, a folder that has it, or an archive that resaudit crate wrote",
+        ) from error
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One claim in two audits, with the figures that it is judged from, None where not drawn."""
+
+    claims: tuple[JudgedClaim, JudgedClaim]
+    figures: tuple[DrawnFigure | None, DrawnFigure | None]
+
+    @property
+    def agrees(self) -> bool:
+        """Whether both have one verdict."""
+        first, second = self.claims
+        return first.standing == second.standing
+
+    @property
+    def of_one_table(self) -> bool:
+        """Whether both are judged from the same bytes."""
+        first, second = self.figures
+        return first is not None and second is not None and first.sha256 == second.sha256
+
+    def differences(self) -> Iterator[str]:
+        """What differs, the nearest cause first: what was drawn, how it is judged, settings, code, platform."""
+        if not all(self.figures):
+            yield f"evidence: {' | '.join('drawn' if each else 'not drawn' for each in self.figures)}"
+            return
+        yield from _unequal("check", *map(_judged_by, self.claims))
+        if self.of_one_table:
+            yield "the same table"
+            return
+        yield from _unequal("setting", *map(_settings, self.figures))
+        yield from _unequal("made by", *map(_made_by, self.figures))
+
+
+def pairs(first: Audit, second: Audit) -> list[Pair]:
+    """The claims that both audits have, in the first one's order."""
+    figures = [{figure.id: figure for figure in audit.figures} for audit in (first, second)]
+    others = {claim.id: claim for claim in second.claims}
+    return [
+        Pair((claim, other), (figures[0].get(claim.evidence), figures[1].get(other.evidence)))
+        for claim in first.claims
+        if (other := others.get(claim.id))
+    ]
+
+
+def side_by_side(first: Audit, second: Audit) -> Iterator[str]:
+    """Lines that say what each audit is of, which claims have another verdict, and what differs for each of them."""
+    for name, audit in (("A", first), ("B", second)):
+        commit = audit.provenance.commit
+        yield f"{name}: scale {audit.scale}, {audit.generated}, commit {commit.id[:10] if commit else 'unknown'}"
+    both = pairs(first, second)
+    only = [
+        len({claim.id for claim in one.claims} - {claim.id for claim in other.claims})
+        for one, other in ((first, second), (second, first))
+    ]
+    same = [pair for pair in both if pair.agrees]
+    of_one_table = sum(pair.of_one_table for pair in same)
+    yield (
+        f"{len(both)} claims in both: {len(same)} with one verdict ({of_one_table} from one table), "
+        f"{len(both) - len(same)} with another; only in A: {only[0]}, only in B: {only[1]}"
+    )
+    for pair in both:
+        if not pair.agrees:
+            yield f"\n{pair.claims[0].id}: {' | '.join(claim.standing for claim in pair.claims)}"
+            for name, claim in zip("AB", pair.claims, strict=True):
+                yield textwrap.fill(f"{name}: {claim.why}", WIDTH, initial_indent="  ", subsequent_indent="     ")
+            for line in pair.differences():
+                yield textwrap.fill(line, WIDTH, initial_indent="  - ", subsequent_indent="    ")
+
+
+def _judged_by(claim: JudgedClaim) -> dict[str, str]:
+    return {
+        check.name: f"{check.check.name} {json.dumps(check.check.parameters, sort_keys=True)}" for check in claim.checks
+    }
+
+
+def _settings(figure: DrawnFigure | None) -> Mapping[str, str]:
+    return {"scale": figure.scale, **figure.settings} if figure else {}
+
+
+def _made_by(figure: DrawnFigure | None) -> Mapping[str, str]:
+    if figure is None:
+        return {}
+    made = figure.provenance
+    return {
+        "commit": f"{made.commit.id[:10]}{'' if made.commit.clean else ' with changes'}" if made.commit else "unknown",
+        "devices": ", ".join(made.devices),
+        "system": f"{made.system} {made.machine}",
+        "python": made.python,
+        **{f"package {name}": version or "none" for name, version in made.packages.items()},
+    }
+
+
+def _unequal(what: str, first: Mapping[str, str], second: Mapping[str, str]) -> Iterator[str]:
+    """The entries that differ, each in a line."""
+    for key in dict.fromkeys([*first, *second]):
+        ours, theirs = first.get(key, "none"), second.get(key, "none")
+        if ours != theirs:
+            yield f"{what} {key}: {ours} | {theirs}"

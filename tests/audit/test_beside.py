@@ -1,0 +1,110 @@
+"""Oracle: an audit and a copy of it with known changes. Sees a verdict or a cause that the comparison misses."""
+
+import json
+import shutil
+import zipfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from resaudit.audit.beside import audit_of, pairs, side_by_side
+from tests.audit import example
+from tests.conftest import in_process
+
+CLAIM = f"{example.PAPER}/depth-invariant-condition"
+FIG04 = f"{example.PAPER}/fig04"
+
+Change = Callable[[dict[str, Any], dict[str, Any]], Any]
+
+
+def threshold(claim: dict[str, Any], _figure: dict[str, Any]) -> None:
+    claim["checks"][0]["check"]["parameters"] |= {"within_factor": 1.001}
+
+
+def setting(_claim: dict[str, Any], figure: dict[str, Any]) -> None:
+    figure["settings"] |= {"seed": "2"}
+    figure["sha256"] = "e" * 64
+
+
+def code(_claim: dict[str, Any], figure: dict[str, Any]) -> None:
+    figure["provenance"]["commit"] = {"id": "f" * 40, "clean": True}
+    figure["sha256"] = "e" * 64
+
+
+def rules(_claim: dict[str, Any], _figure: dict[str, Any]) -> None:
+    """Nothing that the audit records."""
+
+
+@pytest.fixture
+def changed(folder: Path, tmp_path: Path) -> Callable[[Change | None], Path]:
+    """Writes the audit with the claim contradicted, and a change of its claim and figure, or its figure left out."""
+
+    def write(change: Change | None) -> Path:
+        audit = json.loads((folder / "audit.json").read_text())
+        (paper,) = (paper for paper in audit["papers"] if paper["id"] == example.PAPER)
+        (claim,) = (claim for claim in paper["claims"] if claim["id"] == CLAIM)
+        (figure,) = (figure for figure in paper["figures"] if figure["id"] == FIG04)
+        claim["verdict"] = "contradicted"
+        if change is None:
+            paper["figures"].remove(figure)
+        else:
+            change(claim, figure)
+        file = tmp_path / "other.json"
+        file.write_text(json.dumps(audit))
+        return file
+
+    return write
+
+
+def test_an_audit_is_read_from_a_file_a_folder_a_clone_and_an_archive(folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(folder, tmp_path / "clone" / "figures")
+    with zipfile.ZipFile(tmp_path / "run.zip", "w") as archive:
+        archive.write(folder / "audit.json", "figures/audit.json")
+    places = [folder / "audit.json", folder, tmp_path / "clone", tmp_path / "run.zip"]
+    first, *others = map(audit_of, places)
+    assert all(other == first for other in others)
+    assert all(pair.agrees for pair in pairs(first, first))
+    assert not any(" | " in line for line in side_by_side(first, first))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (threshold, ["check ", "within_factor", "1.001", "the same table"]),
+        (setting, ["setting seed: 1 | 2"]),
+        (code, ["made by commit: ", f"| {'f' * 10}"]),
+        (rules, ["the same table"]),
+        (None, ["drawn | not drawn"]),
+    ],
+)
+def test_another_verdict_is_found_with_what_differs(
+    folder: Path, changed: Callable[[Change | None], Path], change: Change | None, said: list[str]
+) -> None:
+    first, second = audit_of(folder), audit_of(changed(change))
+    assert [pair.claims[0].id for pair in pairs(first, second) if not pair.agrees] == [CLAIM]
+    text = "\n".join(side_by_side(first, second))
+    of_claim = text.split(f"\n{CLAIM}: supported | contradicted\n")[1]
+    for each in said:
+        assert each in " ".join(of_claim.split())
+    differences = [line for line in of_claim.splitlines() if line.startswith("  - ")]
+    assert len(differences) == (2 if change is threshold else 1)
+
+
+def test_the_command_fails_where_verdicts_differ_and_names_what_cannot_be_read(
+    folder: Path, changed: Callable[[Change | None], Path], tmp_path: Path
+) -> None:
+    other = str(changed(setting))
+    assert in_process("compare", str(folder), str(folder), cwd=tmp_path).returncode == 0
+    differing = in_process("compare", str(folder), other, cwd=tmp_path)
+    assert differing.returncode == 1
+    assert "[differing-verdicts]" in differing.stderr
+    broken = tmp_path / "broken.zip"
+    broken.write_bytes(b"PK\x03\x04 cut off")
+    for missing in (tmp_path / "nothing", broken, tmp_path):
+        refused = in_process("compare", str(folder), str(missing), cwd=tmp_path)
+        assert refused.returncode == 1
+        assert "[unreadable-file]" in refused.stderr
+        assert refused.stderr.count("\n") == 1
+    assert in_process("compare", str(folder), cwd=tmp_path).returncode == 2
