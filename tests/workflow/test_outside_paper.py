@@ -20,7 +20,7 @@ def test_the_skeleton_runs_at_once_and_supports_its_claim(
     assert run.returncode == 0, run.stderr[-3000:]
     audit = (tmp_path / "figures" / "audit.json").read_text(encoding="utf-8")
     claims = {claim["id"]: claim["verdict"] for paper in json.loads(audit)["papers"] for claim in paper["claims"]}
-    assert claims["coins/law-of-large-numbers"] == "supported"
+    assert claims == {"coins/law-of-large-numbers": "supported"}  # figures=[PAPER] is an audit of that paper alone
     assert len(list((tmp_path / "results" / "coins_toss").iterdir())) == 3
     assert "my papers" not in audit
     assert not any("my papers" in file.read_text() for file in (tmp_path / "results" / "plan").rglob("*.json"))

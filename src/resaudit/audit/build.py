@@ -128,7 +128,9 @@ def make_audit(
     every = make_plan(plan.config.with_every_figure())
     if refuse_nothing:
         refuse_undrawn(every)
+    papers = plan.config.audited_papers()
     if only is not None:
+        papers = list(plan.config.claims)
         every = Plan(every.config, {name: figure for name, figure in every.figures.items() if name in only})
     made = provenance()
     with refusals("audit.json breaks its schema: $"):
@@ -140,7 +142,7 @@ def make_audit(
             provenance=Provenance(**made),
             overrides=list(overrides),
             spot_checks=spot_checks(Layout(plan.config.paths).results),
-            papers=[_paper(plan, every, paper, overrides, refuse_others) for paper in plan.config.claims],
+            papers=[_paper(plan, every, paper, overrides, refuse_others) for paper in papers],
         )
 
 

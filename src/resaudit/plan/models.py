@@ -327,6 +327,11 @@ class Config(Run):
         """The papers of the figures that were composed."""
         return {name.split("/")[0] for name in self.figure}
 
+    def audited_papers(self) -> list[str]:
+        """The papers of the audit: those that ``figures`` names if it names papers alone, else all that have claims."""
+        named = [paper for paper in self.claims if paper in self.figures]
+        return named if len(named) == len(self.figures) and named else list(self.claims)
+
     def claims_of(self, paper: str) -> dict[str, Claim]:
         """The claims of a paper by their ids, in the order of their file."""
         return self.claims.get(paper, {})
