@@ -7,22 +7,16 @@ import json
 from pathlib import Path
 from typing import Any
 
-from pydantic.json_schema import GenerateJsonSchema
-
 from resaudit.audit.models import Audit
 from resaudit.base.errors import ResauditError
+from resaudit.base.json_schema import Untitled
 from resaudit.base.models import validated
-
-
-class _Untitled(GenerateJsonSchema):
-    def field_title_should_be_set(self, schema: Any) -> bool:
-        return False
 
 
 def audit_schema() -> dict[str, Any]:
     """The JSON Schema of audit.json, made from the models."""
-    made = Audit.model_json_schema(schema_generator=_Untitled)
-    head = {"$schema": _Untitled.schema_dialect, "$id": "urn:resaudit:audit:2"}
+    made = Audit.model_json_schema(schema_generator=Untitled)
+    head = {"$schema": Untitled.schema_dialect, "$id": "urn:resaudit:audit:2"}
     return head | made | {"title": "resaudit's audit, version 2"}
 
 

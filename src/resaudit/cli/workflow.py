@@ -85,7 +85,7 @@ def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> li
     ]
     overrides = config.get("overrides", [])
     return take_papers_path(
-        named + (_split(overrides) if isinstance(overrides, str) else [str(item) for item in overrides])
+        named + ([str(item) for item in overrides] if isinstance(overrides, list) else _split(str(overrides)))
     )
 
 

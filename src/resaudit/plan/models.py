@@ -277,7 +277,7 @@ class Run(Model):
         checkpoint_seconds: seconds of work between two checkpoints of a training.
         scale: share of the protocol that is run.
         figures: figures to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
-        variant: id of another reading of the papers, or one of :data:`CONTROLS`.
+        variant: id of another reading of the papers, or ``control`` or ``other-seed``.
         paths: folders.
     """
 

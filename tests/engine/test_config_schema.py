@@ -1,0 +1,73 @@
+"""The schema of ``--config``. Oracle: jsonschema and the models. Sees a stale schema, and one that refuses too much."""
+
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from resaudit.base.errors import ResauditError
+from resaudit.cli.workflow import overrides_from
+from resaudit.plan.composition import load
+from resaudit.plan.schema import config_schema_in_yaml
+from tests.conftest import CHECKOUT
+
+FIGURE = "demystifying_resnet/fig07"
+Given = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def published() -> Draft202012Validator:
+    """The schema in the checkout."""
+    schema = yaml.safe_load((CHECKOUT / "workflow" / "schemas" / "config.schema.yaml").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    return Draft202012Validator(schema)
+
+
+def test_the_schema_is_that_of_the_models() -> None:
+    """If not: python -m resaudit.plan.schema > workflow/schemas/config.schema.yaml."""
+    file = CHECKOUT / "workflow" / "schemas" / "config.schema.yaml"
+    assert file.read_text(encoding="utf-8") == config_schema_in_yaml()
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"scale": "smoke", "figures": ["fig07"], "overrides": ["fig07.runs=3", "seed=2"]},
+        {"figures": "fig07", "overrides": "fig07.runs=3,seed=2"},
+        {"dataset": "fashion_mnist", "seed": 3, "device": "cpu", "kernel": "torch", "checkpoint_seconds": 0.5},
+        {"variant": "control", "paths": {"results": "elsewhere"}, "whitening": {"centered": False}},
+    ],
+)
+def test_what_the_schema_allows_is_composed(given: Given, published: Draft202012Validator) -> None:
+    published.validate(given)
+    assert load(overrides_from(given), only=[FIGURE]).figure
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"sede": 1},
+        {"scale": "laptp"},
+        {"dataset": "cifar99"},
+        {"dataset": {"folder": "."}},
+        {"figures": 7},
+        {"overrides": 7},
+        {"seed": -1},
+        {"device": "gpu"},
+        {"checkpoint_seconds": -1},
+        {"variant": None},
+        {"paths": {"result": "elsewhere"}},
+        {"whitening": {"centered": "no"}},
+        {"papers_path": 3},
+    ],
+)
+def test_what_the_schema_refuses_is_refused(given: Given, published: Draft202012Validator) -> None:
+    assert not published.is_valid(given)
+    with pytest.raises(ResauditError):
+        load(overrides_from(given), only=[FIGURE])
+
+
+def test_scales_and_data_sets_of_papers_outside_may_have_any_name(published: Draft202012Validator) -> None:
+    published.validate({"papers_path": "mine", "scale": "tiny", "dataset": "of_mine"})
