@@ -89,6 +89,6 @@ def test_every_figure_has_a_module_and_starts_with_its_command() -> None:
 
 @pytest.mark.parametrize("limit", [50])
 def test_the_snakefile_only_includes_and_names_targets(limit: int) -> None:
-    lines = (CHECKOUT / "Snakefile").read_text(encoding="utf-8").splitlines()
+    lines = lines_of("workflow/Snakefile")
     assert len(lines) < limit
     assert not any(line.startswith(("def ", "class ")) for line in lines)

@@ -16,8 +16,10 @@ from resaudit.jobs.plan_files import write_job
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import fetch_of, make_plan
-from tests.conftest import Command, Completed, in_process
+from tests import forked
+from tests.conftest import CHECKOUT, Command, Completed, in_process
 from tests.refusals import assert_exits
+from tests.workflow.conftest import rules_in
 
 FIGURE = "demystifying_resnet/fig04"
 FIG04 = "figure.demystifying_resnet.fig04.protocol"
@@ -45,6 +47,30 @@ def test_snakemake_refuses_bad_overrides_before_any_job(
 def test_snakemake_refuses_a_second_config(snakemake: Command) -> None:
     run = snakemake("--dry-run", "--config", "scale=smoke", "--config", "figures=[demystifying_resnet/fig04]")
     assert_exits(run, "repeated-config")
+
+
+MODULE = """
+module other:
+    snakefile: "{0}/Snakefile"
+    config: config
+
+use rule * from other as other_*
+"""
+
+
+@pytest.mark.parametrize("text", [MODULE, 'include: "{0}/Snakefile"'])
+def test_another_snakefile_that_uses_the_workflow_is_told_what_to_do(text: str, tmp_path: Path) -> None:
+    (tmp_path / "Snakefile").write_text(text.format(CHECKOUT), encoding="utf-8")
+    run = forked.snakemake("--dry-run", "--config", "scale=smoke", cwd=tmp_path)
+    assert_exits(run, "other-snakefile", tmp_path / "Snakefile", f"--snakefile {CHECKOUT}/Snakefile")
+    assert run.stderr.count("resaudit: error:") == 1
+
+
+@pytest.mark.parametrize("entry", ["Snakefile", "workflow/Snakefile"])
+def test_without_a_target_all_is_made(entry: str, tmp_path: Path) -> None:
+    arguments = ("--dry-run", "--config", "scale=smoke", "figures=[theorem1]")
+    run = forked.snakemake("--snakefile", str(CHECKOUT / entry), *arguments, cwd=tmp_path)
+    assert "all" in rules_in(run)
 
 
 def test_a_figures_short_name_is_a_target(snakemake: Command) -> None:

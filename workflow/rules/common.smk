@@ -15,6 +15,7 @@ from resaudit.base.files import remove_partial
 from resaudit.base.papers import as_words, check_installed_from
 from resaudit.cli.workflow import (
     JobsOfRules,
+    checkout_of,
     errors_in_one_line,
     figure_targets,
     make_readable,
@@ -35,10 +36,11 @@ from resaudit.runtime.locks import hold_lock
 from resaudit.share.records import check_imported, leaf_inputs
 
 with errors_in_one_line():
-    check_installed_from(Path(workflow.basedir))
+    CHECKOUT = checkout_of(Path(str(workflow.current_basedir)), Path(workflow.main_snakefile))
+    check_installed_from(CHECKOUT)
     JOBS = JobsOfRules(
         overrides_from(config, sys.argv),
-        Path(workflow.basedir) / "config",
+        CHECKOUT / "config",
         workflow.is_main_process,
         started_for(sys.argv),
     )

@@ -43,6 +43,27 @@ DAY = 86_400
 """Seconds."""
 
 
+def checkout_of(rules: Path, snakefile: Path) -> Path:
+    """The checkout of the folder of rules.
+
+    As a module, the workflow would be another: Snakemake calls no ``onstart`` of a module, which locks the results and
+    removes what killed jobs left, and renames its rules, by whose names the processes on a cluster find their jobs.
+
+    Raises:
+        ResauditError: the Snakefile that is run is another's.
+    """
+    checkout = rules.parents[1]
+    if snakefile.parent.resolve() not in (checkout.resolve(), rules.parent.resolve()):
+        raise ResauditError(
+            "other-snakefile",
+            "{snakefile} uses this workflow, which runs only by itself: snakemake --snakefile {own}; a paper of yours "
+            "is added with --config papers_path=FOLDER",
+            snakefile=snakefile,
+            own=checkout / "Snakefile",
+        )
+    return checkout
+
+
 def overrides_from(config: Mapping[str, Any], command: Sequence[str] = ()) -> list[str]:
     """Hydra overrides from Snakemake's ``--config``.
 
