@@ -49,5 +49,6 @@ def test_a_wheel_has_the_kernel_and_its_source(tmp_path: Path) -> None:
 def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) -> None:
     files = wheel_of(tmp_path, CC="/nonexistent/cc")
     assert not any(Path(file).name.startswith("_fused") for file in files)
+    assert {"resaudit/py.typed", "residual/py.typed"} <= set(files)
     assert "residual/demystifying_resnet/training/sampled.py" in files
     assert "resaudit/audit/templates/page.html.j2" in files
