@@ -22,12 +22,14 @@ import hypothesis
 import numpy as np
 import pytest
 
+from resaudit.base import papers
 from resaudit.base.errors import ResauditError
 from resaudit.cli.commands import main
 from resaudit.data.dataset import Dataset
 from resaudit.data.moments import Moments, moments_of
 from resaudit.data.sources import fetch
 from resaudit.data.whitening import Whitened, whiten
+from resaudit.jobs import code
 from resaudit.jobs.job import Execution, Job
 from resaudit.jobs.plan_files import read_job, write_job
 from resaudit.jobs.runner import run_job
@@ -143,6 +145,18 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
             make(half)
             half.rename(made)
         return Path(shutil.copytree(made, factory.mktemp("copy") / name))
+
+
+@pytest.fixture
+def no_paper_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """A process in the checkout to which a test may add the papers of examples/."""
+    monkeypatch.setattr(papers, "_added", {})
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    monkeypatch.setattr(code, "_graph", cache(code._graph.__wrapped__))
+    monkeypatch.chdir(CHECKOUT)
+    yield
+    for name in [name for name in sys.modules if name.split(".")[0] == "adam"]:
+        del sys.modules[name]
 
 
 @pytest.fixture(scope="session")

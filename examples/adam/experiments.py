@@ -17,5 +17,5 @@ class Streams(Experiment, name="streams"):
     runs: int
 
     def jobs(self, data, seed):
-        grid, rest = [(s, b) for s in self.scales for b in self.beta2s], (tuple(self.kept), self.runs, seed)
-        return {at(scale=s, beta2=b): Descend(self.gradients, s, self.beta1, b, *rest) for s, b in grid}
+        grid = [(scale, beta2) for scale in self.scales for beta2 in self.beta2s]
+        return {at(scale=s, beta2=b): self.job(Descend, scale=s, beta2=b, seed=seed) for s, b in grid}

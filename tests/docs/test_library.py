@@ -3,9 +3,6 @@
 import doctest
 import importlib
 import re
-import sys
-from collections.abc import Iterator
-from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +11,7 @@ import torch
 from sybil import Document
 from sybil.parsers.myst import PythonCodeBlockParser
 
-from resaudit.base import papers
 from resaudit.data.moments import Moments, moments_of
-from resaudit.jobs import code
 from residual.demystifying_resnet.curvature.spectrum import spectra_along
 from residual.demystifying_resnet.curvature.structured import structured_spectra_along
 from residual.demystifying_resnet.networks.network import Network
@@ -28,18 +23,7 @@ PAGE = CHECKOUT / "docs" / "library.md"
 NETWORK = Network(shortcut_depth=2, depth=4, width=3)
 
 
-@pytest.fixture
-def _no_paper_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(papers, "_added", {})
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(code, "_graph", cache(code._graph.__wrapped__))
-    monkeypatch.chdir(CHECKOUT)
-    yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "adam"]:
-        del sys.modules[name]
-
-
-@pytest.mark.usefixtures("_no_paper_stays")
+@pytest.mark.usefixtures("no_paper_stays")
 def test_the_page_runs_as_it_stands(tmp_path: Path) -> None:
     document = Document.parse(str(PAGE), PythonCodeBlockParser(doctest_optionflags=doctest.NORMALIZE_WHITESPACE))
     document.namespace["folder"] = tmp_path

@@ -30,6 +30,8 @@ from tests.refusals import refused
 
 CLAIMS = "config/paper/adam/claims.yaml"
 MOMENTS = "config/paper/adam/moments.yaml"
+LEFT_OUT = shutil.ignore_patterns("__pycache__", "edge")
+"""The other example: a process can import its check from one folder alone."""
 
 
 def forget_papers() -> None:
@@ -51,10 +53,8 @@ def no_papers_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the examples."""
-    return Path(
-        shutil.copytree(CHECKOUT / "examples", tmp_path / "papers", ignore=shutil.ignore_patterns("__pycache__"))
-    )
+    """A copy of one of the examples."""
+    return Path(shutil.copytree(CHECKOUT / "examples", tmp_path / "papers", ignore=LEFT_OUT))
 
 
 @pytest.fixture
@@ -85,7 +85,7 @@ def test_a_paper_outside_is_composed_planned_and_its_kind_found(folder: Path, ba
 def test_folder_of_papers_may_have_any_name(
     name: str, bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shutil.copytree(CHECKOUT / "examples", tmp_path / name)
+    shutil.copytree(CHECKOUT / "examples", tmp_path / name, ignore=LEFT_OUT)
     monkeypatch.chdir(tmp_path)
     assert take_papers_path([f"papers_path={name}"]) == []
     assert "adam/regret" in load(["scale=smoke"], bare, only=["adam/regret"]).figure
@@ -120,6 +120,17 @@ def test_a_kind_of_job_without_files_is_refused(folder: Path, bare: Path) -> Non
     composed(folder, bare)
     with refused("missing-files", paper="adam", kind="descend"):
         computing_kinds()
+
+
+def test_a_kind_of_the_engine_may_be_imported_for_a_field(folder: Path, bare: Path) -> None:
+    """It is not one of the paper's own."""
+    jobs = folder / "adam" / "jobs.py"
+    imported = "import numpy as np\n\nfrom resaudit.data.fetch import Fetch  # noqa: F401\n"
+    jobs.write_text(jobs.read_text(encoding="utf-8").replace("import numpy as np\n", imported), encoding="utf-8")
+    composed(folder, bare)
+    assert kind_named("fetch").__module__ == "resaudit.data.fetch"
+    assert computing_kinds().count("fetch") == 0
+    assert "descend" in computing_kinds()
 
 
 def test_papers_path_is_taken_out_of_the_overrides(folder: Path) -> None:
@@ -183,7 +194,7 @@ def test_a_folder_that_is_no_folder_of_papers_is_refused(tmp_path: Path) -> None
         ("adam/jobs.py", "import numpy", "import numpi", "failing-code", ["ModuleNotFoundError", "line 5"]),
         ("adam/jobs.py", "    gradients: ", "    gradients ", "failing-code", ["syntax", "line "]),
         ("adam/experiments.py", "def jobs(", "def job(", "failing-code", ["TypeError", "line 9", "Streams", "jobs("]),
-        ("adam/experiments.py", "self.runs, seed)", "seed)", "failing-code", ["adam/moments"]),
+        ("adam/experiments.py", ", seed=seed)", ")", "failing-code", ["adam/moments", "'seed'"]),
         ("adam/experiments.py", "return {", "{", "invalid-jobs", ["NoneType", "dict"]),
         ("adam/jobs.py", '"descend"', '"train"', "conflicting-kind", ["adam", "'train'"]),
     ],

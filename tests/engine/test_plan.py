@@ -1,7 +1,7 @@
 """Oracle: identity is a function of the settings. Sees ensembles trained twice, and ids that miss a setting."""
 
 import json
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from resaudit.data.whiten import Whiten
 from resaudit.figures.snapshots import snapshot_epochs
 from resaudit.jobs.job import Job, content_id
 from resaudit.plan.composition import load
-from resaudit.plan.experiment import at
+from resaudit.plan.experiment import Experiment, at
 from resaudit.plan.models import CONFIGURED, CONTROL
 from resaudit.plan.plan import Plan, make_plan, plan_figure, with_inputs
 from resaudit.plan.plans import Plans
@@ -34,6 +34,33 @@ DATASET = Dataset.model_validate(
     {"name": "it", "title": "It", "citation": "", "licence": "", "classes": 10, "sources": ["folder"],
      "files": {name: {"name": name, "size": 1, "sha256": "0" * 64} for name in FILES}}
 )  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Walk(Job):
+    """A job with a setting of its own, two of the experiment and one that has a default."""
+
+    rate: float
+    kept: tuple[int, ...]
+    steps: int
+    first: int = 0
+
+    def run(self, work: Any) -> dict[str, Any]:
+        return {}
+
+
+class Walks(Experiment):
+    rates: list[float]
+    kept: list[int]
+    steps: int
+
+
+def test_a_job_takes_the_settings_of_its_experiment_that_have_the_name_of_its_fields() -> None:
+    walks = Walks(rates=[0.5], kept=[1, 2], steps=3)
+    assert walks.job(Walk, rate=0.5) == Walk(rate=0.5, kept=(1, 2), steps=3, first=0)
+    assert walks.job(Walk, rate=0.5, steps=4, first=2) == Walk(rate=0.5, kept=(1, 2), steps=4, first=2)
+    with pytest.raises(TypeError, match="rate"):
+        walks.job(Walk)
 
 
 def with_other_bytes(name: str) -> Dataset:

@@ -150,6 +150,8 @@ def _of_papers() -> dict[str, type[Any]]:
     kinds: dict[str, type[Any]] = {}
     for paper in papers():
         for kind in classes_of(paper, "jobs", Job, "kind"):
+            if kind.kind in OWN and kind is kind_named(kind.kind):
+                continue  # imported for a field of this type
             if not kind.files:
                 raise ResauditError(
                     "missing-files",

@@ -1,8 +1,9 @@
 """The base class of all experiments."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 from resaudit.base.models import Model
 from resaudit.base.papers import classes_of
@@ -13,6 +14,7 @@ from resaudit.jobs.job import Job
 if TYPE_CHECKING:
     from resaudit.figures.rates import BestRate
 
+Kind = TypeVar("Kind", bound=Job)
 Data = Whiten | Fetch | None
 """A figure's data: whitened, as they are (``whitening: null``), or none (``dataset: null``)."""
 Coordinates = tuple[tuple[str, Any], ...]
@@ -89,6 +91,19 @@ class Experiment(Model):
             seed: seed of all random draws.
         """
         raise NotImplementedError
+
+    def job(self, kind: type[Kind], **others: Any) -> Kind:
+        """A job whose fields are those of the experiment that have the same name, and the others given.
+
+        Lists become tuples, so that the job cannot change.
+
+        Args:
+            kind: the kind of job.
+            others: its fields that the experiment lacks, or has another value for in this job.
+        """
+        own = {f.name: getattr(self, f.name) for f in fields(kind) if f.name in type(self).model_fields}
+        same = {name: tuple(value) if isinstance(value, list) else value for name, value in own.items()}
+        return kind(**same | others)
 
     def read(self, jobs: Mapping[Coordinates, Job], results: Path) -> Any:
         """The argument of the figure's ``table``: by default each job's result by coordinates."""
