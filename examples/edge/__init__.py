@@ -1,0 +1,1 @@
+"""Gradient Descent on Neural Networks Typically Occurs at the Edge of Stability."""

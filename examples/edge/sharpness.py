@@ -1,0 +1,34 @@
+"""Sharpness and loss along full-batch gradient descent."""
+
+import numpy as np
+import pandas as pd
+
+from resaudit.figures.style import BLUE, RED, mark, panels, plot_mean
+
+
+def table(results):
+    """Columns: property, learning_rate, run, step, value. Sharpness is that over 2/eta."""
+    parts = {}
+    for where, found in results.items():
+        rate, first = dict(where).values()
+        sharpness, every = found.sharpness * rate / 2, len(found.losses) // len(found.sharpness)
+        final = sharpness[-len(sharpness) // 4 :].mean(axis=0, keepdims=True)
+        for name, values in {"loss": found.losses, "sharpness": sharpness, "final sharpness": final}.items():
+            steps = np.arange(len(values)) * (every if name == "sharpness" else 1)
+            columns = pd.DataFrame(values, steps, first + np.arange(values.shape[1]))
+            parts[name, rate, first] = columns.rename_axis("step").rename_axis("run", axis="columns").stack()
+    rows = pd.concat(parts, names=["property", "learning_rate", "first"]).rename("value").reset_index()
+    return rows[["property", "learning_rate", "run", "step", "value"]]
+
+
+def plot(table):
+    figure, axes = panels("ab")
+    for panel, name, label in zip(axes, ("sharpness", "loss"), ("sharpness / (2 / eta)", "training loss")):
+        shown = table[table["property"] == name].groupby("learning_rate")
+        for (rate, rows), color, line in zip(shown, (BLUE, RED), ("-", "--")):
+            plot_mean(panel, rows, "step", "value", color=color, linestyle=line, label=f"eta = {rate:g}")
+        panel.set(xlabel="step", ylabel=label)
+    mark(axes[0], y=1.0)
+    axes[1].set_yscale("log")
+    axes[1].legend()
+    return figure
