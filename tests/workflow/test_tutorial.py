@@ -1,4 +1,4 @@
-"""Oracle: docs/tutorial.md, run command by command, and the verdicts that examples/README.md states.
+"""Oracle: both parts of the tutorial, run command by command, and the verdicts that examples/README.md states.
 
 Sees a tutorial or an example that does not work, ends with another paper, or gives other verdicts than it says.
 """
@@ -17,65 +17,76 @@ from sybil.parsers.myst import CodeBlockParser
 
 from tests.conftest import CHECKOUT, run_command
 
-TUTORIAL, EXAMPLES = CHECKOUT / "docs" / "tutorial.md", CHECKOUT / "examples"
+EXAMPLES = CHECKOUT / "examples"
+PAGES = {"adam": CHECKOUT / "docs" / "tutorial.md", "edge": CHECKOUT / "docs" / "tutorial_torch.md"}
 COMPARED = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
 
 
-def files(folder: Path) -> dict[str, str]:
-    """The files of a folder of papers, by path."""
-    found = (file for suffix in ("py", "yaml") for file in folder.rglob(f"*.{suffix}"))
+def files(folder: Path, paper: str) -> dict[str, str]:
+    """The files of a paper in a folder of papers, by path."""
+    places = (folder / paper, folder / "config" / "paper" / paper)
+    found = (file for place in places for suffix in ("py", "yaml") for file in place.glob(f"*.{suffix}"))
     return {str(file.relative_to(folder)): file.read_text(encoding="utf-8") for file in found}
 
 
-def run_or_write(folder: Path) -> Document:
-    """The tutorial, whose console blocks run in a folder, and whose other blocks are written to their captions."""
+def run_or_write(folder: Path, page: Path) -> Document:
+    """A page, whose console blocks run in a folder command by command, and whose other blocks become files."""
 
     def run(example: Example) -> str | None:
-        command, _, expected = str(example.parsed).removeprefix("$ ").partition("\n")
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        done = subprocess.run(
-            ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, check=False, text=True,
-            stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
-        found = done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
-        if doctest.OutputChecker().check_output(expected, found, COMPARED):
-            return None
-        return f"{command}\nexpected:\n{expected}\nfound:\n{found[-5000:]}"
+        for block in str(example.parsed).removeprefix("$ ").split("\n$ "):
+            command, _, expected = block.partition("\n")
+            path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+            done = subprocess.run(
+                ["bash", "-c", command], cwd=folder, env={**os.environ, "PATH": path}, check=False, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            found = done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
+            if not doctest.OutputChecker().check_output(expected, found, COMPARED):
+                return f"{command}\nexpected:\n{expected}\nfound:\n{found[-5000:]}"
+        return None
 
     def write(example: Example) -> None:
         name, _, at_its_end = example.region.lexemes["options"]["caption"].partition(", ")
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
         with (folder / name).open("a" if at_its_end else "w", encoding="utf-8") as file:
             file.write(str(example.parsed))
 
     return Document.parse(
-        str(TUTORIAL), CodeBlockParser("console", run), CodeBlockParser("python", write), CodeBlockParser("yaml", write)
+        str(page), CodeBlockParser("console", run), CodeBlockParser("python", write), CodeBlockParser("yaml", write)
     )
 
 
-@pytest.mark.slow  # three runs of the workflow
-def test_the_tutorial_works_and_ends_with_the_example(tmp_path: Path) -> None:
-    for part in ("Snakefile", "config", "profiles", "src", "workflow"):
+@pytest.mark.slow  # three or four runs of the workflow
+@pytest.mark.parametrize("paper", PAGES)
+@pytest.mark.usefixtures("mnist_config")
+def test_the_tutorial_works_and_ends_with_the_example(paper: str, tmp_path: Path) -> None:
+    for part in ("Snakefile", "config", "profiles", "src", "workflow", "data/mnist"):
+        (tmp_path / part).parent.mkdir(exist_ok=True)
         (tmp_path / part).symlink_to(CHECKOUT / part)
-    for example in run_or_write(tmp_path).examples():
+    for example in run_or_write(tmp_path, PAGES[paper]).examples():
         example.evaluate()
-    assert files(tmp_path / "papers") == files(EXAMPLES)
+    assert files(tmp_path / "papers", paper) == files(EXAMPLES, paper)
+    audit = json.loads((tmp_path / "figures" / "audit.json").read_text(encoding="utf-8"))
+    (claims,) = (each["claims"] for each in audit["papers"] if each["id"] == paper)
+    assert len(claims) == 4
+    assert not [claim["id"] for claim in claims if claim["verdict"] == "not run"]
 
 
-def test_the_files_of_the_tutorial_are_those_of_the_example(tmp_path: Path) -> None:
-    for folder in ("papers/adam", "papers/config/paper/adam"):
-        (tmp_path / folder).mkdir(parents=True)
-    for example in run_or_write(tmp_path).examples():
+@pytest.mark.parametrize("paper", PAGES)
+def test_the_files_of_the_tutorial_are_those_of_the_example(paper: str, tmp_path: Path) -> None:
+    for example in run_or_write(tmp_path, PAGES[paper]).examples():
         if "caption" in (example.region.lexemes.get("options") or {}):
             example.evaluate()
-    written = files(tmp_path / "papers")
-    assert written | {"adam/__init__.py": files(EXAMPLES)["adam/__init__.py"]} == files(EXAMPLES)
+    written, empty = files(tmp_path / "papers", paper), f"{paper}/__init__.py"
+    assert written | {empty: files(EXAMPLES, paper)[empty]} == files(EXAMPLES, paper)
 
 
-def test_the_example_is_short() -> None:
-    lines = [line.strip() for text in files(EXAMPLES).values() for line in text.splitlines()]
+@pytest.mark.parametrize(("paper", "most"), [("adam", 150), ("edge", 250)])
+def test_the_example_is_short(paper: str, most: int) -> None:
+    lines = [line.strip() for text in files(EXAMPLES, paper).values() for line in text.splitlines()]
     counted = len([line for line in lines if line and not line.startswith("#")])
-    assert counted < 150
-    for page in (TUTORIAL, EXAMPLES / "README.md"):
+    assert counted < most
+    for page in (PAGES[paper], EXAMPLES / "README.md"):
         said = "lines of YAML and Python, not counting blank lines and comments"
         assert f"{counted} {said}" in " ".join(page.read_text(encoding="utf-8").split())
 
