@@ -62,15 +62,16 @@ class Pair:
 
     def differences(self) -> Iterator[str]:
         """What differs, the nearest cause first: what was drawn, how it is judged, settings, code, platform."""
-        if not all(self.figures):
+        first, second = self.figures
+        if first is None or second is None:
             yield f"evidence: {' | '.join('drawn' if each else 'not drawn' for each in self.figures)}"
             return
         yield from _unequal("check", *map(_judged_by, self.claims))
         if self.of_one_table:
             yield "the same table"
             return
-        yield from _unequal("setting", *map(_settings, self.figures))
-        yield from _unequal("made by", *map(_made_by, self.figures))
+        yield from _unequal("setting", _settings(first), _settings(second))
+        yield from _unequal("made by", _made_by(first), _made_by(second))
 
 
 def pairs(first: Audit, second: Audit) -> list[Pair]:
@@ -88,7 +89,7 @@ def side_by_side(first: Audit, second: Audit) -> Iterator[str]:
     """Lines that say what each audit is of, which claims have another verdict, and what differs for each of them."""
     for name, audit in (("A", first), ("B", second)):
         commit = audit.provenance.commit
-        yield f"{name}: scale {audit.scale}, {audit.generated}, commit {commit.id[:10] if commit else 'unknown'}"
+        yield f"{name}: scale {audit.scale}, {audit.generated}, commit {commit.in_words if commit else 'unknown'}"
     both = pairs(first, second)
     only = [
         len({claim.id for claim in one.claims} - {claim.id for claim in other.claims})
@@ -115,16 +116,14 @@ def _judged_by(claim: JudgedClaim) -> dict[str, str]:
     }
 
 
-def _settings(figure: DrawnFigure | None) -> Mapping[str, str]:
-    return {"scale": figure.scale, **figure.settings} if figure else {}
+def _settings(figure: DrawnFigure) -> Mapping[str, str]:
+    return {"scale": figure.scale, **figure.settings}
 
 
-def _made_by(figure: DrawnFigure | None) -> Mapping[str, str]:
-    if figure is None:
-        return {}
+def _made_by(figure: DrawnFigure) -> Mapping[str, str]:
     made = figure.provenance
     return {
-        "commit": f"{made.commit.id[:10]}{'' if made.commit.clean else ' with changes'}" if made.commit else "unknown",
+        "commit": made.commit.in_words if made.commit else "unknown",
         "devices": ", ".join(made.devices),
         "system": f"{made.system} {made.machine}",
         "python": made.python,

@@ -100,7 +100,7 @@ def _least_names(audit: Audit) -> dict[str, str]:
 def verdict_table(audit: Audit, claims: Sequence[JudgedClaim]) -> Iterator[str]:
     """The verdicts as a table: of each check how many comparisons meet the threshold, and the worst effect."""
     commit, least = audit.provenance.commit, _least_names(audit)
-    made_by = f"{commit.id[:10]}{'' if commit.clean else ' with uncommitted changes'}" if commit else "unknown"
+    made_by = commit.in_words if commit else "unknown"
     yield f"scale {audit.scale} ({audit.scale_summary}), commit {made_by}"
     rows = [HEADINGS]
     for claim in claims:

@@ -18,6 +18,11 @@ class Commit(Part):
     clean: bool
     """Whether the tree had no uncommitted change."""
 
+    @property
+    def in_words(self) -> str:
+        """The beginning of its hash, and whether the tree was clean."""
+        return f"{self.id[:10]}{'' if self.clean else ' with uncommitted changes'}"
+
 
 class NamedVariant(Part):
     """Another plausible value of what a paper does not state."""

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from resaudit.base.errors import Interrupted, ResauditError, one_named
+from resaudit.base.errors import Interrupted, ResauditError, figures_named, one_named
 from resaudit.base.papers import take_papers_path
 from resaudit.runtime.progress import flush_stderr, log, open_streams
 
@@ -83,8 +83,9 @@ def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
 def _figures_or_claim(name: str, config: "Config") -> list[str]:
     """A paper's figures, or the one figure or claim that is meant by a name, its end, or the beginning of one only."""
     claims = [f"{paper}/{key}" for paper, claims in config.claims.items() for key in claims]
-    of_paper = [figure for figure in config.figure if figure.split("/")[0] == name]
-    return of_paper or [one_named("figure or claim", name, [*config.figure, *claims])]
+    if name in config.papers():
+        return figures_named(name, list(config.figure))
+    return [one_named("figure or claim", name, [*config.figure, *claims])]
 
 
 def _config(overrides: Overrides) -> "Config":
@@ -178,8 +179,9 @@ def explain(words: Overrides) -> None:
     meant = _figures_or_claim(names[0], config) if names else []
     name = meant[0] if len(meant) == 1 else ""
     if not name:
-        overrides = (*overrides, f"figures=[{names[0]}]") if names else overrides
-        lines = explained.explain_run(make_plan(_config(overrides)), overrides)
+        if names:
+            config, overrides = config.model_copy(update={"figures": [*names]}), (*overrides, f"figures=[{names[0]}]")
+        lines = explained.explain_run(make_plan(config), overrides)
     elif name in config.figure:
         plan = make_plan(config.model_copy(update={"figures": [name]}))
         lines = explained.explain_figure(plan, load(["scale=paper"], only=[name]).figure[name], name)
