@@ -147,7 +147,7 @@ def test_the_hash_of_a_verdict_changes_with_what_it_is_computed_from(
     old: str, new: str, same: bool, config: Path
 ) -> None:
     """A matrix of verdicts is not stale because a claim was worded better."""
-    judged = ["depth-invariant-condition"]
+    judged = "depth-invariant-condition"
     before = judgement_sha256(configured(), "demystifying_resnet", judged)
     changed = load(folder=with_entry(config, old, new))
     assert claims_sha256(changed, "demystifying_resnet") != claims_sha256(configured(), "demystifying_resnet")

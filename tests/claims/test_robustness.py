@@ -1,6 +1,7 @@
 """Oracle: a made matrix. Sees verdicts under variants that get lost on the way through robustness.json."""
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,9 @@ import pytest
 
 from resaudit.audit.terminal import under_variants
 from resaudit.base.errors import ResauditError
-from resaudit.base.files import write_json
+from resaudit.base.files import sha256_of, write_json
 from resaudit.claims import robustness
-from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, read_robustness, verdicts_of
+from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, ledger_of, read_robustness, verdicts_of
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths
@@ -31,11 +32,14 @@ ROWS = pd.DataFrame(
     columns=["variant", "depends", "verdict", "check_verdict", "effect", "low", "high", "why"],
 )
 
+UNDER_CONTROL = {"verdict": "supported", "why": "", "effect": 1.0, "low": 0.9, "high": 1.1}
+
 
 def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout:
     layout = Layout(Paths(data="data", results="results", figures=str(figures)))
     made = Matrix(
-        paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger="a", tables={"made_up/fig01": "b"}, variants=[],
+        paper="made_up", finished="2026-01-01T00:00:00+00:00", ledger={"a-claim": "a"},
+        tables={"made_up/fig01": "b"}, variants=[],
         verdicts={"a-claim": verdicts_of(ROWS)},
     )  # fmt: skip
     file = layout.figure(f"{paper}/robustness", "json")
@@ -52,8 +56,8 @@ def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -
         "control": {"verdict": "contradicted", "why": WHY, "effect": 3.0, "low": 2.0, "high": None},
         "not-centred": nothing,
     }
-    assert found.stale("a", {"made_up/fig01": "b"}) is None
-    assert mentions(found.stale("a", {"made_up/fig01": "c"}) or "", "made_up/fig01")
+    assert found.stale({"a-claim": "a", "another": "b"}, {"made_up/fig01": "b"}) is None
+    assert mentions(found.stale({"a-claim": "a"}, {"made_up/fig01": "c"}) or "", "made_up/fig01")
 
 
 def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
@@ -72,8 +76,46 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
     assert reference is not None
     assert (own.reference, reference.reference) == (False, True)
     # It is of the reference's tables.
-    assert reference.stale("a", {"made_up/fig01": "c"}) is None
-    assert mentions(reference.stale("b", {}) or "", "claims")
+    assert reference.stale({"a-claim": "a"}, {"made_up/fig01": "c"}) is None
+    assert mentions(reference.stale({"a-claim": "b"}, {}) or "", "a-claim")
+
+
+def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Sees a claim that is lost, or kept though its checks have changed, when figures are run one after the other."""
+    kept, drawn = tmp_path / "reference" / "robustness.csv", tmp_path / "drawn"
+    monkeypatch.setattr(robustness, "reference_file", lambda _: kept)
+    plan = make_plan(load([f"paths.figures={drawn}", "figures=[demystifying_resnet/fig04]"]))
+    unchanged, replaced, changed = list(plan.config.claims_of(PAPER))[:3]
+    now = ledger_of(plan.config, PAPER, [unchanged, replaced, changed])
+    for claims, why, deviations in (
+        ([replaced, unchanged, changed], "before", ["fig03 runs 1", "fig04 runs 1"]),
+        ([replaced], "1,00", ["fig04 runs 2"]),
+    ):
+        shutil.rmtree(drawn, ignore_errors=True)
+        layout = recorded(
+            drawn,
+            PAPER,
+            ledger={name: "a" if name == changed else now[name] for name in claims},
+            tables={f"{PAPER}/fig04": why, **({f"{PAPER}/fig03": why} if len(claims) > 1 else {})},
+            variants=[{"id": "control", "summary": "", "overrides": [], "scale": "laptop", "deviations": deviations}],
+            verdicts={name: {"control": UNDER_CONTROL | {"why": why}} for name in claims},
+        )
+        rows = pd.DataFrame({"claim": claims, "effect": "1.50", "why": why})
+        rows.to_csv(layout.figure(f"{PAPER}/robustness", "csv"), index=False)
+        keep_matrix(plan, print)
+    layout.figure(f"{PAPER}/robustness", "json").unlink()
+    joined = read_robustness(layout, PAPER)
+    assert joined is not None
+    assert joined.stale(now, {}) is None
+    assert {name: under["control"].why for name, under in joined.verdicts.items()} == {
+        unchanged: "before", replaced: "1,00"
+    }  # fmt: skip
+    assert kept.read_text() == f'claim,effect,why\n{unchanged},1.50,before\n{replaced},1.50,"1,00"\n'
+    assert joined.sha256 == sha256_of(kept)
+    assert joined.tables == {f"{PAPER}/fig03": "before", f"{PAPER}/fig04": "1,00"}
+    assert joined.variants[0].deviations == ["fig03 runs 1", "fig04 runs 2"]
 
 
 def test_verdicts_of_the_reference_run_are_said_to_be(tmp_path: Path) -> None:

@@ -198,7 +198,7 @@ def test_any_file_of_a_job_is_that_job_or_refused(plan: Plan, data: st.DataObjec
 
 
 MATRIX = {
-    "paper": "demystifying_resnet", "finished": "2025-01-01T00:00:00+00:00", "ledger": "0" * 64,
+    "paper": "demystifying_resnet", "finished": "2025-01-01T00:00:00+00:00", "ledger": {"a-claim": "0" * 64},
     "tables": {NAME: "0" * 64},
     "variants": [{"id": "control", "summary": "", "overrides": [], "scale": "laptop", "deviations": ["runs"]}],
     "verdicts": {"a-claim": {"control": {"verdict": "supported", "why": "", "effect": 1.0, "low": None, "high": 2.0}}},
@@ -213,7 +213,7 @@ def test_any_matrix_is_read_or_refused(plan: Plan, content: bytes) -> None:
         found = unless_refused(lambda: read_robustness(layout, "demystifying_resnet"))
         if found is not None:
             assert isinstance(found.verdicts, dict)
-            assert found.stale("", {}) != ""
+            assert found.stale({}, {}) != ""
 
 
 @fuzzed(100)

@@ -23,7 +23,7 @@ from tests.share.test_import import assert_refused
 FORGED = {
     "demystifying_resnet/fig07": ("excess_loss", "learning_rate"), "demystifying_resnet/theorem1": ("error", "value"),
     "identity_matters/theorem21": ("norm", "least"), "shortcut_importance/theory": ("error", "tolerance"),
-    "stable_scaling/products": ("norms", "error"), "stable_scaling/training": ("loss", "learning_rate"),
+    "stable_scaling/products": ("norms",), "stable_scaling/training": ("loss", "learning_rate"),
     "demystifying_resnet/fig11": ("value",),
 }  # fmt: skip
 """By figure, arrays of its first job without which the table, a verdict or the plot cannot be made."""

@@ -39,7 +39,7 @@ from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
 from resaudit.claims.decision import Choice, Turns
 from resaudit.claims.records import NamedVariant
-from resaudit.claims.robustness import Matrix, read_robustness
+from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, leaning, sentence, threshold_in_words, turns_in_words, why
 from resaudit.figures.beside_papers import printed_values
@@ -53,7 +53,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.left_out import time_in_words
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan, make_plan, with_inputs
-from resaudit.plan.words import claims_command, claims_sha256, command_for, judgement_sha256, value_of
+from resaudit.plan.words import claims_command, claims_sha256, command_for, value_of
 
 
 def drawn_figures(
@@ -349,7 +349,7 @@ def provenance_of(figure: Drawn, folders: Sequence[Path]) -> FigureProvenance:
 
 
 def _robustness(matrix: Matrix, config: Config, figures: Mapping[str, Drawn]) -> Robustness:
-    ledger = judgement_sha256(config, matrix.paper, matrix.verdicts)
+    ledger = ledger_of(config, matrix.paper, matrix.ledger)
     files = {kind: f"{matrix.paper}/robustness.{kind}" for kind in ("csv", *FORMATS)}
     return Robustness(
         reference=matrix.reference,

@@ -149,9 +149,9 @@ class Robustness(Part):
     stale: str | None
     """Why it no longer fits this audit; null where it fits."""
     commit: Commit | None
-    """What made it; null where not known."""
+    """What made it, or its last claims; null where not known."""
     finished: Time
-    """When it was finished."""
+    """When it, or its last claims, were finished."""
     variants: list[VariantRun]
     """The variants that were run."""
 

@@ -1,7 +1,6 @@
 """Robustness: the claims under every variant of the assumptions, as the matrix claim x variant."""
 
-import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from resaudit.base.errors import ResauditError
-from resaudit.base.files import read_json, sha256_of, write_json, written_whole
+from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import Closed, read_record
 from resaudit.claims.heatmap import plot
 from resaudit.claims.records import Commit, Drawings, VariantRun, VerdictUnderVariant
@@ -22,7 +21,7 @@ from resaudit.figures.style import apply_style
 from resaudit.figures.tables import drawn, errors_naming
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.layout import Layout
-from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS
+from resaudit.plan.models import CONFIGURED, CONTROL, CONTROLS, Config
 from resaudit.plan.plan import Plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.words import judgement_sha256
@@ -37,10 +36,10 @@ class Matrix(Closed):
     Attributes:
         paper: the paper's id.
         reference: whether it was committed as a reference.
-        commit: the commit of the code that made it.
+        commit: the commit of the code that made it, or its last claims.
         constraints_sha256: SHA-256 of constraints.txt then.
-        finished: when the matrix was made.
-        ledger: SHA-256 of what its verdicts are computed from in the claims, see :func:`judgement_sha256`.
+        finished: when the matrix, or its last claims, were made.
+        ledger: by claim, SHA-256 of what its verdicts are computed from, see :func:`judgement_sha256`.
         tables: SHA-256 of each configured figure's table.
         variants: the variants as they were run.
         verdicts: the verdicts by claim, then variant.
@@ -54,7 +53,7 @@ class Matrix(Closed):
     commit: Commit | None = None
     constraints_sha256: str | None = None
     finished: str
-    ledger: str
+    ledger: dict[str, str]
     tables: dict[str, str]
     variants: list[VariantRun]
     verdicts: dict[str, dict[str, VerdictUnderVariant]]
@@ -62,13 +61,13 @@ class Matrix(Closed):
     sha256: str = ""
     drawings: Drawings = {}
 
-    def stale(self, ledger: str, tables: Mapping[str, str]) -> str | None:
+    def stale(self, ledger: Mapping[str, str], tables: Mapping[str, str]) -> str | None:
         """Why the matrix is stale for these claims and tables; None if it is not.
 
         A reference is of other tables, and only the claims count.
         """
-        if ledger != self.ledger:
-            return "the claims, or the rules of judging them, have changed since"
+        if others := [name for name, digest in self.ledger.items() if ledger.get(name) != digest]:
+            return f"{', '.join(others)}, or the rules of judging, have changed since"
         if self.reference:
             return None
         changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
@@ -80,19 +79,60 @@ def read_robustness(layout: Layout, paper: str) -> Matrix | None:
     path = layout.figure(f"{paper}/robustness", "json")
     if not path.is_file():
         path = reference_file(f"{paper}/robustness").with_suffix(".json")
-    return read_record(path, Matrix, "remove it and run snakemake robustness again") if path.is_file() else None
+    return _read(path) if path.is_file() else None
+
+
+def _read(path: Path) -> Matrix:
+    return read_record(path, Matrix, "remove it and run snakemake robustness again")
+
+
+def ledger_of(config: Config, paper: str, names: Iterable[str]) -> dict[str, str]:
+    """By claim, SHA-256 of what its verdicts are computed from; without names that are no claims."""
+    claims = config.claims_of(paper)
+    return {name: judgement_sha256(config, paper, name) for name in names if name in claims}
 
 
 def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
-    """Copy the matrix of each chosen paper that has one to the references, marked as one."""
-    for name in dict.fromkeys(f"{figure.split('/')[0]}/robustness" for figure in plan.figures):
-        csv, reference = Layout(plan.config.paths).figure(name, "csv"), reference_file(name)
-        record = csv.with_suffix(".json")
-        if record.is_file():
-            with written_whole(reference) as temporary:
-                shutil.copyfile(csv, temporary)
-            write_json(reference.with_suffix(".json"), read_json(record) | {"reference": True})
-            say(f"{name}: the matrix in {reference}")
+    """Copy the matrix of each chosen paper that has one to the references, marked as one.
+
+    A reference's claims that the matrix does not have stay, unless they have changed since: a matrix that takes hours
+    can be made figure by figure.
+    """
+    for paper in dict.fromkeys(figure.split("/")[0] for figure in plan.figures):
+        csv = Layout(plan.config.paths).figure(f"{paper}/robustness", "csv")
+        if csv.with_suffix(".json").is_file():
+            reference, claims = reference_file(f"{paper}/robustness"), list(plan.config.claims_of(paper))
+            matrix, table = _read(csv.with_suffix(".json")), _as_text(csv)
+            if reference.is_file():
+                kept, rows = _read(reference.with_suffix(".json")), _as_text(reference)
+                now = ledger_of(plan.config, paper, kept.ledger)
+                stay = {n for n in now if n not in matrix.ledger and now[n] == kept.ledger[n]}
+                matrix, table = joined(kept, stay, matrix), pd.concat([rows[rows["claim"].isin(stay)], table])
+            write_csv(reference, table.sort_values("claim", key=lambda names: names.map(claims.index), kind="stable"))
+            content = matrix.model_copy(update={"reference": True, "sha256": sha256_of(reference), "drawings": {}})
+            write_json(reference.with_suffix(".json"), content.model_dump())
+            say(f"{paper}/robustness: {len(matrix.ledger)} claims in {reference}")
+
+
+def joined(kept: Matrix, stay: Collection[str], matrix: Matrix) -> Matrix:
+    """A matrix with some claims of an older one."""
+    by_claim = {
+        key: {name: of_claim for name, of_claim in getattr(kept, key).items() if name in stay} | getattr(matrix, key)
+        for key in ("ledger", "verdicts", "configured")
+    }
+    variants, figures = {variant.id: variant for variant in kept.variants}, {n.split("/")[1] for n in matrix.tables}
+    for variant in matrix.variants:
+        before = variants[variant.id].deviations if variant.id in variants else []
+        others = [line for line in before if line.split()[0] not in figures]
+        deviations = list(dict.fromkeys((*others, *variant.deviations)))
+        variants[variant.id] = variant.model_copy(update={"deviations": deviations})
+    tables = kept.tables | matrix.tables
+    return matrix.model_copy(update=by_claim | {"tables": tables, "variants": list(variants.values())})
+
+
+def _as_text(csv: Path) -> pd.DataFrame:
+    """A table to be written again to the same bytes."""
+    return pd.read_csv(csv, dtype=str, keep_default_na=False)
 
 
 def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str]], tables: Tables) -> None:
@@ -129,7 +169,7 @@ def write_matrix(plans: Plans, paper: str, deviations: Mapping[str, Sequence[str
         commit=made["commit"],
         constraints_sha256=made["constraints_sha256"],
         finished=made["finished"],
-        ledger=judgement_sha256(plans.base.config, paper, verdicts),
+        ledger=ledger_of(plans.base.config, paper, verdicts),
         tables={figure: sha256_of(file) for (variant, figure), file in tables.items() if variant == CONFIGURED},
         variants=[
             VariantRun(

@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
@@ -117,15 +117,13 @@ RULES = 2
 """Version of the rules of judging (docs/intervals.md): 2 has two levels and the verdict ``depends``."""
 
 
-def judgement_sha256(config: Config, paper: str, names: Iterable[str]) -> str:
-    """SHA-256 of what verdicts on some claims of a paper are computed from, as canonical JSON.
+def judgement_sha256(config: Config, paper: str, name: str) -> str:
+    """SHA-256 of what verdicts on a claim are computed from, as canonical JSON.
 
-    The rules of judging are part of it. A claim's words are not, nor are the paper's other claims. A name without a
-    claim is left out.
+    The rules of judging are part of it. The claim's words are not, nor are the paper's other claims.
     """
-    claims, judged = config.claims_of(paper), {"evidence", "checks", "limits", "needs"}
-    read = {name: claims[name].model_dump(mode="json", include=judged) for name in names if name in claims}
-    return _sha256({"rules": RULES, "claims": read})
+    judged = config.claims_of(paper)[name].model_dump(mode="json", include={"evidence", "checks", "limits", "needs"})
+    return _sha256({"rules": RULES, "claim": judged})
 
 
 def _sha256(claims: dict[str, Any]) -> str:
