@@ -81,7 +81,7 @@ def test_a_new_papers_commands_find_it_in_any_folder(odd: str, tmp_path: Path, m
     printed = [ran.stdout.strip().split("\n")[-1].removeprefix("next: "), first.removeprefix("# ")]
     for command, figures in zip(printed, (["coins"], ["coins/fig01"]), strict=True):
         assert configured_by(command) == [f"figures=[{','.join(figures)}]"]
-        assert outside_papers() == {"coins": tmp_path / odd}
+        assert [(name, place.folder) for name, place in outside_papers().items()] == [("coins", tmp_path / odd)]
         assert list(load(only=["coins/fig01"]).figure) == ["coins/fig01"]
         forget_papers()
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from resaudit.base.files import write_json
-from resaudit.jobs.provenance import provenance
+from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import codes, cpu_platforms
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan, with_inputs
@@ -47,6 +47,23 @@ def test_a_copy_inside_another_repository_has_no_commit(tracked: bool, tmp_path:
     code = "from resaudit.jobs.provenance import commit; print(commit())"
     environment = {"PYTHONPATH": str(tmp_path / "inner" / "src")}
     assert run_command(sys.executable, "-c", code, cwd=tmp_path, environment=environment).stdout == "None\n"
+
+
+def test_a_folder_that_no_repository_tracks_has_no_commit(tmp_path: Path) -> None:
+    """Sees ignored or untracked sources that are said to be as committed."""
+    for name in ("kept/a.py", "ignored/a.py", "untracked/a.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).touch()
+    (tmp_path / ".gitignore").write_text("ignored/\n", encoding="utf-8")
+    assert commit_of(tmp_path, ["kept"]) is None
+    for arguments in (["init", "-q"], ["add", ".gitignore", "kept"], ["commit", "-qm", "all"]):
+        assert run_command("git", "-c", "user.name=x", "-c", "user.email=x", *arguments, cwd=tmp_path).returncode == 0
+    kept = commit_of(tmp_path, ["kept"])
+    assert kept is not None
+    assert (len(kept["id"]), kept["clean"]) == (40, True)
+    assert commit_of(tmp_path, ["ignored"]) is commit_of(tmp_path, ["untracked"]) is None
+    (tmp_path / "kept" / "b.py").touch()
+    assert commit_of(tmp_path, ["kept"]) == kept | {"clean": False}
 
 
 def test_untracked_sources_are_changes_and_edited_site_profiles_are_not(tmp_path: Path) -> None:

@@ -37,15 +37,16 @@ from resaudit.audit.spot_check_words import spot_checks
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of
 from resaudit.base.models import refusals
+from resaudit.base.papers import outside_papers
 from resaudit.claims.decision import Choice, Turns
-from resaudit.claims.records import NamedVariant
+from resaudit.claims.records import Commit, NamedVariant
 from resaudit.claims.robustness import Matrix, ledger_of, read_robustness
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, judge
 from resaudit.claims.words import is_ratio, leaning, sentence, threshold_in_words, turns_in_words, why
 from resaudit.figures.beside_papers import printed_values
 from resaudit.figures.formats import FORMATS
 from resaudit.figures.tables import Drawn, OtherSettings, drawn, errors_naming, refuse_undrawn
-from resaudit.jobs.provenance import provenance
+from resaudit.jobs.provenance import commit_of, provenance
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.claim import Claim, Statement
 from resaudit.plan.composition import claims_as_written, claims_file
@@ -169,6 +170,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse
     return AuditedPaper(
         **{key: getattr(about, key) for key in ("title", "short", "link", "cited", "thresholds")},
         id=paper,
+        commit=_commit_outside(paper),
         ledger=Ledger(
             file=f"config/paper/{paper}/claims.yaml",
             sha256=claims_sha256(config, paper),
@@ -186,6 +188,13 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse
         printed=printed_values(config, paper, figures),
         robustness=_robustness(matrix, config, figures) if matrix else None,
     )
+
+
+def _commit_outside(paper: str) -> Commit | None:
+    """The commit of a paper outside the checkout; None of another, and where no repository has its folder."""
+    place = outside_papers().get(paper)
+    found = commit_of(place.folder, [str(folder) for folder in place.sources]) if place else None
+    return Commit.model_validate(found) if found else None
 
 
 def data_of(config: Config, figure: str) -> str | None:

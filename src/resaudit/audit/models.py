@@ -250,6 +250,9 @@ class AuditedPaper(Part):
     """Where it is, in a word: its arXiv number with the version that was read, or its address."""
     thresholds: str
     """When interpretations and thresholds were set, and what had been seen by then."""
+    commit: Commit | None = None
+    """That of a paper outside the checkout, if its folder is in a repository of git; null for a paper of the checkout,
+    whose commit is the audit's."""
     ledger: Ledger
     """The claims that the audit used."""
     counts: VerdictCounts

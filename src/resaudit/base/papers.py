@@ -37,6 +37,12 @@ class Place:
     source: Path
     package: str
 
+    @property
+    def sources(self) -> list[Path]:
+        """The folders of its configuration, of its folder's data sets if there are any, and of its package."""
+        folders = (self.folder / "config" / "paper" / self.source.name, self.folder / "config" / "dataset", self.source)
+        return [folder for folder in folders if folder.is_dir()]
+
 
 _added: dict[str, Place] = {}
 
@@ -166,25 +172,25 @@ def papers() -> dict[str, Place]:
     return _of_checkout() | _added
 
 
-def outside_papers() -> dict[str, Path]:
-    """The folder of every paper that was added to the checkout's, by name."""
-    return {name: place.folder for name, place in _added.items()}
+def outside_papers() -> dict[str, Place]:
+    """Where every paper is that was added to the checkout's, by name."""
+    return dict(_added)
 
 
 def config_folders() -> list[Path]:
     """The folders of the added papers' configuration."""
-    return [folder / "config" for folder in dict.fromkeys(outside_papers().values())]
+    return [folder / "config" for folder in dict.fromkeys(place.folder for place in _added.values())]
 
 
 def folder_of(paper: str) -> Path:
     """The folder of a paper's ``config/``; relative if below the working directory, since that may be moved."""
-    folder = outside_papers().get(paper) or checkout()
+    folder = _added[paper].folder if paper in _added else checkout()
     return folder.relative_to(Path.cwd()) if folder.is_relative_to(Path.cwd()) else folder
 
 
 def file_of_paper(paper: str, name: str) -> Path:
     """A file of a paper's configuration, for messages: in full if the paper is outside this checkout."""
-    return outside_papers().get(paper, Path()) / "config" / "paper" / paper / name
+    return (_added[paper].folder if paper in _added else Path()) / "config" / "paper" / paper / name
 
 
 def package_of(paper: str) -> str:
@@ -249,7 +255,7 @@ def failing_code(error: Exception, paper: str, effect: str) -> ResauditError:
 
 def as_words() -> list[str]:
     """The words of a command line that add the same papers to another process."""
-    return [f"{KEY}={folder}" for folder in dict.fromkeys(outside_papers().values())]
+    return [f"{KEY}={folder}" for folder in dict.fromkeys(place.folder for place in _added.values())]
 
 
 def check_installed_from(checkout: Path) -> None:

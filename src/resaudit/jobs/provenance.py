@@ -4,6 +4,7 @@ import hashlib
 import platform
 import subprocess
 import sys
+from collections.abc import Sequence
 from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -33,14 +34,36 @@ def commit() -> dict[str, Any] | None:
 
     None without git, outside a checkout and inside another repository.
     """
-    try:
-        if _git("ls-files", "--full-name", "--", Path(__file__).name) != OWN:
-            return None  # unpacked inside another repository
-        sources = (f":(top){name}" for name in SOURCES)
-        changed = _git("status", "--porcelain", "--untracked-files=all", "--", *sources)
-        return {"id": _git("rev-parse", "HEAD"), "clean": not changed}
-    except (OSError, subprocess.SubprocessError):
+    own = Path(__file__).resolve()
+    # It may be unpacked inside another repository.
+    return (
+        commit_of(own.parent, [f":(top){name}" for name in SOURCES]) if _tracked(own.parent, own.name) == OWN else None
+    )
+
+
+def commit_of(folder: Path, sources: Sequence[str]) -> dict[str, Any] | None:
+    """The commit of the repository that has some sources, and whether they were as committed.
+
+    Args:
+        folder: a folder of the repository.
+        sources: git's pathspecs, from the folder.
+
+    Returns:
+        None without git, outside a repository, and where it tracks none of the sources.
+    """
+    if not _tracked(folder, *sources):
         return None
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=all", "--", *sources)
+    return {"id": _git(folder, "rev-parse", "HEAD"), "clean": not changed}
+
+
+def _tracked(folder: Path, *sources: str) -> str:
+    """The tracked files among some sources, from the repository's root; none without git or a commit."""
+    try:
+        _git(folder, "rev-parse", "HEAD")
+        return _git(folder, "ls-files", "--full-name", "--", *sources)
+    except (OSError, subprocess.SubprocessError):
+        return ""
 
 
 def constraints_sha256() -> str | None:
@@ -49,8 +72,7 @@ def constraints_sha256() -> str | None:
     return hashlib.sha256(file.read_bytes()).hexdigest() if file.is_file() else None
 
 
-def _git(*arguments: str) -> str:
-    folder = Path(__file__).resolve().parent
+def _git(folder: Path, *arguments: str) -> str:
     command = ["git", "-C", str(folder), *arguments]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=30).stdout.strip()
 

@@ -1,7 +1,7 @@
 """The contents of a crate: the audit, the workflow, and every result behind the figures, held to its digest."""
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 from resaudit.audit.schema import read_audit
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import again, sha256_of
+from resaudit.base.papers import outside_papers
 from resaudit.jobs.job import RECORDS
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.jobs.origin import Origin, origin_of
@@ -67,7 +68,8 @@ def gather(plan: Plan, checkout: Path) -> Contents:
     matrices = [paper["robustness"] for paper in audit["papers"]]
     drawn = [*figures_of(audit), *(matrix for matrix in matrices if matrix and not matrix["reference"])]
     names = {"audit.json", "audit.html"} | {name for figure in drawn for name in figure["files"].values()}
-    paths = _workflow(checkout) | {f"figures/{name}": layout.figures / name for name in sorted(names)}
+    paths = _workflow(checkout) | _outside({paper["id"] for paper in audit["papers"]})
+    paths |= {f"figures/{name}": layout.figures / name for name in sorted(names)}
     paths |= {
         f"results/{name}": layout.results / name
         for key in keys
@@ -130,12 +132,28 @@ def _workflow(checkout: Path) -> dict[str, Path]:
     """The workflow's files by path in the checkout, without hidden and compiled ones."""
     files = {name: checkout / name for name in _SINGLE}
     for folder in _FOLDERS:
-        root = (checkout / folder).resolve()
-        for path in sorted(path for path in root.rglob("*") if path.is_file()):
-            parts = path.relative_to(root).parts
-            if not any(part.startswith((".", "__pycache__")) or part.endswith(_MADE) for part in parts):
-                files["/".join((folder, *parts))] = path
+        files |= _below((checkout / folder).resolve(), folder)
     return files
+
+
+def _outside(papers: Collection[str]) -> dict[str, Path]:
+    """The files of papers outside the checkout by path in the crate, whose folder ``papers`` is their papers_path."""
+    files: dict[str, Path] = {}
+    for name, place in outside_papers().items():
+        if name in papers:
+            for folder in place.sources:
+                files |= _below(folder, f"papers/{folder.relative_to(place.folder).as_posix()}")
+    return files
+
+
+def _below(root: Path, name: str) -> dict[str, Path]:
+    """The files in a folder by path in the crate, under the folder's name there."""
+    paths = ((path, path.relative_to(root).parts) for path in sorted(root.rglob("*")) if path.is_file())
+    return {
+        "/".join((name, *parts)): path
+        for path, parts in paths
+        if not any(part.startswith((".", "__pycache__")) or part.endswith(_MADE) for part in parts)
+    }
 
 
 def _read(path: Path) -> bytes:

@@ -40,6 +40,7 @@ _ROLES = {
     "results/plan/": "One job: its kind, settings and inputs",
     "results/": "Of one job: a result, its settings, or its provenance: what ran, when, where",
     "config/": "Configuration",
+    "papers/": "A paper outside the workflow's repository: its configuration and package",
     "profiles/": "How Snakemake is to run, where it looks for it",
     "src/": "The packages that the rules call",
     "workflow/": "The workflow's rules and captions",

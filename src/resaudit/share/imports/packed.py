@@ -34,7 +34,7 @@ _KIND, _ID, _FILE = "[a-z][a-z0-9_]*", "[a-z0-9_-]+", r"[a-z][a-z0-9_]*\.(?:json
 # Only results are ever copied out; of all else, paths have no part that is empty or begins with a dot.
 _PLACES = re.compile(
     rf"results/plan/{_KIND}/{_ID}\.json|results/{_KIND}/{_ID}/{_FILE}"
-    r"|(figures|config|profiles|workflow|src)(/[A-Za-z0-9_][A-Za-z0-9_.@+=,-]*)+"
+    r"|(figures|config|papers|profiles|workflow|src)(/[A-Za-z0-9_][A-Za-z0-9_.@+=,-]*)+"
     r"|[A-Za-z][A-Za-z0-9_.-]*"
 )
 _RESULT = re.compile(rf"results/(?!plan/)({_KIND}/{_ID})/({_FILE})")
