@@ -143,13 +143,40 @@ def make_audit(
             provenance=Provenance(**made),
             overrides=list(overrides),
             spot_checks=spot_checks(Layout(plan.config.paths).results),
-            papers=[_paper(plan, every, paper, overrides, refuse_others) for paper in papers],
+            papers=[_paper_here(plan, every, paper, overrides, refuse_others) for paper in papers],
         )
 
 
-def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> AuditedPaper:
-    config = plan.config
+def _paper_here(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse_others: bool) -> AuditedPaper:
+    """A paper as it is drawn in the folder of figures."""
     figures, reasons = drawn_figures(plan, every, paper, refuse_others)
+    shown = [_figure(every, figure, overrides) for figure in figures.values()]
+    matrix = read_robustness(Layout(plan.config.paths), paper)
+    if matrix and matrix.reference and plan.config.scale.name == "smoke":
+        matrix = None  # a test run's verdicts are no evidence that a variant could change
+    return audited_paper(plan.config, paper, figures, shown, reasons, matrix, overrides)
+
+
+def audited_paper(
+    config: Config,
+    paper: str,
+    figures: Mapping[str, Drawn],
+    shown: list[DrawnFigure],
+    reasons: Mapping[str, str],
+    matrix: Matrix | None,
+    overrides: Sequence[str],
+) -> AuditedPaper:
+    """A paper with every claim judged.
+
+    Args:
+        config: the configuration with the claims.
+        paper: the paper's id.
+        figures: the tables that claims are judged by, by ``paper/figure``.
+        shown: the same figures, as the audit has them.
+        reasons: why others have no table, by ``paper/figure``.
+        matrix: the claims under variants, if they were run.
+        overrides: the overrides as they were given.
+    """
     # Title and authors, which every figure of the paper states.
     about = next((figure.paper for name, figure in config.figure.items() if name.startswith(f"{paper}/")), None)
     if about is None:
@@ -158,9 +185,6 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse
             "config/paper/{paper} has claims and no figure; add config/paper/{paper}/FIGURE.yaml",
             paper=paper,
         )
-    matrix = read_robustness(Layout(config.paths), paper)
-    if matrix and matrix.reference and config.scale.name == "smoke":
-        matrix = None  # a test run's verdicts are no evidence that a variant could change
     file = claims_file(paper)
     written = claims_as_written(file) if file else {}
     claims = [
@@ -179,7 +203,7 @@ def _paper(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], refuse
         ),
         counts=VerdictCounts.model_validate(standings_of(claims)),
         claims=claims,
-        figures=[_figure(every, figure, overrides) for figure in figures.values()],
+        figures=shown,
         not_drawn=[
             not_drawn(config, name, reasons.get(name), overrides)
             for name in config.figure

@@ -287,6 +287,26 @@ def compare(words: Overrides) -> None:
 
 
 @cli.command()
+@click.option("--into", metavar="FOLDER", default="merged", show_default=True, type=click.Path(path_type=Path))
+@click.argument("words", metavar="A B... [OVERRIDES]...", nargs=-1)
+def merge(into: Path, words: Overrides) -> None:
+    """Make one audit of several runs of the same protocol: tables, drawings and verdicts in a new folder.
+
+    Each is the archive of a run, a clone, or its folder of figures. Runs of other seeds are pooled, a run that several
+    have counts once.
+    """
+    names, overrides = _names_and_overrides(words)
+    if len(names) < 2:
+        raise click.UsageError("merge takes two runs or more")
+    plan = _plan(overrides)
+    from resaudit.share.merging import merge
+
+    for line in merge([Path(name) for name in names], plan, overrides, into):
+        click.echo(line)
+    click.echo(f"open {into / 'audit.html'}")
+
+
+@cli.command()
 @click.option("--force", is_flag=True, help="Also replace references of another scale.")
 @_with_overrides
 def reference(force: bool, overrides: Overrides) -> None:

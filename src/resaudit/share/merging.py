@@ -1,0 +1,320 @@
+"""One audit from the runs of several machines: runs of one protocol are pooled, and the same run counts once."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, groupby, islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from resaudit.audit.beside import audit_of
+from resaudit.audit.build import audited_paper
+from resaudit.audit.claim_models import counts_in_words, standings_of
+from resaudit.audit.models import Audit, DrawnFigure, ImportedResults, Provenance
+from resaudit.audit.page import write_page
+from resaudit.base.errors import ResauditError
+from resaudit.base.files import sha256_of, write_json
+from resaudit.base.text import in_words
+from resaudit.figures.comparison import differences_of
+from resaudit.figures.drawing import plot_of, read_about, read_csv, save_drawing, write_csv
+from resaudit.figures.tables import Drawn
+from resaudit.jobs.provenance import provenance
+from resaudit.plan.models import Figure
+from resaudit.plan.plan import FigurePlan, Plan, make_plan
+from resaudit.plan.words import settings_of
+from resaudit.share.imports.packed import unpacked
+
+POOLED = frozenset({"seed", "runs", "confirm"})
+"""Settings in which runs that are merged may differ; all others are the protocol."""
+NUMBERED = ("run", "draw")
+"""Keys that number what was drawn at random; other seeds draw anew."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """A finished run: where it is, its audit, and its tables by ``paper/figure``."""
+
+    place: Path
+    audit: Audit
+    tables: dict[str, Drawn]
+    archive: str | None  # SHA-256 of the archive
+    by: str | None  # who ran it, as the archive says
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A figure of one or several runs.
+
+    Attributes:
+        table: the table.
+        sources: the runs whose rows it has; the first one's settings hold for it.
+        seeds: their seeds.
+        words: what was done, for people.
+    """
+
+    table: pd.DataFrame
+    sources: list[Run]
+    seeds: list[int]
+    words: str
+
+
+def read_run(place: Path) -> Run:
+    """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures.
+
+    Raises:
+        ResauditError: it has no audit, or a table is missing or is not the one that was audited; the place is named.
+    """
+    audit = audit_of(place)
+    figures = [figure for paper in audit.papers for figure in paper.figures]
+    if place.suffix == ".zip":
+        with TemporaryDirectory() as folder, unpacked(place) as packed:
+            for figure in figures:
+                for name in {figure.files.csv, figure.files.about} & {
+                    n.removeprefix("figures/") for n in packed.digests
+                }:
+                    (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+                    packed.copy(f"figures/{name}", target)
+            by = next(filter(None, packed.agents.values()), None)
+            return Run(place, audit, _tables(place, Path(folder), figures), sha256_of(place), by)
+    figures_folder = next(each for each in (place, place / "figures", place.parent) if (each / "audit.json").is_file())
+    return Run(place, audit, _tables(place, figures_folder, figures), None, None)
+
+
+def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
+    tables = {}
+    for figure in figures:
+        csv = folder / figure.files.csv
+        if not csv.is_file() or not csv.with_suffix(".json").is_file() or sha256_of(csv) != figure.sha256:
+            raise ResauditError(
+                "changed-table",
+                "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
+                path=place / figure.files.csv,
+                remedy="get the run again, or leave it out",
+            )
+        tables[figure.id] = Drawn(figure.id, read_csv(csv), figure.sha256, read_about(csv))
+        if "merged" in tables[figure.id].about:
+            raise ResauditError(
+                "merged-run", "{place} is merged from other runs; merge those, and any others, at once", place=place
+            )
+    return tables
+
+
+def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Path) -> Iterator[str]:
+    """Write the audit of several runs, its tables and drawings into a new folder, and say what was done in lines.
+
+    Args:
+        places: the runs, as :func:`read_run` takes them.
+        plan: a plan of the protocol that they ran; seeds and numbers of runs may be others.
+        overrides: the overrides of the plan.
+        into: a folder that does not exist yet.
+
+    Raises:
+        ResauditError: a run is damaged or of another protocol, two have other numbers for the same run, or the folder
+            exists.
+    """
+    if into.exists():
+        raise ResauditError("existing-folder", "{folder} exists; remove it, or give another --into", folder=into)
+    runs = [read_run(place) for place in places]
+    every = make_plan(plan.config.with_every_figure())
+    for run in runs:
+        _check_protocol(run, every)
+    names = [name for name in every.figures if any(name in run.tables for run in runs)]
+    merged = {name: merge_figure(every.figures[name].figure, [r for r in runs if name in r.tables]) for name in names}
+    into.parent.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=into.parent, prefix=f".{into.name}-") as folder:
+        whole = Path(folder) / "merged"
+        drawn = {name: _draw(figure, every.figures[name], whole) for name, figure in merged.items()}
+        audit = _audit(runs, merged, drawn, every, overrides)
+        write_json(whole / "audit.json", audit.as_json())
+        write_page(audit, whole / "audit.html")
+        whole.rename(into)
+    yield from (f"{name}: {figure.words}" for name, figure in merged.items())
+    yield from _changes(runs, audit)
+
+
+def _check_protocol(run: Run, every: Plan) -> None:
+    for name, drawn in run.tables.items():
+        every.config.named(name)
+        values = {"scale": every.config.scale.name, **settings_of(every.figures[name].figure)}
+        stored = {"scale": drawn.about["scale"], **drawn.about["values"]}
+        for key, value in values.items():
+            if key not in POOLED and stored.get(key) != value:
+                raise ResauditError(
+                    "other-settings",
+                    "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
+                    "leave it out",
+                    path=run.place / f"{name}.csv",
+                    key=key,
+                    shown=in_words(stored.get(key)),
+                    asked=in_words(value),
+                )
+
+
+def merge_figure(figure: Figure, runs: Sequence[Run]) -> Merged:
+    """One table of a figure from all runs that have drawn it.
+
+    Of one seed, a run that several have counts once; runs of other seeds are numbered on. Where that cannot be done,
+    the table of the least seed stays.
+
+    Raises:
+        ResauditError: two runs have other numbers for the same run.
+    """
+    # The order of the arguments does not matter.
+    ordered = sorted(runs, key=lambda run: _order(run.tables[figure.name]))
+    by_seed = {seed: list(each) for seed, each in groupby(ordered, key=lambda run: _order(run.tables[figure.name])[0])}
+    tables = {seed: _of_one_seed(figure, each) for seed, each in by_seed.items()}
+    (least, first), *others = tables.items()
+    where = f"of {', '.join(str(run.place) for run in ordered)}"
+    if not others:
+        return Merged(first, ordered, [least], f"seed {least}, {len(first)} rows {where}")
+    obstacle = _obstacle(figure, list(tables.values()))
+    if obstacle:
+        alone = by_seed[least]
+        return Merged(first, alone, [least], f"seed {least} alone, since {obstacle}")
+    number = next(key for key in NUMBERED if key in figure.keys)
+    pooled = _numbered_on(list(tables.values()), number)
+    runs_in_words = f"{pooled[number].nunique()} {number}s of seeds {', '.join(map(str, tables))}"
+    return Merged(pooled, ordered, list(tables), f"{runs_in_words} {where}")
+
+
+def _order(drawn: Drawn) -> tuple[int, int, str]:
+    return drawn.about["values"]["seed"], -len(drawn.table), drawn.sha256
+
+
+def _of_one_seed(figure: Figure, runs: Sequence[Run]) -> pd.DataFrame:
+    """The rows of all runs, those of the first where others have them too."""
+    tables = [run.tables[figure.name].table for run in runs]
+    contradicted: list[dict[int, ResauditError]] = [{} for _ in runs]
+    for i, j in combinations(range(len(runs)), 2):
+        shared = tables[j][_has(tables[i], tables[j], figure)]
+        for difference in islice(differences_of(tables[i], shared, figure), 1):
+            contradicted[i][j] = contradicted[j][i] = difference
+    # Of three runs, the one that two contradict is named.
+    odd = max(range(len(runs)), key=lambda i: (len(contradicted[i]), i))
+    if contradicted[odd]:
+        raise ResauditError(
+            "contradicting-runs",
+            "{place} has other numbers for {figure} than {others}, of the same seed: {difference}; resaudit compare "
+            "says what differs behind them; leave one out",
+            place=runs[odd].place,
+            figure=figure.name,
+            others=[runs[other].place for other in contradicted[odd]],
+            difference=next(iter(contradicted[odd].values())),
+        )
+    table = tables[0]
+    for other in tables[1:]:
+        new = other[~_has(table, other, figure)]
+        table = pd.concat([table, new], ignore_index=True) if len(new) else table
+    return table
+
+
+def _has(table: pd.DataFrame, other: pd.DataFrame, figure: Figure) -> np.ndarray:
+    """Which rows of another table have a row here with the same keys."""
+    keys = pd.MultiIndex.from_frame(table[figure.keys])
+    return np.asarray(pd.MultiIndex.from_frame(other[figure.keys]).isin(keys))
+
+
+def _obstacle(figure: Figure, tables: Sequence[pd.DataFrame]) -> str | None:
+    """Why tables of other seeds cannot be pooled; None if they can."""
+    number = next((key for key in NUMBERED if key in figure.keys), None)
+    if number is None:
+        return "its rows are of no single run"
+    if any(set(table) != set(tables[0]) for table in tables):
+        return "columns differ"
+    if "shown" in tables[0]:
+        by = [key for key in ("network", "depth", "learning_rate") if key in figure.keys]
+        rates = [set(table.loc[table["shown"], by].itertuples(index=False, name=None)) for table in tables]
+        if any(each != rates[0] for each in rates):
+            return "other learning rates are shown"
+    if _numbered_on(tables, number).duplicated(figure.keys).any():
+        return "some rows are of no single run"
+    return None
+
+
+def _numbered_on(tables: Sequence[pd.DataFrame], number: str) -> pd.DataFrame:
+    parts, following = [], 0
+    for table in tables:
+        numbers = table[number]
+        parts.append(table.assign(**{number: numbers.where(numbers < 0, numbers + following)}))
+        following = int(parts[-1][number].max()) + 1
+    return pd.concat(parts, ignore_index=True)
+
+
+def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
+    """Write a figure's table, drawings and record into a folder."""
+    name, first = part.figure.name, merged.sources[0].tables[part.figure.name]
+    csv = folder / f"{name}.csv"
+    csv.parent.mkdir(parents=True, exist_ok=True)
+    write_csv(csv, merged.table)
+    table = read_csv(csv)
+    note = f"{first.about.get('note', '')} Merged: {merged.words}.".strip()
+    drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, note)
+    changed: dict[str, Any] = {
+        "note": note,
+        "settings": first.about["settings"] | {"seed": ", ".join(map(str, merged.seeds))},
+        "merged": [{"sha256": run.tables[name].sha256, "archive": run.archive} for run in merged.sources],
+        "sha256": sha256_of(csv),
+        "drawings": drawings,
+    }
+    write_json(csv.with_suffix(".json"), first.about | changed)
+    return Drawn(name, table, changed["sha256"], first.about | changed)
+
+
+def _audit(
+    runs: Sequence[Run], merged: dict[str, Merged], drawn: dict[str, Drawn], every: Plan, overrides: Sequence[str]
+) -> Audit:
+    made, config = provenance(), every.config
+    audited = {paper.id for run in runs for paper in run.audit.papers}
+    return Audit(
+        version=2,
+        generated=made["finished"],
+        scale=config.scale.name,
+        scale_summary=config.scale.summary,
+        provenance=Provenance(**made),
+        overrides=list(overrides),
+        papers=[
+            audited_paper(
+                config,
+                paper,
+                {name: figure for name, figure in drawn.items() if name.startswith(f"{paper}/")},
+                [_figure(merged[n], figure) for n, figure in drawn.items() if n.startswith(f"{paper}/")],
+                {},
+                None,
+                overrides,
+            )
+            for paper in config.claims
+            if paper in audited
+        ],
+    )
+
+
+def _figure(merged: Merged, drawn: Drawn) -> DrawnFigure:
+    """A merged figure as the audit has it: what its first run says of it, with the jobs and archives of all."""
+    of_runs = [
+        (run, next(f for paper in run.audit.papers for f in paper.figures if f.id == drawn.name))
+        for run in merged.sources
+    ]
+    changed = {
+        "sha256": drawn.sha256,
+        "drawings": drawn.about["drawings"],
+        "rows": len(drawn.table),
+        "settings": drawn.about["settings"],
+        "jobs": sorted({job for _, figure in of_runs for job in figure.jobs}),
+        "imported": [
+            ImportedResults(archive=run.archive, by=run.by, jobs=figure.jobs) for run, figure in of_runs if run.archive
+        ],
+    }
+    return of_runs[0][1].model_copy(update=changed)
+
+
+def _changes(runs: Sequence[Run], audit: Audit) -> Iterator[str]:
+    """The claims that a run decides otherwise than all together, and how many claims have each verdict."""
+    of_runs = [{claim.id: claim.standing for claim in run.audit.claims} for run in runs]
+    for claim in audit.claims:
+        standings = [standing.get(claim.id, "not run") for standing in of_runs]
+        if set(standings) - {"not run", claim.standing}:
+            yield f"{claim.id}: {' | '.join(standings)}; merged {claim.standing}: {claim.why}"
+    yield f"claims: {counts_in_words(standings_of(audit.claims))}"

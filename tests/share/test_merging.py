@@ -1,0 +1,148 @@
+"""Runs that are merged. Oracle: the one run of all, and tables made by hand.
+
+Sees a run that counts twice, another seed's that replaces it, a forged table that is pooled, and a folder half-written.
+"""
+
+import json
+import shutil
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from resaudit.audit.build import make_audit
+from resaudit.base.files import sha256_of, write_json
+from resaudit.figures.drawing import about, read_csv, write_csv
+from resaudit.jobs.provenance import provenance
+from resaudit.plan.composition import load
+from resaudit.plan.plan import make_plan
+from resaudit.share.merging import merge
+from tests.conftest import CHECKOUT
+from tests.refusals import refused
+from tests.share.archives import OVERRIDES as OF_ARCHIVE
+from tests.share.finished_run import SETTING
+
+FIG04, FIG10 = "demystifying_resnet/fig04", "demystifying_resnet/fig10"
+PROTOCOL = ("scale=smoke", "figures=[demystifying_resnet]")
+RUNS = 2
+"""Of Figure 4 at scale smoke."""
+
+
+def expected(figure: str) -> pd.DataFrame:
+    return read_csv(CHECKOUT / "tests" / "workflow" / "expected" / f"{figure}.csv")
+
+
+def run_in(folder: Path, *overrides: str, **tables: pd.DataFrame) -> Path:
+    """A run whose folder of figures has these tables."""
+    figures = [f"demystifying_resnet/{name}" for name in tables]
+    given = [*PROTOCOL, f"paths.figures={folder / 'figures'}", *overrides]
+    plan = make_plan(load(given))
+    for name, table in zip(figures, tables.values(), strict=True):
+        csv = folder / "figures" / f"{name}.csv"
+        csv.parent.mkdir(parents=True, exist_ok=True)
+        write_csv(csv, table)
+        write_json(
+            csv.with_suffix(".json"), about(plan.figures[name], SETTING) | {"sha256": sha256_of(csv)} | provenance()
+        )
+    write_json(folder / "figures" / "audit.json", make_audit(plan, given).as_json())
+    return folder
+
+
+def merged(into: Path, *places: Path, overrides: tuple[str, ...] = PROTOCOL) -> list[str]:
+    return list(merge(places, make_plan(load(list(overrides))), overrides, into))
+
+
+def other_numbers(table: pd.DataFrame, factor: float = 1.01) -> pd.DataFrame:
+    return table.assign(condition_number=factor * table["condition_number"])
+
+
+def test_runs_of_other_seeds_are_pooled_in_any_order(tmp_path: Path) -> None:
+    table = expected(FIG04)
+    a = run_in(tmp_path / "a", fig04=table)
+    b = run_in(tmp_path / "b", "seed=2", fig04=other_numbers(table))
+    merged(tmp_path / "ab", a, b)
+    merged(tmp_path / "ba", b, a)
+    pooled = read_csv(tmp_path / "ab" / f"{FIG04}.csv")
+    assert sorted(pooled["run"].unique()) == list(range(2 * RUNS))
+    for run, factor in ((0, 1.0), (RUNS, 1.01)):
+        first = pooled.loc[pooled["run"] == run, "condition_number"].to_numpy()
+        assert first == pytest.approx(factor * table.loc[table["run"] == 0, "condition_number"].to_numpy())
+    assert sha256_of(tmp_path / "ab" / f"{FIG04}.csv") == sha256_of(tmp_path / "ba" / f"{FIG04}.csv")
+    audit = json.loads((tmp_path / "ab" / "audit.json").read_text(encoding="utf-8"))
+    (paper,) = audit["papers"]
+    counts = {p["n"] for claim in paper["claims"] for check in claim["checks"] for p in check["points"]}
+    assert counts == {2 * RUNS}
+    assert paper["figures"][0]["settings"]["seed"] == "1, 2"
+    assert "seeds 1, 2" in (tmp_path / "ab" / f"{FIG04}.svg").read_text(encoding="utf-8")
+
+
+def test_the_same_run_counts_once_and_fewer_runs_of_it_add_nothing(tmp_path: Path) -> None:
+    table = expected(FIG04)
+    whole = run_in(tmp_path / "whole", fig04=table)
+    part = run_in(tmp_path / "part", "protocol.runs=1", fig04=table[table["run"] == 0])
+    merged(tmp_path / "merged", part, whole, whole, part)
+    assert sha256_of(tmp_path / "merged" / f"{FIG04}.csv") == sha256_of(whole / "figures" / f"{FIG04}.csv")
+
+
+def test_two_halves_give_the_bytes_and_verdicts_of_the_whole(tmp_path: Path) -> None:
+    tables = {"fig04": expected(FIG04), "fig10": expected(FIG10)}
+    whole = run_in(tmp_path / "whole", **tables)
+    halves = [run_in(tmp_path / name, **{name: table}) for name, table in tables.items()]
+    merged(tmp_path / "merged", *halves)
+    for figure in (FIG04, FIG10):
+        assert sha256_of(tmp_path / "merged" / f"{figure}.csv") == sha256_of(whole / "figures" / f"{figure}.csv")
+    audits = [
+        json.loads((f / "audit.json").read_text(encoding="utf-8")) for f in (whole / "figures", tmp_path / "merged")
+    ]
+    of_paper = [
+        {claim["id"]: (claim["verdict"], claim["checks"]) for p in audit["papers"] for claim in p["claims"]}
+        for audit in audits
+    ]
+    assert of_paper[1].items() <= of_paper[0].items()
+    assert (tmp_path / "merged" / "audit.html").is_file()
+
+
+def test_a_table_without_numbered_runs_stays_that_of_the_least_seed(tmp_path: Path) -> None:
+    a, b = (run_in(tmp_path / str(seed), f"seed={seed}", fig10=expected(FIG10)) for seed in (3, 2))
+    (words, *_) = merged(tmp_path / "merged", a, b)
+    assert "seed 2 alone" in words
+
+
+@pytest.mark.parametrize("others", [1, 2])
+def test_numbers_that_contradict_another_run_of_the_seed_are_named(others: int, tmp_path: Path) -> None:
+    honest = [run_in(tmp_path / f"honest{i}", fig04=expected(FIG04)) for i in range(others)]
+    forged = run_in(tmp_path / "forged", fig04=other_numbers(expected(FIG04), 3))
+    with refused("contradicting-runs") as error:
+        merged(tmp_path / "merged", forged, *honest)
+    assert str(forged) in str(error.value)
+    assert others == 1 or error.value.fields["place"] == forged
+    assert not list(tmp_path.glob("*merged*"))
+
+
+def test_a_table_that_was_changed_after_its_audit_is_named(tmp_path: Path) -> None:
+    a, b = (run_in(tmp_path / name, fig04=expected(FIG04)) for name in "ab")
+    write_csv(b / "figures" / f"{FIG04}.csv", other_numbers(expected(FIG04)))
+    with refused("changed-table") as error:
+        merged(tmp_path / "merged", a, b)
+    assert str(b) in str(error.value)
+
+
+def test_another_protocol_a_merged_run_and_a_folder_that_exists_are_refused(tmp_path: Path) -> None:
+    a = run_in(tmp_path / "a", fig04=expected(FIG04))
+    with refused("other-settings"):
+        merged(tmp_path / "merged", a, a, overrides=(*PROTOCOL, "protocol.zero_scale=0"))
+    with refused("other-settings"):
+        merged(tmp_path / "merged", a, a, overrides=PROTOCOL[1:])
+    merged(tmp_path / "merged", a, a)
+    with refused("existing-folder"):
+        merged(tmp_path / "merged", a, a)
+    with refused("merged-run"):
+        merged(tmp_path / "again", a, tmp_path / "merged")
+
+
+def test_archives_are_merged_and_named_in_the_audit(archive: Path, tmp_path: Path) -> None:
+    copy = shutil.copy(archive, tmp_path / "copy.zip")
+    merged(tmp_path / "merged", archive, Path(copy), overrides=OF_ARCHIVE)
+    audit = json.loads((tmp_path / "merged" / "audit.json").read_text(encoding="utf-8"))
+    (figure,) = (figure for paper in audit["papers"] for figure in paper["figures"])
+    assert {each["archive"] for each in figure["imported"]} == {sha256_of(archive)}
