@@ -11,11 +11,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
-from resaudit.claims.checks.means import MeanOfRuns, ZeroOfExponent
+from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns, MedianOfRuns, ZeroOfExponent
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
@@ -27,10 +28,13 @@ from resaudit.claims.checks.rates import (
     SpreadOverRates,
 )
 from resaudit.claims.checks.shares import ShareChange, ShareOfRuns
+from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.intervals import share_interval
 from resaudit.claims.verdicts import CheckResult
+from resaudit.claims.words import sentence
 from resaudit.plan.check import Check, checks_by_name
+from resaudit.plan.claim import read_claim
 from tests.claims.made import (
     RUNS,
     along_training,
@@ -548,6 +552,221 @@ def test_share_change() -> None:
     assert found.verdict.value == SUPPORTED
     assert verdict(rises, outcomes({16: 0.7, 100: 0.6})) == CONTRADICTED
     assert verdict(rises, outcomes({16: 0.7, 100: 0.705})) == INCONCLUSIVE
+
+
+def at_rates(runs: dict[float, np.ndarray]) -> pd.DataFrame:
+    """One value of each run, by learning rate."""
+    return pd.concat(
+        [pd.DataFrame({"learning_rate": rate, "run": range(len(x)), "steps": x}) for rate, x in runs.items()],
+        ignore_index=True,
+    )
+
+
+def test_median_of_runs() -> None:
+    check = MedianOfRuns(column="steps", per=["learning_rate"], at_most=100)
+    values = np.array([10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 1e9])
+    found = result(check, at_rates({0.1: apart(values)}))
+    (point,) = found.points
+    # Of ten, the second least and the second largest; one far-off run moves nothing.
+    assert (point.where, point.effect, point.own, point.runs) == ("learning rate 0.1", 55, (20, 90), 10)
+    assert found.verdict.value == SUPPORTED
+    assert verdict(check, at_rates({0.1: values, 0.2: values + 100})) == CONTRADICTED
+    assert verdict(check, at_rates({0.1: 2 * values})) == INCONCLUSIVE
+    assert verdict(check, at_rates({0.1: np.where(values > 80, np.inf, values)})) == INCONCLUSIVE
+    assert verdict(check, at_rates({0.1: np.where(values > 10, np.inf, values)})) == CONTRADICTED
+    negative = result(MedianOfRuns(column="steps", per=["learning_rate"], at_most=0), at_rates({0.1: values - 1000}))
+    assert (negative.verdict.value, negative.measured.logarithmic) == (SUPPORTED, False)
+
+
+def test_a_median_needs_six_runs_and_says_so() -> None:
+    check = MedianOfRuns(column="steps", per=["learning_rate"], at_most=100)
+    assert verdict(check, at_rates({0.1: np.full(6, 1.0)})) == SUPPORTED
+    few = result(check, at_rates({0.1: np.full(5, 1.0)}))
+    assert (few.verdict.value, few.points) == (INCONCLUSIVE, [])
+    assert mentions(few.measured.missing[0], "learning rate 0.1", 5, 6)
+    # Under the shared level of twenty places six runs bound nothing, so that none of them contradicts.
+    many = {0.1 * k: np.full(6, 1000.0) for k in range(1, 21)}
+    assert verdict(check, at_rates(many)) == INCONCLUSIVE
+    assert verdict(check, at_rates({0.1: np.full(6, 1000.0)})) == CONTRADICTED
+
+
+def test_a_bound_that_differs_by_group() -> None:
+    runs = {0.02: spread(100, 1.01), 0.05: spread(40, 1.01), 0.1: spread(1, 1.01)}
+    for statistic in ("mean", "median"):
+        check = AgainstBounds(
+            column="steps", by="learning_rate", bounds={0.02: 90, 0.05: 36}, statistic=statistic, at_least=1
+        )  # type: ignore[arg-type]
+        found = result(check, at_rates(runs))
+        assert [(point.where, point.effect) for point in found.points] == [
+            ("learning rate 0.02", pytest.approx(100 / 90, rel=1e-3)),
+            ("learning rate 0.05", pytest.approx(40 / 36, rel=1e-3)),
+        ]
+        assert found.verdict.value == SUPPORTED
+        assert verdict(check, at_rates(runs | {0.05: spread(30, 1.01)})) == CONTRADICTED
+        assert verdict(check, at_rates(runs | {0.05: spread(36, 1.01)})) == INCONCLUSIVE
+    # A group that is not there leaves the claim open, and is named.
+    lost = result(check, at_rates({0.02: runs[0.02]}))
+    assert lost.verdict.value == INCONCLUSIVE
+    assert mentions(sentence(lost), "learning rate 0.05")
+    further = check.model_copy(update={"per": ["part"]})
+    parts = pd.concat([at_rates(runs).assign(part=part) for part in "xy"])
+    assert [point.where for point in result(further, parts).points][:2] == [
+        "learning rate 0.02, part x", "learning rate 0.02, part y"
+    ]  # fmt: skip
+
+
+def along_steps(*runs: list[float]) -> pd.DataFrame:
+    """Runs, each with its values at steps from 0 on."""
+    return pd.concat(
+        [pd.DataFrame({"network": "a", "run": run, "step": range(len(x)), "x": x}) for run, x in enumerate(runs)],
+        ignore_index=True,
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "shares"),
+    [
+        ({"above": 2}, [3 / 6, 2 / 6]),
+        ({"below": 2}, [2 / 6, 3 / 6]),
+        ({"above": 1, "below": 3}, [1 / 6, 2 / 6]),
+        ({"change": True, "above": 0}, [4 / 5, 2 / 5]),
+        ({"change": True, "below": 0}, [1 / 5, 3 / 5]),
+        ({"change": True, "above": 1}, [0, 1 / 5]),
+        # Steps 3, 4 and 5, then steps 0, 1 and 2.
+        ({"above": 2, "after": 0.6}, [3 / 3, 0]),
+        ({"above": 2, "within": 0.4}, [0, 2 / 3]),
+        ({"above": 0.5, "until": 3}, [2 / 3, 1 / 2]),
+        # Means of two steps: 0.5, 2.5, 3.5 and 1.5, 2.5, 0.5.
+        ({"above": 2, "span": 1 / 3}, [2 / 3, 1 / 3]),
+        ({"change": True, "above": 0, "span": 1 / 3}, [2 / 2, 1 / 2]),
+    ],
+)
+def test_share_of_steps(asked: dict[str, float], shares: list[float]) -> None:
+    one, other = [0.0, 1.0, 2.0, 3.0, 4.0, 3.0], [0.5, 2.5, 3.0, 2.0, 1.0, 0.0]
+    for run, share in ((one, shares[0]), (other, shares[1])):
+        check = ShareOfSteps(column="x", by="step", per=["network"], at_least=0, **asked)  # type: ignore[arg-type]
+        table = along_steps(run, run, run)
+        (point,) = result(check, table.sample(frac=1, random_state=1)).points
+        assert (point.where, point.effect, point.runs) == ("network a", pytest.approx(share), 3)
+
+
+def test_a_share_of_steps_is_judged_as_a_mean_of_runs() -> None:
+    check = ShareOfSteps(column="x", by="step", above=0, per=["network"], at_least=0.5)
+    runs = [[float(step < share) for step in range(100)] for share in (60, 70, 80, 90)]
+    (point,) = result(check, along_steps(*runs)).points
+    mean = result(MeanOfRuns(column="share", per=["network"], at_least=0.5),
+                  pd.DataFrame({"network": "a", "run": range(4), "share": [0.6, 0.7, 0.8, 0.9]}))  # fmt: skip
+    assert point.effect == pytest.approx(mean.points[0].effect)
+    low, high = stats.t.interval(0.95, 3, 0.75, stats.sem([0.6, 0.7, 0.8, 0.9]))
+    assert point.own == pytest.approx((low, high))
+    assert verdict(check, along_steps(*runs)) == SUPPORTED
+    assert verdict(check.model_copy(update={"at_least": 0.97}), along_steps(*runs)) == CONTRADICTED
+    assert verdict(check.model_copy(update={"at_least": 0.75}), along_steps(*runs)) == INCONCLUSIVE
+    # A share is at most 1.
+    wide = along_steps([1.0] * 9, [1.0] * 9, [1.0] * 3 + [0.0] * 6)
+    assert result(check, wide).points[0].own[1] == 1
+
+
+def test_diverged_steps_are_above_every_bound_and_have_no_change() -> None:
+    runs = [[1.0, 2.0, np.inf, np.inf]] * 3
+    high = ShareOfSteps(column="x", by="step", above=1.5, per=["network"], at_least=0)
+    assert result(high, along_steps(*runs)).points[0].effect == 0.75
+    assert result(high.model_copy(update={"above": None, "below": 1.5}), along_steps(*runs)).points[0].effect == 0.25
+    # A run that diverges never rises again, which is no evidence that it falls.
+    rarely = ShareOfSteps(column="x", by="step", change=True, above=0, per=["network"], at_most=0.9)
+    assert verdict(rarely, along_steps([3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0])) == SUPPORTED
+    found = result(rarely, along_steps([3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0], [3.0, 2.0, 1.0, 0.0], *runs[:1]))
+    assert (found.verdict.value, found.points, len(found.measured.missing)) == (INCONCLUSIVE, [], 1)
+
+
+def test_runs_without_the_first_step_or_with_no_step_left_do_not_count() -> None:
+    runs = [[0.0, 1.0, 2.0, 3.0]] * 3
+    rises = ShareOfSteps(column="x", by="step", change=True, above=0, until=9, per=["network"], at_least=0.5)
+    monotone = MonotoneRuns(column="x", by="step", direction="rises", per=["network"], at_least=0.1)
+    at_the_end = pd.DataFrame({"network": "a", "run": range(10, 20), "step": 3, "x": 0.0})
+    begins_beyond = along_steps(*runs, [9.0, 0.0, 9.0, 0.0])
+    for check in (rises, monotone):
+        found = result(check, pd.concat([along_steps(*runs), at_the_end], ignore_index=True))
+        assert [(point.effect, point.runs) for point in found.points] == [(1, 3)]
+    assert [(point.effect, point.runs) for point in result(rises, begins_beyond).points] == [(1, 3)]
+    few = result(rises, begins_beyond, runs=4)
+    assert mentions(few.measured.missing[0], "network a", 3, 4)
+
+
+@pytest.mark.parametrize(
+    ("run", "rises", "falls"),
+    [
+        ([0.0, 1.0, 2.0], True, False),
+        ([2.0, 1.0, -1.0], False, True),
+        ([1.0, 1.0, 1.0], True, True),
+        ([0.0, 2.0, 1.0], False, False),
+        ([1.0, 2.0, np.inf, np.inf], None, False),
+        ([2.0, 1.0, np.inf, 3.0], False, False),
+    ],
+)
+def test_monotone_runs(run: list[float], rises: bool | None, falls: bool) -> None:
+    table = along_steps(*[run] * 10).sample(frac=1, random_state=1)
+    for direction, holds in (("rises", rises), ("falls", falls)):
+        check = MonotoneRuns(column="x", by="step", direction=direction, per=["network"], at_least=0.5)  # type: ignore[arg-type]
+        points = [(point.effect, point.own) for point in result(check, table).points]
+        assert points == ([] if holds is None else [(holds, share_interval(((10 * holds, 10),), 0.95))])
+        assert verdict(check, table) == {True: SUPPORTED, False: CONTRADICTED, None: INCONCLUSIVE}[holds]
+
+
+def test_a_run_is_monotone_within_a_share_of_its_range_however_many_steps_lead_back() -> None:
+    back_by_one = [[0.0, 10.0, 9.0, 20.0], [0.0, 10.0, 9.75, 9.5, 9.25, 9.0, 20.0]]
+    for run in back_by_one:
+        for tolerance, holds in ((0.04, False), (0.05, True)):
+            for sign, direction in ((1, "rises"), (-1, "falls")):
+                check = MonotoneRuns(column="x", by="step", direction=direction, tolerance=tolerance, per=["network"],
+                                     at_least=0.5)  # type: ignore[arg-type]  # fmt: skip
+                (point,) = result(check, along_steps(*[[sign * x for x in run]] * 3)).points
+                assert point.effect == holds
+    assert verdict(check, along_steps(*[[-x for x in back_by_one[0]]] * 3)) == INCONCLUSIVE
+
+
+@pytest.mark.parametrize(
+    "check",
+    [
+        ShareOfSteps(column="x", by="step", above=0, per=["network"], at_least=0.1),
+        MonotoneRuns(column="x", by="step", direction="rises", per=["network"], at_least=0.1),
+    ],
+    ids=lambda check: check.name,
+)
+def test_steps_that_are_unknown_or_there_twice_are_no_evidence(check: Check) -> None:
+    table = along_steps(*[[1.0, 2.0, 3.0]] * 4)
+    assert verdict(check, table) == SUPPORTED
+    value = table.rename(columns={"x": "value"}).assign(error=0.0, tolerance=1.0)
+    value.loc[1, "error"] = 2.0
+    found = result(check.model_copy(update={"column": "value"}), value)
+    assert (found.verdict.value, found.points) == (INCONCLUSIVE, [])
+    assert mentions(found.measured.missing[0], "network a", "unknown", "value")
+    with refused("duplicate-step", where="network a", by="step"):
+        verdict(check, pd.concat([table.assign(part=part) for part in "xy"], ignore_index=True))
+    with refused("invalid-column", column="x", fault="no value", line=3):
+        verdict(check, table.assign(x=table["x"].mask(table.index == 1)))
+
+
+@pytest.mark.parametrize(
+    ("check", "given"),
+    [
+        ("share_of_steps", {}),
+        ("share_of_steps", {"above": 0, "by": "depth"}),
+        ("share_of_steps", {"above": 0, "after": 2}),
+        ("share_of_steps", {"above": 0, "per": []}),
+        ("monotone_runs", {"direction": "rises", "by": "depth"}),
+        ("monotone_runs", {"direction": "up"}),
+        ("median_of_runs", {"per": []}),
+        ("against_bounds", {"by": "rate", "bounds": {}}),
+        ("against_bounds", {"by": "rate", "bounds": {0.1: 0}}),
+        ("against_bounds", {"by": "rate", "bounds": {0.1: 2}, "statistic": "mode"}),
+    ],
+)
+def test_settings_that_make_no_sense_are_refused(check: str, given: dict[str, object]) -> None:
+    entry = {"check": check, "column": "x", "per": ["network"], "at_least": 1} | given
+    texts = dict.fromkeys(("statement", "where", "interpretation", "reason", "evidence"), "text")
+    with refused("invalid-value"):
+        read_claim("coins", "id", texts | {"kind": "empirical", "checks": {"it": entry}})
 
 
 def test_every_general_check_is_tested_here() -> None:

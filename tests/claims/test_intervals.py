@@ -17,7 +17,7 @@ from resaudit.claims.checks.epochs import CurveRatio, EarlyFall
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
 from resaudit.claims.checks.measured import effect_of
 from resaudit.claims.checks.rates import FinalExcess, FinalLossAcrossDepths, FinalLossRatio
-from resaudit.claims.intervals import LeftOut, covered, interval, replicate_means
+from resaudit.claims.intervals import FEWEST, LeftOut, covered, interval, median_interval, replicate_means
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import why
 from resaudit.plan.check import Check
@@ -258,3 +258,34 @@ def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
                   by_depth({"a": lambda d: np.full(8, d)}), "laptop")  # fmt: skip
     assert ratio.checks[0].coverage is None
     assert "log-normal" not in why(ratio)
+
+
+@pytest.mark.parametrize("level", [0.95, 0.99, 0.99875])
+def test_the_interval_of_a_median_is_the_shortest_that_covers_at_its_level_by_enumeration(level: float) -> None:
+    """Of each number of runs below the median, by its binomial probability: whether the interval has it."""
+    for runs in range(1, 41):
+        ordered, below = np.arange(1.0, runs + 1), np.arange(runs + 1)
+        chances = stats.binom.pmf(below, runs, 0.5)
+        low, high = median_interval(ordered, level)
+        # With so many runs below, the median lies between that run and the next.
+        covers = chances[(low <= below) & (below < high)].sum()
+        assert covers >= level - 1e-12
+        shorter = chances[(low + 1 <= below) & (below < high - 1)].sum() if low > 0 else chances[1:-1].sum()
+        assert shorter < level
+        assert (high - 1, low) == ((runs - low), low) if np.isfinite(low) else high == np.inf
+        if level == 0.95:
+            assert np.isfinite(low) == (runs >= FEWEST)
+
+
+@pytest.mark.parametrize(
+    "law",
+    [lambda rng, n: np.exp(3 * rng.standard_normal(n)), lambda rng, n: rng.standard_cauchy(n),
+     lambda rng, n: rng.integers(0, 3, n)],
+    ids=["log-normal", "Cauchy", "three values"],
+)  # fmt: skip
+@pytest.mark.parametrize("runs", [6, 9, 30])
+def test_intervals_of_medians_cover_whatever_the_law(law, runs: int) -> None:  # type: ignore[no-untyped-def]
+    rng, truth = np.random.default_rng(7), np.median(law(np.random.default_rng(8), 100_001))
+    ends = [median_interval(np.sort(law(rng, runs)), 0.95) for _ in range(2000)]
+    share = np.mean([low <= truth <= high for low, high in ends])
+    assert share > 0.95 - 3 * np.sqrt(0.05 * 0.95 / 2000)

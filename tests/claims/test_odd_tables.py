@@ -15,6 +15,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.depths import GrowthDifference, GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.epochs import CurveRatio, EarlyFall, FallByLoss, PeakAtDrop
 from resaudit.claims.checks.losses import AtEveryLoss, AtTheEnd, LargeAgainstSmallLoss
+from resaudit.claims.checks.means import AgainstBounds, MeanOfRuns, MedianOfRuns
 from resaudit.claims.checks.rates import (
     BestRateKept,
     BestRateRatio,
@@ -24,6 +25,7 @@ from resaudit.claims.checks.rates import (
     FinalLossRatio,
     SpreadOverRates,
 )
+from resaudit.claims.checks.steps import MonotoneRuns, ShareOfSteps
 from resaudit.claims.checks.theory import IdentitiesHold, Magnitude
 from resaudit.claims.verdicts import Judgement, judge
 from resaudit.claims.words import why
@@ -78,6 +80,15 @@ CASES: list[tuple[Check, pd.DataFrame, str]] = [
     (IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "error"),
     (IdentitiesHold(properties=["a", "b"], at_most=1), MEASURED, "tolerance"),
     (Magnitude(properties=["a"], at_least=0.5, at_most=3), MEASURED, "value"),
+    (MeanOfRuns(column=C, per=["network", "depth"], at_least=1), BY_DEPTH, C),
+    (MedianOfRuns(column=C, per=["network", "depth"], at_least=1), BY_DEPTH, C),
+    (AgainstBounds(column=C, by="network", bounds={"a": 2, "b": 3}, per=["depth"], at_least=0.9), BY_DEPTH, C),
+    (AgainstBounds(column=C, by="network", bounds={"a": 2, "b": 3}, per=["depth"], statistic="median", at_most=99),
+     BY_DEPTH, C),
+    (ShareOfSteps(column="index", above=0.1, per=["network"], at_least=0.1), TRAINED, "index"),
+    (ShareOfSteps(column="index", change=True, below=0, span=0.2, until=9, per=["network"], at_least=0.1), TRAINED,
+     "index"),
+    (MonotoneRuns(column="index", direction="falls", tolerance=0.1, per=["network"], at_least=0.1), TRAINED, "index"),
 ]  # fmt: skip
 Where = Callable[[pd.DataFrame], "pd.Series[bool]"]
 Change = Callable[[pd.DataFrame, str], pd.DataFrame]

@@ -16,6 +16,8 @@ import numpy as np
 TRIALS = 10_000
 MANY = 100
 SEED = 1
+FEWEST = 6
+"""Fewer runs do not bound a median at 95 %: all five lie on one side of it with probability 2/2^5."""
 
 
 def replicate_means(values: np.ndarray) -> np.ndarray:
@@ -132,6 +134,26 @@ def share_interval(counted: tuple[tuple[float, int], ...], level: float) -> tupl
         float(one - other - np.hypot(one - first[0], second[1] - other)),
         float(one - other + np.hypot(first[1] - one, other - second[0])),
     )
+
+
+def median_interval(ordered: Sequence[float], level: float) -> tuple[float, float]:
+    """An interval for a median, between order statistics (Thompson 1936): it covers at least its level for any law.
+
+    Its ends are the k-th least and the k-th largest value, with the largest k for which each errs at most half of what
+    the level leaves; minus infinity and infinity if the runs are too few for any.
+
+    Args:
+        ordered: the runs' values, ascending, without NaN.
+        level: the interval's confidence level.
+
+    >>> median_interval(range(1, 11), 0.95), median_interval(range(1, 6), 0.95)
+    ((2.0, 9.0), (-inf, inf))
+    """
+    from scipy.special import bdtr
+
+    runs = len(ordered)
+    k = int(np.sum(bdtr(np.arange(runs), runs, 0.5) <= (1 - level) / 2))
+    return (float(ordered[k - 1]), float(ordered[-k])) if k else (-math.inf, math.inf)
 
 
 def _of_share(hits: int, runs: int, level: float, method: str) -> tuple[float, float]:

@@ -22,7 +22,7 @@ from resaudit.claims.decision import (
     verdict_of_all,
     verdict_of_choices,
 )
-from resaudit.claims.intervals import covered, interval, share_interval
+from resaudit.claims.intervals import covered, interval, median_interval, share_interval
 from resaudit.plan.check import Check
 from resaudit.plan.claim import Claim, Limit
 
@@ -251,6 +251,8 @@ def _interval(effect: Effect, level: float, measured: Measured) -> Span:
     low = high = value
     if effect.counted:
         low, high = share_interval(effect.counted, level)
+    elif effect.ordered:
+        low, high = median_interval(effect.ordered, level)
     elif effect.replicates:
         low, high = interval(value, effect.replicates, level, measured.logarithmic)
         low, high = min(max(low, least), value), max(min(high, most), value)

@@ -1,14 +1,15 @@
-"""Checks of arithmetic means over runs, with intervals."""
+"""Checks of means and medians over runs, with intervals."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
 from resaudit.claims.checks.measured import Measured
-from resaudit.claims.checks.rows import by_run, by_values, not_negative, rows_with, take, words
+from resaudit.claims.checks.rows import by_run, not_negative, pieces, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.figures.fits import slope
-from resaudit.plan.check import Check
+from resaudit.plan.check import Check, Names
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -31,11 +32,84 @@ class MeanOfRuns(Check, name="mean_of_runs"):
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The mean of each combination; raises ResauditError if a run is in it more than once."""
         measured = Measured(f"mean of {words(self.column)}", "mean", logarithmic=True, arithmetic=True)
-        for where, rows in _pieces(table, self.rows, self.per, [self.column, "run"]):
+        for where, rows in pieces(table, self.rows, self.per, [self.column, "run"]):
             values = by_run(not_negative(rows, self.column), self.column, where)
-            if measured.has_enough(where, len(values), least_runs):
-                means = replicate_means(values.to_numpy(dtype=float))
-                measured.add(where, means[0], means[1:], len(values))
+            measured.add_mean(where, values.to_numpy(dtype=float), least_runs)
+        return measured
+
+
+class MedianOfRuns(Check, name="median_of_runs"):
+    """Median of a quantity over runs, with an exact interval whatever the law of the runs.
+
+    Attributes:
+        column: the quantity.
+        rows: values that select rows, by column.
+        per: columns; each combination of their values is measured separately.
+    """
+
+    reads = ("run",)
+    column: str
+    rows: dict[str, str] = {}
+    per: Names
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The median of each combination, of six runs or more; raises ResauditError if a run is in it more than once.
+
+        A run without a resolved value does not count.
+        """
+        values = {
+            where: by_run(rows, self.column, where).dropna().to_numpy(dtype=float)
+            for where, rows in pieces(table, self.rows, self.per, [self.column, "run"])
+        }
+        positive = all((each > 0).all() for each in values.values())
+        measured = Measured(f"median of {words(self.column)}", "median", logarithmic=positive)
+        for where, each in values.items():
+            measured.add_median(where, each, least_runs)
+        return measured
+
+
+class AgainstBounds(Check, name="against_bounds"):
+    """Mean or median of a positive quantity over runs, over a bound that differs by group; 1: the bound is just met.
+
+    Attributes:
+        column: the quantity.
+        by: the column that tells the groups.
+        bounds: each group's bound, by the value of that column; each must be measured, and no other group is.
+        statistic: mean or median over runs.
+        rows: values that select rows, by column.
+        per: further columns; each combination of their values is measured separately.
+    """
+
+    reads = ("run",)
+    column: str
+    by: str
+    bounds: Annotated[
+        dict[Annotated[str, BeforeValidator(str)], Annotated[float, Field(gt=0, allow_inf_nan=False)]],
+        Field(min_length=1),
+    ]
+    statistic: Literal["mean", "median"] = "mean"
+    rows: dict[str, str] = {}
+    per: list[str] = []
+
+    @property
+    def parts(self) -> list[str]:
+        """The groups, as the names of their places begin."""
+        return [f"{words(self.by)} {value}" for value in self.bounds]
+
+    def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
+        """The ratio of each group and combination; raises ResauditError if a run is in it more than once.
+
+        A run without a resolved value does not count.
+        """
+        is_mean = self.statistic == "mean"
+        what = f"{self.statistic} of {words(self.column)} over its bound"
+        measured = Measured(what, "ratio", logarithmic=True, arithmetic=is_mean)
+        add = measured.add_mean if is_mean else measured.add_median
+        for value, bound in self.bounds.items():
+            chosen, per = self.rows | {self.by: value}, [self.by, *self.per]
+            for where, rows in pieces(table, chosen, per, [self.column, "run"]):
+                values = by_run(not_negative(rows, self.column), self.column, where).dropna()
+                add(where, values.to_numpy(dtype=float) / bound, least_runs)
         return measured
 
 
@@ -72,7 +146,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
             f"{words(self.against)} at which {words(self.column)} does not change with {words(self.by)}",
             words(self.against),
         )
-        for where, rows in _pieces(table, self.rows, self.per, [self.column, self.by, self.against, "run"]):
+        for where, rows in pieces(table, self.rows, self.per, [self.column, self.by, self.against, "run"]):
             used = rows[rows[self.against].between(self.first, self.last)]
             values = used.pivot_table(self.column, "run", [self.against, self.by])
             places, depths = (np.sort(used[column].unique()).astype(float) for column in (self.against, self.by))
@@ -88,11 +162,3 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
             zeros = places.mean() - exponents.mean(axis=-1) / slope(places, exponents)
             measured.add(where, zeros[0], zeros[1:], len(values))
         return measured
-
-
-def _pieces(
-    table: "pd.DataFrame", values: dict[str, str], per: list[str], columns: list[str]
-) -> "list[tuple[str, pd.DataFrame]]":
-    """The rows of each combination of values, by name."""
-    take(table, *values, *per, *columns, by=(*values, *per))
-    return by_values(rows_with(table, values), per)

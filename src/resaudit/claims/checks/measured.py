@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from resaudit.claims.intervals import LeftOut, replicate_means
+from resaudit.claims.intervals import FEWEST, LeftOut, replicate_means
 
 Counted = tuple[float, int]
 """How many of how many runs, or on average of as many pairs."""
@@ -22,6 +22,7 @@ class Effect:
         choice: what the paper leaves open and is chosen here, such as ``rate 0.1``; empty if nothing is.
         reaching: further ends of its interval, such as infinity if a run's value is known to be larger than recorded.
         counted: the count of a share of runs, or both counts of the first share minus the second; no replicates then.
+        ordered: the runs' values, ascending, if it is their median; no replicates then.
     """
 
     value: float
@@ -30,11 +31,12 @@ class Effect:
     choice: str = ""
     reaching: tuple[float, ...] = ()
     counted: tuple[Counted, ...] = ()
+    ordered: tuple[float, ...] = ()
 
     @property
     def is_exact(self) -> bool:
         """Whether it has no spread over runs."""
-        return not (self.replicates or self.counted)
+        return not (self.replicates or self.counted or self.ordered)
 
 
 UNKNOWN = Effect(np.nan, choice="another rate")
@@ -122,6 +124,20 @@ class Measured:
     def add(self, where: str, effect: float, replicates: np.ndarray | None, runs: int) -> None:
         """Add a point with replicates over one group of runs, or exact; it is missing if it is not a number."""
         self.add_tied(where, [Effect(float(effect), () if replicates is None else (LeftOut(replicates, runs),), runs)])
+
+    def add_mean(self, where: str, values: np.ndarray, least_runs: int, what: str = "runs") -> None:
+        """Add the mean of the runs' values, shape (runs,), as of :func:`replicate_means`; it is missing if too few."""
+        if self.has_enough(where, len(values), least_runs, what):
+            means = replicate_means(values)
+            self.add(where, means[0], means[1:], len(values))
+
+    def add_median(self, where: str, values: np.ndarray, least_runs: int) -> None:
+        """Add the median of the runs' values, shape (runs,), none of them NaN; missing if too few to bound it."""
+        if self.has_enough(where, len(values), max(least_runs, FEWEST)):
+            ordered: tuple[float, ...] = tuple(np.sort(values).tolist())
+            # Between minus infinity and infinity there is none.
+            median = ordered[(len(values) - 1) // 2] / 2 + ordered[len(values) // 2] / 2
+            self.add_tied(where, [Effect(median, runs=len(values), ordered=ordered)])
 
     def add_share(self, where: str, *counted: Counted) -> None:
         """Add a share of runs, or the first share minus the second."""

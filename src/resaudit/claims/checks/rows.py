@@ -183,6 +183,21 @@ def by_values(table: "pd.DataFrame", columns: Sequence[str]) -> "list[tuple[str,
     ]
 
 
+def pieces(
+    table: "pd.DataFrame", values: Mapping[str, str], per: Sequence[str], columns: Sequence[str]
+) -> "list[tuple[str, pd.DataFrame]]":
+    """The rows that have these values, of each combination of the values of ``per``, by name; raises as :func:`take`.
+
+    Args:
+        table: a figure's table.
+        values: values that select rows, by column.
+        per: the columns whose combinations are told apart; at least one.
+        columns: further columns that must be there, of numbers or of :data:`TEXTS`.
+    """
+    take(table, *values, *per, *columns, by=(*values, *per))
+    return by_values(rows_with(table, values), per)
+
+
 def words(column: str) -> str:
     """A column's name in a text."""
     return column.replace("_", " ")
