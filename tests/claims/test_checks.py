@@ -757,6 +757,7 @@ def test_steps_that_are_unknown_or_there_twice_are_no_evidence(check: Check) -> 
         ("monotone_runs", {"direction": "rises", "by": "depth"}),
         ("monotone_runs", {"direction": "up"}),
         ("median_of_runs", {"per": []}),
+        ("mean_of_runs", {"per": []}),
         ("against_bounds", {"by": "rate", "bounds": {}}),
         ("against_bounds", {"by": "rate", "bounds": {0.1: 0}}),
         ("against_bounds", {"by": "rate", "bounds": {0.1: 2}, "statistic": "mode"}),

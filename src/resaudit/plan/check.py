@@ -17,6 +17,8 @@ Depth = Annotated[int, Field(ge=1)]
 """Number of weight matrices."""
 Names = Annotated[list[str], Field(min_length=1)]
 """Names of networks or properties; each must be measured."""
+Columns = Annotated[list[str], Field(min_length=1)]
+"""Columns of the table by which rows are grouped."""
 
 
 class Check(Model):

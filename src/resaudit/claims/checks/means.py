@@ -9,7 +9,7 @@ from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import by_run, not_negative, pieces, words
 from resaudit.claims.intervals import replicate_means
 from resaudit.figures.fits import slope
-from resaudit.plan.check import Check, Names
+from resaudit.plan.check import Check, Columns
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -27,7 +27,7 @@ class MeanOfRuns(Check, name="mean_of_runs"):
     reads = ("run",)
     column: str
     rows: dict[str, str] = {}
-    per: list[str]
+    per: Columns
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The mean of each combination; raises ResauditError if a run is in it more than once."""
@@ -50,7 +50,7 @@ class MedianOfRuns(Check, name="median_of_runs"):
     reads = ("run",)
     column: str
     rows: dict[str, str] = {}
-    per: Names
+    per: Columns
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The median of each combination, of six runs or more; raises ResauditError if a run is in it more than once.
@@ -133,7 +133,7 @@ class ZeroOfExponent(Check, name="zero_of_exponent"):
     first: float
     last: float
     rows: dict[str, str] = {}
-    per: list[str]
+    per: Columns
 
     @property
     def columns(self) -> list[str]:

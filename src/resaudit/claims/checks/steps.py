@@ -9,7 +9,7 @@ from pydantic import AfterValidator, Field, model_validator
 from resaudit.base.errors import ResauditError
 from resaudit.claims.checks.measured import Measured
 from resaudit.claims.checks.rows import pieces, values_of, words
-from resaudit.plan.check import Check, Names, Share
+from resaudit.plan.check import Check, Columns, Share
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -56,7 +56,7 @@ class ShareOfSteps(Check, name="share_of_steps"):
     until: float | None = None
     span: Share = 0.0
     rows: dict[str, str] = {}
-    per: Names
+    per: Columns
 
     @model_validator(mode="after")
     def _some_bound(self) -> Self:
@@ -124,7 +124,7 @@ class MonotoneRuns(Check, name="monotone_runs"):
     direction: Literal["rises", "falls"]
     tolerance: Annotated[float, Field(ge=0, lt=1)] = 0.0
     rows: dict[str, str] = {}
-    per: Names
+    per: Columns
 
     def measure(self, table: "pd.DataFrame", least_runs: int) -> Measured:
         """The share of the runs of each combination; raises ResauditError if a run has a step more than once.
