@@ -291,6 +291,23 @@ def _check_variants(config: Config, whole: bool) -> None:
         )
 
 
+def check_variants(config: Config, files: Files) -> None:
+    """Compose each chosen figure, as its file has it, under each of its variants, most of which run much later.
+
+    Raises:
+        ResauditError: a variant gives no figure; the variant is named.
+    """
+    run, places = Run(**{key: getattr(config, key) for key in Run.model_fields}), files_of_figures(files.folder)
+    for name, figure in config.chosen_figures().items():
+        for variant in figure.variants:
+            try:
+                _figure(files, places[name], name, (), run.model_copy(update={"variant": variant}))
+            except ResauditError as error:
+                raise ResauditError(
+                    "invalid-variant", "under variant={variant}: {reason}", variant=variant, reason=str(error)
+                ) from error
+
+
 def _check_sections(given: Sequence[Override], figures: Sequence[str]) -> None:
     """Check that every override begins with a known section, or figure."""
     for override in given:
