@@ -247,7 +247,8 @@ def _judge(plans: Plans, variant: str | None, paper: str, name: str, tables: Tab
         raise ResauditError(
             "missing-table", "{file} has not been drawn; run snakemake --cores all robustness", file=csv
         )
-    with errors_naming(f"claim {paper}/{name} under variant={variant or CONFIGURED}, {csv}", figure):
+    under = f" under variant={variant}" if variant else ""
+    with errors_naming(f"claim {paper}/{name}{under}, {csv}", figure):
         return judge(claim, evidence.table, plan.config.scale.name, plan.config.dataset_of(figure))
 
 

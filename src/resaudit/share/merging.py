@@ -167,7 +167,7 @@ def merge_figure(figure: Figure, runs: Sequence[Run]) -> Merged:
     by_seed = {seed: list(each) for seed, each in groupby(ordered, key=lambda run: _order(run.tables[figure.name])[0])}
     tables = {seed: _of_one_seed(figure, each) for seed, each in by_seed.items()}
     (least, first), *others = tables.items()
-    where = f"of {', '.join(str(run.place) for run in ordered)}"
+    where = f"of {', '.join(run.place.resolve().name for run in ordered)}"
     if not others:
         return Merged(first, ordered, [least], f"seed {least}, {len(first)} rows {where}")
     obstacle = _obstacle(figure, list(tables.values()))
