@@ -71,10 +71,8 @@ def read_run(place: Path) -> Run:
     figures = [figure for paper in audit.papers for figure in paper.figures]
     if place.suffix == ".zip":
         with TemporaryDirectory() as folder, unpacked(place) as packed:
-            for figure in figures:
-                for name in {figure.files.csv, figure.files.about} & {
-                    n.removeprefix("figures/") for n in packed.digests
-                }:
+            for name in (f"{figure.id}.{suffix}" for figure in figures for suffix in ("csv", "json")):
+                if f"figures/{name}" in packed.digests:
                     (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                     packed.copy(f"figures/{name}", target)
             by = next(filter(None, packed.agents.values()), None)
@@ -86,12 +84,12 @@ def read_run(place: Path) -> Run:
 def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
     tables = {}
     for figure in figures:
-        csv = folder / figure.files.csv
+        csv = folder / f"{figure.id}.csv"
         if not csv.is_file() or not csv.with_suffix(".json").is_file() or sha256_of(csv) != figure.sha256:
             raise ResauditError(
                 "changed-table",
                 "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
-                path=place / figure.files.csv,
+                path=place / f"{figure.id}.csv",
                 remedy="get the run again, or leave it out",
             )
         tables[figure.id] = Drawn(figure.id, read_csv(csv), figure.sha256, read_about(csv))

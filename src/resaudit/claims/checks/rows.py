@@ -41,7 +41,8 @@ def take(table: "pd.DataFrame", *columns: str, by: Collection[str] = ()) -> "pd.
     # Only a diverged run may lack values: it has no spectrum.
     may_be_missing = ~resolved(table) if "resolved" in table else pd.Series(False, index=table.index)
     for column in columns:
-        _refuse(table, column, table[column].isna() & (~may_be_missing | (column in KEYS)), "no value", "a value (inf where a run diverged)")
+        lacks = table[column].isna() & (~may_be_missing | (column in KEYS))
+        _refuse(table, column, lacks, "no value", "a value, which is inf where a run diverged")
         may_be_text = column in TEXTS or (column in by and column not in KEYS)
         if not may_be_text and not is_numeric_dtype(table[column]):
             numbers = pd.to_numeric(table[column], errors="coerce").notna()
