@@ -111,7 +111,7 @@ def screened_and_confirmed(fresh: int, error: float = ERROR_RATE) -> Judge:
     """Rates by a screening; ties, effects and intervals by fresh runs."""
 
     def judge(effect: Effect, networks: Sequence[Losses], thresholds: Sequence[float]) -> Verdict:
-        shared, comparisons = 1 - error * (1 - shared_level(len(networks))) / ERROR_RATE, []
+        shared, comparisons = shared_level(len(networks), error), []
         for network in networks:
             left = np.sort(rates_to_confirm(RATES, network.of(0, SCREENED)))
             losses = network.of(SCREENED, SCREENED + fresh)

@@ -9,7 +9,7 @@ import pytest
 from resaudit.audit.build import finite
 from resaudit.claims.checks.depths import GrowthExponent, RatioAcrossDepths
 from resaudit.claims.checks.losses import AtEveryLoss
-from resaudit.claims.decision import ERROR_RATE, Verdict
+from resaudit.claims.decision import ERROR_RATE, Verdict, error_of
 from resaudit.claims.verdicts import judge
 from resaudit.claims.words import threshold_in_words, why
 from resaudit.plan.check import Check
@@ -65,6 +65,18 @@ def test_intervals_of_one_claim_share_the_error_rate() -> None:
     assert wide.shared[0] < narrow.shared[0] < narrow.shared[1] < wide.shared[1]
     # Support needs each by itself.
     assert wide.own == narrow.own
+
+
+def test_a_rung_has_its_share_of_the_error_in_both_levels_and_in_words() -> None:
+    looks = {rung: judge(claim(CONSTANT), table(1.3), "laptop", rung=rung) for rung in (None, 1, 2, 3)}
+    checks = {rung: look.checks[0] for rung, look in looks.items()}
+    assert [check.own_level for check in checks.values()] == pytest.approx([0.95, 0.975, 0.985, 0.99])
+    assert [check.level for check in checks.values()] == pytest.approx([1 - e / 3 for e in (0.05, 0.025, 0.015, 0.01)])
+    widths = [check.points[0].own[1] - check.points[0].own[0] for check in checks.values()]
+    assert widths == sorted(widths)
+    assert mentions(why(looks[2]), "98.5 % CI")
+    # The looks of a ladder err no more often than one.
+    assert sum(error_of(rung) for rung in (1, 2, 3)) == pytest.approx(error_of(None))
 
 
 @pytest.mark.parametrize(

@@ -76,7 +76,7 @@ def test_the_worst_point_is_the_one_whose_interval_reaches_furthest(check: Check
 @pytest.mark.parametrize(("check", "end"), [(Check(at_least=1), -np.inf), (Check(at_most=1), np.inf)])
 def test_an_interval_that_touches_the_threshold_from_the_other_side_is_undecided(check: Check, end: float) -> None:
     found = judge_point(
-        check, Point("here", (Effect(end, (LeftOut(np.array([1.0, end, end]), 3),), 3),)), 0.95, Measured("", "")
+        check, Point("here", (Effect(end, (LeftOut(np.array([1.0, end, end]), 3),), 3),)), 0.95, 0.95, Measured("", "")
     )
     assert set(found.own) == {1.0, end}
     assert found.verdict is Verdict.inconclusive

@@ -15,6 +15,7 @@ from resaudit.cli.workflow import overrides_from
 from resaudit.plan.composition import check_variants, claims_as_written, config_folder, datasets, files_of_figures, load
 from resaudit.plan.models import Figure, Paper
 from resaudit.plan.overrides import parsed
+from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.trees import Files
 from resaudit.plan.words import deviations, value_of
@@ -84,6 +85,18 @@ def test_a_variant_is_what_its_overrides_say_whatever_else_is_set() -> None:
     told = composed("fig04", "whitening.centered=true", "variant=not-centred").whitening
     assert told is not None
     assert not told.centered
+
+
+def test_a_rung_has_four_times_the_fresh_runs_and_every_job_of_the_one_before() -> None:
+    asked = "figures=[demystifying_resnet/fig07,demystifying_resnet/fig08]"
+    plain, *rungs = (make_plan(load([asked, *rung])).figures for rung in ([], ["rung=1"], ["rung=2"], ["rung=3"]))
+    for figure, confirmed in (("fig07", [150, 600, 2400]), ("fig08", [5, 20, 80])):
+        name = f"demystifying_resnet/{figure}"
+        protocols = [rung[name].figure.protocol for rung in rungs]
+        assert [each.per_network[0].confirm.runs for each in protocols] == confirmed
+        assert {each.runs for each in protocols} == {protocols[0].runs}
+        jobs = [{job.key for job in rung[name].jobs.values()} for rung in (plain, *rungs)]
+        assert jobs[0] == jobs[1] < jobs[2] < jobs[3]
 
 
 def test_the_control_is_reduced_as_the_variants_are_and_nothing_else() -> None:

@@ -25,7 +25,8 @@ class ChoiceMade(Part):
     infinite: bool = False
     """Whether the effect and all ends of its intervals are infinite, since runs diverged."""
     low: float | None
-    """Lower end of its interval at 95 %, which must lie in the claim's region for support; null: unbounded."""
+    """Lower end of its interval at 95 %, or its rung's level, which must lie in the claim's region for support; null:
+    unbounded."""
     high: float | None
     """Upper end."""
     shared_low: float | None
@@ -126,7 +127,7 @@ class CheckFinding(Part):
     exact: bool
     """Whether the effect is exact (a theorem or a count) and not an estimate over runs."""
     level: Annotated[float, Field(gt=0, le=1)] | None
-    """Confidence level of each shared interval, so that all points of the claim together have 0.95."""
+    """Confidence level of each shared interval, so that all points of the claim together have 0.95, or their rung's."""
     coverage: Annotated[float, Field(ge=0, le=1)] | None
     """Share of 95 % intervals that cover the mean of log-normal runs, simulated (docs/intervals.md); null where it is
     not more than 0.02 below."""

@@ -21,7 +21,7 @@ from resaudit.plan.plan import Plan, make_plan
 from resaudit.plan.words import command_for
 
 WIDTH = 100
-HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (95 % CI)", "our threshold")
+HEADINGS = ("claim", "verdict", "check", "meets", "worst effect (its interval)", "our threshold")
 
 
 def run_audit(

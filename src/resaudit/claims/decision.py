@@ -13,8 +13,8 @@ from typing import Literal
 
 ERROR_RATE = 0.05
 """How often a claim may be supported although it is false, or contradicted although it is true."""
-OWN_LEVEL = 1 - ERROR_RATE
-"""The level of a comparison's own interval."""
+ERRORS_OF_RUNGS = (0.025, 0.015, 0.01)
+"""The shares of the error rate of three looks, each with four times the fresh runs of the one before."""
 MOST_RUNS = 10_000
 """If a comparison needs more runs than this, it is too close to call."""
 
@@ -39,7 +39,7 @@ class Choice:
     Attributes:
         name: the choice; empty if there is only one.
         effect: the effect.
-        own: its interval at 95 %, which must lie in the claim's region for support.
+        own: its interval at 95 % (or the rung's level), which must lie in the claim's region for support.
         shared: its interval at the level that all comparisons of the claim share, which must lie outside to contradict.
         runs: number of runs.
     """
@@ -87,9 +87,18 @@ def _on_scale(logarithmic: bool, *values: float) -> bool:
     return all(math.isfinite(value) and (value > 0 or not logarithmic) for value in values)
 
 
-def shared_level(comparisons: int) -> float:
+def error_of(rung: int | None) -> float:
+    """The error rate of a look at the claims.
+
+    >>> error_of(None), error_of(2)
+    (0.05, 0.015)
+    """
+    return ERROR_RATE if rung is None else ERRORS_OF_RUNGS[rung - 1]
+
+
+def shared_level(comparisons: int, error: float = ERROR_RATE) -> float:
     """The level of an interval that shares the error rate with all other comparisons of a claim (Bonferroni)."""
-    return 1 - ERROR_RATE / max(1, comparisons)
+    return 1 - error / max(1, comparisons)
 
 
 def verdict_of_choices(verdicts: Sequence[Verdict]) -> Verdict:

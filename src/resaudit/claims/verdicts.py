@@ -11,12 +11,13 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.text import number, span
 from resaudit.claims.checks.measured import Effect, Measured, Point
 from resaudit.claims.decision import (
-    OWN_LEVEL,
+    ERROR_RATE,
     Choice,
     Span,
     Threshold,
     Turns,
     Verdict,
+    error_of,
     shared_level,
     turns_of,
     verdict_of_all,
@@ -86,6 +87,7 @@ class CheckResult:
         points: the places with their intervals.
         limit: what theory says of the effect at this size.
         lacking: whether a place is missing, so that the check cannot be supported.
+        own_level: the confidence level of each comparison's own interval.
     """
 
     name: str
@@ -96,6 +98,7 @@ class CheckResult:
     points: list[Judged] = field(default_factory=list)
     limit: Limit | None = None
     lacking: bool = False
+    own_level: float = 1 - ERROR_RATE
 
     @property
     def worst(self) -> Judged | None:
@@ -122,8 +125,8 @@ class CheckResult:
         if not self.measured.arithmetic:
             return None
         runs = {point.runs for point in self.points if math.isfinite(point.own[1] - point.own[0])}
-        shares = [covered(n, OWN_LEVEL, self.measured.logarithmic) for n in runs]
-        return min((share for share in shares if OWN_LEVEL - share > SHORT), default=None)
+        shares = [covered(n, self.own_level, self.measured.logarithmic) for n in runs]
+        return min((share for share in shares if self.own_level - share > SHORT), default=None)
 
     @property
     def turns(self) -> list[Turns]:
@@ -157,7 +160,9 @@ class Judgement:
     checks: list[CheckResult] = field(default_factory=list)
 
 
-def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | None = None) -> Judgement:
+def judge(
+    claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | None = None, rung: int | None = None
+) -> Judgement:
     """Judge a claim by a table.
 
     A comparison is supported if its own interval lies on the claim's side at every choice, contradicted if its shared
@@ -170,6 +175,7 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
         table: the table of the claim's figure; None if it is not drawn.
         scale: the table's scale.
         dataset: name of the table's data set; None if it has none.
+        rung: which of several looks this is; None: the only one.
 
     Raises:
         ResauditError: the table has no rows, lacks a column or a required value, or has an effect beyond a limit.
@@ -188,15 +194,16 @@ def judge(claim: Claim, table: pd.DataFrame | None, scale: str, dataset: str | N
         raise ResauditError("empty-table", "the table has no rows")
     effects = {name: check.measure(table, claim.needs.runs) for name, check in claim.checks.items()}
     points = [point for measured in effects.values() for point in measured.points]
-    level = shared_level(sum(not point.shown.is_exact for point in points))
-    results = [_judged_check(claim, name, measured, level) for name, measured in effects.items()]
+    error = error_of(rung)
+    level = shared_level(sum(not point.shown.is_exact for point in points), error)
+    results = [_judged_check(claim, name, measured, 1 - error, level) for name, measured in effects.items()]
     missing = _missing_evidence(claim, table, scale, dataset)
     if missing:
         return Judgement(Verdict.inconclusive, f"not enough evidence: {'; '.join(missing)}", results)
     return Judgement(verdict_of_all([result.verdict for result in results]), "", results)
 
 
-def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> CheckResult:
+def _judged_check(claim: Claim, name: str, measured: Measured, own_level: float, level: float) -> CheckResult:
     """The result of a check; a theorem that a measurement breaks is none, or is about something else."""
     check, limit = claim.checks[name], claim.limits.get(name)
     effects = [(point.where, effect.value) for point in measured.points for effect in point.effects]
@@ -212,22 +219,22 @@ def _judged_check(claim: Claim, name: str, measured: Measured, level: float) -> 
                 limit=span(limit.at_least, limit.at_most),
                 reason=limit.reason.rstrip("."),
             )
-    points = [judge_point(check, point, level, measured) for point in measured.points]
+    points = [judge_point(check, point, own_level, level, measured) for point in measured.points]
     lacking = bool(unmeasured(check, points) or measured.missing or not points)
     verdict = verdict_of_all([point.verdict for point in points] + [Verdict.inconclusive] * lacking)
-    return CheckResult(name, check, verdict, measured, level, points, limit, lacking)
+    return CheckResult(name, check, verdict, measured, level, points, limit, lacking, own_level)
 
 
-def judge_point(check: Check, point: Point, level: float, measured: Measured) -> Judged:
+def judge_point(check: Check, point: Point, own_level: float, level: float, measured: Measured) -> Judged:
     """The verdict at one place, over all choices that the paper leaves open there."""
-    choices = tuple(_choice(effect, level, measured) for effect in point.effects)
+    choices = tuple(_choice(effect, own_level, level, measured) for effect in point.effects)
     verdicts = tuple(choice.verdict(region_of(check)) for choice in choices)
     return Judged(point.where, choices, verdicts, verdict_at(verdicts, measured))
 
 
-def _choice(effect: Effect, level: float, measured: Measured) -> Choice:
-    own = _interval(effect, OWN_LEVEL, measured)
-    shared = own if level == OWN_LEVEL else _interval(effect, level, measured)
+def _choice(effect: Effect, own_level: float, level: float, measured: Measured) -> Choice:
+    own = _interval(effect, own_level, measured)
+    shared = own if level == own_level else _interval(effect, level, measured)
     return Choice(effect.choice, effect.value, own, shared, effect.runs)
 
 

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from resaudit.base.text import effect_and_interval, number, span
-from resaudit.claims.decision import ERROR_RATE, OWN_LEVEL, Turns, Verdict
+from resaudit.claims.decision import Turns, Verdict
 from resaudit.claims.verdicts import CheckResult, Judged, Judgement, region_of, unmeasured
 from resaudit.plan.check import Check
 
@@ -137,13 +137,15 @@ def _interval_of(result: CheckResult, worst: Judged, ends: str) -> str:
         return "exact"
     if result.measured.spread:
         return f"{ends} {result.measured.spread}"
-    together = round(ERROR_RATE / (1 - result.level)) if worst.verdict is Verdict.contradicted else 1
-    level = result.level if together > 1 else OWN_LEVEL
+    error = 1 - result.own_level
+    together = round(error / (1 - result.level)) if worst.verdict is Verdict.contradicted else 1
+    level = result.level if together > 1 else result.own_level
     words = [f"{number(100 * level)} % CI {ends}"]
     words += [f"Bonferroni over {together}"] if together > 1 else []
     words += ["over all learning rates not distinguishable from the best"] if len(worst.choices) > 1 else []
     if result.coverage is not None:
-        words.append(f"95 % intervals cover {100 * result.coverage:.0f} % if runs are log-normal")
+        own = number(100 * result.own_level)
+        words.append(f"{own} % intervals cover {100 * result.coverage:.0f} % if runs are log-normal")
     return ", ".join(words)
 
 

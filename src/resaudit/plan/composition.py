@@ -167,6 +167,8 @@ def _figure(files: Files, file: Path, name: str, overrides: Sequence[Override], 
                 of_variant = [replace(override, own=True) for override in parsed(changes)]
                 tree = _figure_tree(files, file, name, [*overrides, *of_variant], run)
             plain = resolved(tree)["figure"]
+            if run.rung is not None:
+                plain = plain | {"protocol": _climbed(plain["protocol"], 4 ** (run.rung - 1))}
         try:
             figure = validated(Figure, plain | {"name": name}, where)
         except ResauditError as error:
@@ -200,6 +202,17 @@ def _figure_tree(files: Files, file: Path, name: str, overrides: Sequence[Overri
                 figure = _set_for_all_networks(figure, override)
     _check_scales(figure, where, [file.stem for file in files.like("scale/*.yaml")])
     return root | {"figure": figure}
+
+
+def _climbed(section: Tree, times: int) -> Tree:
+    """A protocol, or its part for a network, with more fresh runs; a number of them that is none is refused later."""
+    confirm, networks = section.get("confirm"), section.get("per_network")
+    if isinstance(confirm, dict) and isinstance(confirm.get("runs"), int):
+        section = section | {"confirm": confirm | {"runs": times * confirm["runs"]}}
+    if isinstance(networks, list):
+        climbed = [_climbed(network, times) if isinstance(network, dict) else network for network in networks]
+        section = section | {"per_network": climbed}
+    return section
 
 
 def _check_mappings(figure: Tree, where: str) -> None:

@@ -278,6 +278,8 @@ class Run(Model):
         scale: share of the protocol that is run.
         figures: figures to draw, by full name, by short name if one paper has it, or by their paper; empty: all.
         variant: id of another reading of the papers, or ``control`` or ``other-seed``.
+        rung: which of three looks at the claims this is, each with four times the fresh runs (``confirm.runs``) of the
+            one before and with its share of the error rate; None: the only look.
         paths: folders.
     """
 
@@ -287,6 +289,7 @@ class Run(Model):
     scale: Scale
     figures: list[str]
     variant: str | None = None
+    rung: Annotated[int, Field(ge=1, le=3)] | None = None
     paths: Paths
 
 

@@ -66,7 +66,7 @@ def verdicts_on(config: Config, figure: str, table: pd.DataFrame) -> dict[str, s
     paper, scale, data = figure.split("/")[0], config.scale.name, config.dataset_of(figure)
     claims = config.claims_of(paper)
     return {
-        name: judge(claims[name.removeprefix(f"{paper}/")], table, scale, data).verdict.value
+        name: judge(claims[name.removeprefix(f"{paper}/")], table, scale, data, config.rung).verdict.value
         for name in _claims_of(config, figure)
     }
 
