@@ -87,7 +87,7 @@ def test_a_variant_is_what_its_overrides_say_whatever_else_is_set() -> None:
     assert not told.centered
 
 
-def test_a_rung_has_four_times_the_fresh_runs_and_every_job_of_the_one_before() -> None:
+def test_a_rung_has_four_times_the_fresh_runs_and_the_whole_blocks_of_the_one_before() -> None:
     asked = "figures=[demystifying_resnet/fig07,demystifying_resnet/fig08]"
     plain, *rungs = (make_plan(load([asked, *rung])).figures for rung in ([], ["rung=1"], ["rung=2"], ["rung=3"]))
     for figure, confirmed in (("fig07", [150, 600, 2400]), ("fig08", [5, 20, 80])):
@@ -96,7 +96,8 @@ def test_a_rung_has_four_times_the_fresh_runs_and_every_job_of_the_one_before() 
         assert [each.per_network[0].confirm.runs for each in protocols] == confirmed
         assert {each.runs for each in protocols} == {protocols[0].runs}
         jobs = [{job.key for job in rung[name].jobs.values()} for rung in (plain, *rungs)]
-        assert jobs[0] == jobs[1] < jobs[2] < jobs[3]
+        assert jobs[0] == jobs[1]
+        assert figure == "fig08" or jobs[1] < jobs[2] < jobs[3]  # five runs are no block of fifty
 
 
 def test_the_control_is_reduced_as_the_variants_are_and_nothing_else() -> None:
