@@ -11,12 +11,14 @@ from typing import Any
 import pandas as pd
 
 from resaudit.base.commands import snakemake_command
-from resaudit.base.errors import ResauditError
-from resaudit.base.papers import as_words, module_of
+from resaudit.base.errors import ResauditError, one_named
+from resaudit.base.papers import add_papers, as_words, checkout, folder_of, module_of
 from resaudit.base.text import in_words
 from resaudit.figures.drawing import ODD_CONTENT, read_about, read_csv
 from resaudit.figures.expected import unexpected
-from resaudit.plan.composition import config_folder, datasets
+from resaudit.figures.references import reference_file
+from resaudit.plan.composition import config_folder, datasets, files_of_figures
+from resaudit.plan.composition import load as composed
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_of
@@ -65,6 +67,66 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     csv = csv or Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
         return None
+    found = _unchanged(csv, name)
+    _check_settings(csv, found.about, plan, name)
+    if reason := unexpected(found.table, plan.figures[name]):
+        raise ResauditError(
+            "invalid-table",
+            "{path} is not what the plan draws: {reason}; {remedy}",
+            path=csv,
+            reason=reason,
+            remedy=AGAIN,
+        )
+    return found
+
+
+def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
+    """The table of a figure as it was drawn last, at whatever scale; if it has not been drawn, the committed reference.
+
+    A drawn one is looked for in the folder of figures of the working directory, of the checkout and of its paper's
+    ``papers_path``, in this order. Which table it is stands in its ``attrs``: ``source`` (``drawn`` or ``reference``),
+    ``path``, ``figure`` (``paper/figure``), ``scale``, ``settings`` and ``deviations`` from the paper's protocol (both
+    in words), and ``commit`` (``id`` and ``clean``, None where not known). A reference may be of other data than usual.
+
+    Args:
+        figure: a name as commands take it, such as ``fig07`` or ``stable_scaling/map``.
+        papers_path: a folder of papers outside the checkout.
+
+    Raises:
+        ResauditError: there is no such figure, it has neither been drawn nor a reference, or its file was changed.
+    """
+    if papers_path is not None:
+        add_papers(Path(papers_path).expanduser())
+    name = one_named("figure", figure, list(files_of_figures(config_folder())))
+    figures = composed(only=()).paths.figures
+    folders = [folder / figures for folder in (Path.cwd(), checkout(), folder_of(name.split("/")[0]))]
+    kept = reference_file(name)
+    places = {folder / f"{name}.csv": "drawn" for folder in folders}
+    places |= dict.fromkeys([kept, *sorted(kept.parent.glob(f"{kept.stem}-*.csv"))], "reference")
+    csv = next((place for place in places if place.is_file()), None)
+    if csv is None:
+        raise ResauditError(
+            "missing-table",
+            "{figure} has not been drawn in {folder}, and has no reference; run {command}",
+            figure=name,
+            folder=folders[0],
+            command=snakemake_command({"figures": [name], "overrides": as_words()}),
+        )
+    found = _unchanged(csv, name)
+    found.table.attrs = {
+        "figure": name,
+        "source": places[csv],
+        "path": str(csv.absolute()),
+        "scale": found.about["scale"],
+        "settings": found.about["settings"],
+        "deviations": found.about["differs from the protocol in"],
+        "commit": found.about["commit"],
+    }
+    return found.table
+
+
+def _unchanged(csv: Path, name: str) -> Drawn:
+    """A table of ``paper/figure``, of whatever settings, with the SHA-256 that its ``.json`` has."""
     about, table = read_about(csv), read_csv(csv)
     digest = hashlib.sha256(csv.read_bytes()).hexdigest()
     if about["sha256"] != digest:
@@ -72,15 +134,6 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
             "changed-table",
             "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
             path=csv,
-            remedy=AGAIN,
-        )
-    _check_settings(csv, about, plan, name)
-    if reason := unexpected(table, plan.figures[name]):
-        raise ResauditError(
-            "invalid-table",
-            "{path} is not what the plan draws: {reason}; {remedy}",
-            path=csv,
-            reason=reason,
             remedy=AGAIN,
         )
     return Drawn(name, table, digest, about)

@@ -55,7 +55,8 @@ def structured_spectra_along(weights: Iterable[torch.Tensor], network: Network, 
 
     The result of :func:`residual.demystifying_resnet.curvature.spectrum.spectra_along` from about twenty counts each:
     the indices exactly, lambda_max to 1e-8 (certified by counts), lambda_p10 to 1e-6. A percentile under the noise
-    floor is NaN, and so is an index whose count was given up.
+    floor is NaN, and so is an index whose count was given up. A run that has diverged, or whose Hessian overflows, has
+    NaN statistics and is not resolved.
 
     Args:
         weights: any number of points, each of shape (depth, runs, width, width); computed in float64 on the CPU, also

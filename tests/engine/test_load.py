@@ -1,0 +1,83 @@
+"""Oracle: a made-up paper, run and drawn. Sees a table of another place than said, and heavy imports of the package."""
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import resaudit
+from resaudit.base import papers
+from resaudit.base.papers import add_papers
+from resaudit.cli.skeleton import write_paper
+from resaudit.figures.drawing import DrawnAt, draw, read_about, read_csv
+from resaudit.jobs import code
+from resaudit.plan.plan import plan_figure
+from tests.conftest import run_planned, smoke_figure
+from tests.refusals import refused
+
+
+@pytest.fixture
+def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A folder with the made-up paper ``coins``, from where the process starts, and its drawing in ``made``."""
+    monkeypatch.setattr(papers, "_added", {})
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    write_paper("coins", tmp_path / "papers")
+    add_papers(tmp_path / "papers")
+    part = plan_figure(smoke_figure("coins/fig01"), "data")
+    for job in part.jobs.values():
+        run_planned(job, tmp_path / "results")
+    draw(part, DrawnAt("smoke", ("tosses 100",), ()), tmp_path / "results", tmp_path / "made", "")
+    papers._added.clear()
+    monkeypatch.chdir(tmp_path)
+    yield tmp_path
+    for name in [name for name in sys.modules if name.split(".")[0] == "coins"]:
+        del sys.modules[name]
+
+
+def put(guest: Path, csv: str) -> Path:
+    """Copy the drawing's table and record there."""
+    (guest / csv).parent.mkdir(parents=True, exist_ok=True)
+    for suffix in (".csv", ".json"):
+        shutil.copy((guest / "made" / "figure").with_suffix(suffix), (guest / csv).with_suffix(suffix))
+    return guest / csv
+
+
+@pytest.mark.parametrize(
+    ("places", "source"),
+    [
+        (["figures/coins/fig01.csv", "papers/figures/coins/fig01.csv"], "drawn"),
+        (["papers/figures/coins/fig01.csv", "papers/figures/reference/coins/fig01.csv"], "drawn"),
+        (["papers/figures/reference/coins/fig01.csv"], "reference"),
+        (["papers/figures/reference/coins/fig01-other_data.csv"], "reference"),
+    ],
+)
+def test_the_table_says_what_it_is(places: list[str], source: str, guest: Path) -> None:
+    expected, *_ = [put(guest, place) for place in places]
+    table = resaudit.load("coins/fig01", papers_path="papers")
+    pd.testing.assert_frame_equal(table, read_csv(expected))
+    assert table.attrs == {
+        "source": source, "path": str(expected), "figure": "coins/fig01", "scale": "smoke",
+        "settings": {"seed": "1", "biases": "0.2, 0.5, 0.8", "tosses": "100"}, "deviations": ["tosses 100"],
+        "commit": read_about(expected)["commit"],
+    }  # fmt: skip
+
+
+def test_what_cannot_be_loaded_is_refused(guest: Path) -> None:
+    with refused("unknown-name", name="coins/fig01"):
+        resaudit.load("coins/fig01")
+    with refused("missing-table", figure="coins/fig01", folder=guest / "figures"):
+        resaudit.load("coins/fig01", papers_path=guest / "papers")
+    csv = put(guest, "figures/coins/fig01.csv")
+    csv.write_text(csv.read_text().replace("0.5", "0.25"))
+    with refused("changed-table", path=csv):
+        resaudit.load("coins/fig01", guest / "papers")
+
+
+def test_the_package_itself_loads_nothing_and_is_the_code_of_no_job() -> None:
+    heavy = "{'numpy', 'pandas', 'torch', 'hydra'} & set(sys.modules)"
+    subprocess.run([sys.executable, "-c", f"import sys, resaudit; assert not {heavy}"], check=True)
+    assert code._module_sha256("resaudit") == code._module_sha256("residual")
