@@ -1,8 +1,12 @@
 """Oracle: what journals print. Sees text too small or cut off, panels without letters, networks alike in grey.
 
+It also sees a printed table that LaTeX does not take.
 Every figure is drawn from its committed table and from that of scale smoke.
 """
 
+import re
+import shutil
+import subprocess
 import warnings
 from itertools import combinations
 from pathlib import Path
@@ -18,7 +22,8 @@ from matplotlib.text import Text
 
 from resaudit.claims.heatmap import plot as plot_matrix
 from resaudit.figures.drawing import figure_module, read_csv, save_drawing
-from resaudit.figures.style import apply_style
+from resaudit.figures.latex import escaped, tables_in
+from resaudit.figures.style import apply_style, panels, print_rows
 from residual.demystifying_resnet.looks import look
 
 ROOT = Path(__file__).parents[2]
@@ -53,6 +58,56 @@ def test_a_figure_is_as_wide_as_a_column_or_a_page_and_its_text_can_be_read(draw
     pixels = np.asarray(drawn.canvas.buffer_rgba())  # type: ignore[attr-defined]
     edges = (pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1])
     assert all((edge == 255).all() for edge in edges)  # else something is cut off
+
+
+ODD = [
+    ("a", "b c"), ("50 % of x_1^2 & {y}", "[0, 1] #~<>| \\ $3"), ("*", "$\\tau=L^{-1}$ ≤ 4π ± √ℓ − 1–2"), ("  in", ""),
+]  # fmt: skip
+DOCUMENT = r"\documentclass{article}\usepackage{booktabs}\begin{document}%s\end{document}"
+
+
+def rows_of(tex: str) -> list[list[str]]:
+    """The cells of the rows of LaTeX's tables, each table's specification of columns before them."""
+    rows = []
+    for line in tex.splitlines():
+        if begun := re.fullmatch(r"\\begin\{tabular\}\{(lr*)\}", line):
+            rows.append(list(begun[1]))
+        elif line.endswith(r" \\"):
+            rows.append([cell.strip() for cell in re.split(r"(?<!\\)&", line.removesuffix(r"\\"))])
+        else:
+            assert line in ("", r"\toprule", r"\midrule", r"\bottomrule", r"\end{tabular}")
+    return rows
+
+
+def assert_latex_takes(figure: Figure, folder: Path) -> None:
+    """Check the structure of a drawing's tables, and compile them if there is a TeX."""
+    tex = tables_in(figure)
+    assert tex.isascii()
+    columns = 0
+    for row in rows_of(tex):
+        columns = len(row) if row[0] == "l" else columns
+        assert len(row) == columns
+        for cell in row:
+            words = re.sub(r"(?<!\\)\$[^$]+\$", "", cell)
+            words = re.sub(r"\\[a-z]+|\\[&%$#_{}]|\{[[*]?\}", "", words)
+            assert not set(words) & set("\\&%$#_{}^~<>|[*"), cell
+    if tex and (program := shutil.which("pdflatex")):
+        (folder / "tables.tex").write_text(DOCUMENT % tex, encoding="utf-8")
+        subprocess.run([program, "-halt-on-error", "-interaction=batchmode", "tables.tex"], cwd=folder, check=True)
+
+
+def test_printed_tables_are_latex(drawn: Figure, tmp_path: Path) -> None:
+    assert_latex_takes(drawn, tmp_path)
+    cells = [cell for row in rows_of(tables_in(drawn)) if row[0] != "l" for cell in row]
+    printed = [text.get_text() for axes in drawn.axes if axes.get_label() == "printed rows" for text in axes.texts]
+    assert cells == [escaped(text).strip() for text in printed]
+
+
+def test_any_text_is_escaped(tmp_path: Path) -> None:
+    figure, (panel,) = panels()
+    print_rows(panel, ODD, (0.0, 1.0))
+    assert_latex_takes(figure, tmp_path)
+    assert len(rows_of(tables_in(figure))) == 1 + len(ODD)
 
 
 def texts(figure: Figure) -> list[Text]:

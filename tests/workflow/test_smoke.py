@@ -87,6 +87,12 @@ def test_beside_each_result_lie_its_settings_and_provenance(smoked: Path) -> Non
         assert all(found in classes for found in computed_on)
 
 
+def test_a_drawing_that_prints_a_table_comes_with_it_as_latex(smoked: Path) -> None:
+    tables = {f"{file.parent.name}/{file.stem}" for file in smoked.glob("figures/*/*.tex")}
+    assert {"demystifying_resnet/theorem1", "identity_matters/table1", "shortcut_importance/table1"} <= tables
+    assert "demystifying_resnet/fig10" not in tables
+
+
 def test_nothing_is_left_to_do_and_another_scale_shares_what_it_can(smoked: Path) -> None:
     assert jobs(smoke(smoked, "--dry-run")) == 0
     chosen = smoke(smoked, "--dry-run", config=("figures=[demystifying_resnet/fig03]",))

@@ -45,4 +45,6 @@ rule show:
         title=lambda wildcards: job("show", wildcards).figure.title,
         caption=lambda wildcards: job("show", wildcards).figure.full_caption,
     shell:
-        "for suffix in {SUFFIXES}; do cp {params.drawn:q}.$suffix {params.shown:q}.$suffix; done 2> {log:q}"
+        # Only a drawing that prints a table comes with a .tex, which for that reason is no output.
+        "(rm -f {params.shown:q}.tex; for suffix in {SUFFIXES} $([ ! -e {params.drawn:q}.tex ] || echo tex); "
+        "do cp {params.drawn:q}.$suffix {params.shown:q}.$suffix; done) 2> {log:q}"

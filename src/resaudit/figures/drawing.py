@@ -15,6 +15,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import read_json, sha256_of, write_json, written_whole
 from resaudit.base.papers import module_of
 from resaudit.figures.formats import FORMATS
+from resaudit.figures.latex import tables_in
 from resaudit.figures.rates import BestRate
 from resaudit.figures.style import SMALLEST_POINTS, apply_style
 from resaudit.jobs.origin import imported_among
@@ -47,13 +48,16 @@ ODD_CONTENT = (TypeError, ValueError, LookupError, ArithmeticError, AttributeErr
 
 
 def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: str) -> None:
-    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``.tex`` if the module has ``latex(table)``."""
-    module, csv = figure_module(part.figure.name), folder / "figure.csv"
+    """Write ``figure.{csv,pdf,svg,png,json}`` into a folder, and ``figure.tex`` if the drawing prints a table."""
+    csv, tex = folder / "figure.csv", folder / "figure.tex"
     measured, table = table_of(part, results)
     write_csv(csv, table)
-    if hasattr(module, "latex"):
-        with written_whole(csv.with_suffix(".tex")) as temporary:
-            temporary.write_text(module.latex(read_csv(csv)), encoding="utf-8")
+    drawing = plot_of(part, read_csv(csv))
+    tex.unlink(missing_ok=True)
+    if tables := tables_in(drawing):
+        with written_whole(tex) as temporary:
+            about_it = f"% {part.figure.name}, scale {setting.scale}. {setting.note}".rstrip()
+            temporary.write_text(f"{about_it}\n% \\usepackage{{booktabs}}\n{tables}", encoding="utf-8")
     best = part.figure.protocol.best_rates(measured)
     words = " ".join(text for text in (description(part.figure, setting), at_edges(best)) if text)
     jobs = with_inputs(part.jobs.values())
@@ -61,7 +65,7 @@ def draw(part: FigurePlan, setting: DrawnAt, results: Path, folder: Path, code: 
     note = f"{setting.note} {imported_in_words(imported, sum(bool(job.files) for job in jobs.values()))}".strip()
     record = {
         "sha256": sha256_of(csv),
-        "drawings": save_drawing(plot_of(part, read_csv(csv)), folder, "figure", part.figure.title, words, note),
+        "drawings": save_drawing(drawing, folder, "figure", part.figure.title, words, note),
         "best rates": {f"{network} {depth}": asdict(rate) for (network, depth), rate in best.items()},
         "machine classes": cpu_platforms(list(part.jobs.values()), results),
         "codes": codes(jobs.values(), results),

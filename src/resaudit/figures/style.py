@@ -21,6 +21,8 @@ SMALLEST_POINTS = 6.5
 # Okabe and Ito's palette. Its lightness is much the same throughout: line styles and markers tell curves apart in grey.
 BLUE, RED, GREEN, PINK, ORANGE, SKY = "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9"
 BLACK, GREY, YELLOW = "#000000", "#7F7F7F", "#F0E442"
+PRINTED = "printed rows"
+"""Label of the panels that :func:`print_rows` has filled, by which a drawing's tables are found."""
 DASHED, DASH_DOTTED, DOTTED = (0, (4, 1.5)), (0, (4, 1.2, 1, 1.2)), (0, (1, 1))
 
 
@@ -88,6 +90,7 @@ def print_rows(
         pale: numbers of the rows that are printed in grey.
         ruled: a line comes under the heading, and under the last of so many rows each.
     """
+    axes.set_label(PRINTED)
     axes.set_axis_off()
     axes.set_ylim(len(rows) - 0.5, -0.5)
     for number, row in enumerate(rows):

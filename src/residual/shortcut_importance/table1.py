@@ -39,14 +39,6 @@ def printed(table: pd.DataFrame) -> list[tuple[str, ...]]:
     return lines
 
 
-def latex(table: pd.DataFrame) -> str:
-    r"""The same table as LaTeX, for ``\usepackage{booktabs}``."""
-    heading, *lines = [" & ".join(line).replace("–", "--") + r" \\" for line in printed(table)]
-    columns = "l" + "r" * (len(printed(table)[0]) - 1)
-    return "\n".join([rf"\begin{{tabular}}{{{columns}}}", r"\toprule", heading, r"\midrule", *lines, r"\bottomrule",
-                      r"\end{tabular}", ""])  # fmt: skip
-
-
 def _cell(row: pd.Series, rate: str, low: str, high: str) -> str:
     return "–" if pd.isna(row[rate]) else f"{row[rate]:.4f} ({row[low]:.3f}–{row[high]:.3f})"
 
