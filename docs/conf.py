@@ -1,4 +1,4 @@
-"""The documentation as a site: ``sphinx-build -n -W docs OUT``. The extension ``site_pages`` writes the reference."""
+"""The documentation as a site: ``sphinx-build -n -W docs OUT``. ``site_pages`` writes the reference and the results."""
 
 import sys
 from importlib.metadata import version as version_of

@@ -1,7 +1,7 @@
 """The documentation as a site. Oracle: the models, the command and the ledgers themselves.
 
-Sees a page that warns, a link inside the site that leads nowhere, and a key, an option or a claim that the reference
-lacks.
+Sees a page that warns, a link inside the site that leads nowhere, a key, an option or a claim that the reference
+lacks, and a figure or a verdict that the results lack.
 """
 
 import re
@@ -111,3 +111,13 @@ def test_every_command_is_there_with_its_options(site: Path) -> None:
         for option in command.params:
             if isinstance(option, click.Option):
                 assert f'id="cmdoption-resaudit-{name}-{option.opts[0].lstrip("-")}"' in page
+
+
+def test_every_committed_table_is_drawn_and_every_verdict_is_beside_its_figure(site: Path) -> None:
+    results, verdicts = ((site / f"{page}.html").read_text(encoding="utf-8") for page in ("results", "verdicts"))
+    drawn = re.findall(r'<img src="(_drawn/[^"]+)', results)
+    tables = [csv for csv in (CHECKOUT / "figures" / "reference").glob("*/*.csv") if csv.stem != "robustness"]
+    assert sorted(drawn) == sorted(f"_drawn/{csv.parent.name}/{csv.stem}.png" for csv in tables)
+    assert all((site / png).is_file() for png in drawn)
+    there, here = (re.findall(r"<li><p>(<strong>.*?)</li>", page, flags=re.DOTALL) for page in (verdicts, results))
+    assert sorted(here) == sorted(item for item in there if not item.startswith("<strong>not run"))

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from resaudit.audit.schema import audit_schema
-from site_pages import ledgers, models
+from site_pages import ledgers, models, results
 from site_pages.links import CHECKOUT, DOCS, for_the_site
 
 MADE: dict[str, Callable[[], Iterator[str]]] = {
@@ -24,6 +24,7 @@ MADE: dict[str, Callable[[], Iterator[str]]] = {
     "checks": models.check_keys,
     "claims": ledgers.claims,
     "figures": ledgers.figures,
+    "results": results.results,
 }
 _MADE = re.compile(r"^<!-- made: (\w+) -->$", re.MULTILINE)
 _IF_THERE = re.compile(r"^(\w+)\?$", re.MULTILINE)
@@ -35,6 +36,7 @@ def setup(app: Any) -> dict[str, bool]:
     app.connect("source-read", _write)
     app.connect("env-get-outdated", _from_elsewhere)
     app.connect("build-finished", _write_schema)
+    app.connect("build-finished", _draw)
     return {"parallel_read_safe": True, "parallel_write_safe": True}
 
 
@@ -53,6 +55,12 @@ def _write_schema(app: Any, _error: Exception | None) -> None:
     """The schema of audit.json, beside the pages."""
     text = json.dumps(audit_schema(), indent=1, ensure_ascii=False)
     (Path(app.outdir) / "audit.schema.json").write_text(text, encoding="utf-8")
+
+
+def _draw(app: Any, error: Exception | None) -> None:
+    """The drawings of the page of results."""
+    if error is None and app.builder.format == "html":
+        results.draw(Path(app.outdir))
 
 
 def _from_elsewhere(_app: Any, env: Any, *_changed: set[str]) -> list[str]:

@@ -1,0 +1,69 @@
+"""The results of the reference run: its figures, drawn anew from the committed tables, and verdicts on their claims."""
+
+import re
+from collections.abc import Iterator
+from html import escape
+from pathlib import Path
+
+from resaudit.figures.drawing import figure_module, read_about, read_csv
+from resaudit.figures.style import apply_style
+from site_pages.ledgers import configuration
+from site_pages.links import CHECKOUT, DOCS, plain
+
+REFERENCE = CHECKOUT / "figures" / "reference"
+DRAWN = "_drawn"
+"""Folder of the drawings, in that of the site."""
+DPI = 160
+_ITEM = re.compile(r"^- \*\*(?:.|\n(?=  ))*", re.MULTILINE)
+
+
+def results() -> Iterator[str]:
+    """Every figure that has a committed table, by paper: its drawing, how it was run, and its claims with verdicts."""
+    verdicts = _verdicts()
+    for paper, claims in configuration().claims.items():
+        for number, csv in enumerate(_tables(paper)):
+            # A table of other data than the paper's has their name behind the figure's, and is no evidence.
+            short, other_data, _ = csv.stem.partition("-")
+            figure, about = configuration().figure[f"{paper}/{short}"], read_about(csv)
+            if not number:
+                yield from ("", f"## {figure.paper.title}", "", f"{plain(figure.paper.short)}; {figure.paper.cited}.")
+            yield from ("", f"### {plain(figure.title)}", "")
+            yield f'<img src="{DRAWN}/{_png(csv)}" alt="{escape(figure.title)}" loading="lazy">'
+            yield from ("", plain(figure.full_caption), "")
+            yield f"[`{paper}/{short}`](#figure-{paper}-{short}), scale {about['scale']}. {plain(about['note'])}"
+            yield ""
+            shown = [key for key, claim in claims.items() if claim.evidence == short and not other_data]
+            yield from (verdicts[paper, key] for key in shown if (paper, key) in verdicts)
+
+
+def draw(site: Path) -> None:
+    """Draw every figure from its committed table, of which alone it is a function."""
+    apply_style()
+    for paper in configuration().claims:
+        for csv in _tables(paper):
+            drawing = figure_module(f"{paper}/{csv.stem.partition('-')[0]}").plot(read_csv(csv))
+            (site / DRAWN / paper).mkdir(parents=True, exist_ok=True)
+            drawing.savefig(site / DRAWN / _png(csv), dpi=DPI)
+
+
+def _tables(paper: str) -> list[Path]:
+    """A paper's committed tables, those of other data last."""
+    tables = (csv for csv in (REFERENCE / paper).glob("*.csv") if csv.stem != "robustness")
+    return sorted(tables, key=lambda csv: ("-" in csv.stem, csv))
+
+
+def _png(csv: Path) -> str:
+    return f"{csv.parent.name}/{csv.stem}.png"
+
+
+def _verdicts() -> dict[tuple[str, str], str]:
+    """The item of docs/verdicts.md about each claim that was judged, by paper and id."""
+    sections = (DOCS / "verdicts.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    items = {section.partition("\n")[0]: _ITEM.findall(section) for section in sections}
+    titles = {name.partition("/")[0]: figure.paper.title for name, figure in configuration().figure.items()}
+    return {
+        (paper, re.findall(r"`([\w-]+)`", item)[-1]): item
+        for paper, title in titles.items()
+        for item in items[title]
+        if not item.startswith("- **not run**")
+    }
