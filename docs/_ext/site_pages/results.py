@@ -19,21 +19,24 @@ _ITEM = re.compile(r"^- \*\*(?:.|\n(?=  ))*", re.MULTILINE)
 
 def results() -> Iterator[str]:
     """Every figure that has a committed table, by paper: its drawing, how it was run, and its claims with verdicts."""
-    verdicts = _verdicts()
+    sections = (DOCS / "verdicts.md").read_text(encoding="utf-8").split("\n## ")[1:]
+    items = {section.partition("\n")[0]: _ITEM.findall(section) for section in sections}
     for paper, claims in configuration().claims.items():
-        for number, csv in enumerate(_tables(paper)):
+        of_paper = next(figure.paper for name, figure in configuration().figure.items() if name.startswith(f"{paper}/"))
+        yield from ("", f"## {of_paper.title}", "", f"{plain(of_paper.short)}; {of_paper.cited}.")
+        judged = [item for item in items[of_paper.title] if not item.startswith("- **not run**")]
+        verdicts = {re.findall(r"`([\w-]+)`", item)[-1]: item for item in judged}
+        for csv in _tables(paper):
             # A table of other data than the paper's has their name behind the figure's, and is no evidence.
             short, other_data, _ = csv.stem.partition("-")
             figure, about = configuration().figure[f"{paper}/{short}"], read_about(csv)
-            if not number:
-                yield from ("", f"## {figure.paper.title}", "", f"{plain(figure.paper.short)}; {figure.paper.cited}.")
             yield from ("", f"### {plain(figure.title)}", "")
             yield f'<img src="{DRAWN}/{_png(csv)}" alt="{escape(figure.title)}" loading="lazy">'
             yield from ("", plain(figure.full_caption), "")
             yield f"[`{paper}/{short}`](#figure-{paper}-{short}), scale {about['scale']}. {plain(about['note'])}"
             yield ""
             shown = [key for key, claim in claims.items() if claim.evidence == short and not other_data]
-            yield from (verdicts[paper, key] for key in shown if (paper, key) in verdicts)
+            yield from (verdicts[key] for key in shown if key in verdicts)
 
 
 def draw(site: Path) -> None:
@@ -54,16 +57,3 @@ def _tables(paper: str) -> list[Path]:
 
 def _png(csv: Path) -> str:
     return f"{csv.parent.name}/{csv.stem}.png"
-
-
-def _verdicts() -> dict[tuple[str, str], str]:
-    """The item of docs/verdicts.md about each claim that was judged, by paper and id."""
-    sections = (DOCS / "verdicts.md").read_text(encoding="utf-8").split("\n## ")[1:]
-    items = {section.partition("\n")[0]: _ITEM.findall(section) for section in sections}
-    titles = {name.partition("/")[0]: figure.paper.title for name, figure in configuration().figure.items()}
-    return {
-        (paper, re.findall(r"`([\w-]+)`", item)[-1]): item
-        for paper, title in titles.items()
-        for item in items[title]
-        if not item.startswith("- **not run**")
-    }

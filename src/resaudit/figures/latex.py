@@ -30,17 +30,15 @@ def tables_in(drawing: Figure) -> str:
     Returns:
         A ``tabular`` for each such panel; nothing for a drawing without any.
     """
-    return "\n".join(
-        _tabular([[cell.get_text() for cell in row] for _, row in groupby(axes.texts, lambda at: at.get_position()[1])])
-        for axes in drawing.axes
-        if axes.get_label() == PRINTED
-    )
-
-
-def _tabular(rows: list[list[str]]) -> str:
-    heading, *lines = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
-    begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
-    return "\n".join([begin, r"\toprule", heading, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", ""])
+    tables = []
+    for axes in drawing.axes:
+        if axes.get_label() == PRINTED:
+            by_row = groupby(axes.texts, lambda cell: cell.get_position()[1])
+            rows = [[cell.get_text() for cell in row] for _, row in by_row]
+            heading, *lines = (" & ".join(map(escaped, row)) + r" \\" for row in rows)
+            begin = rf"\begin{{tabular}}{{l{'r' * (len(rows[0]) - 1)}}}"
+            tables += [begin, r"\toprule", heading, r"\midrule", *lines, r"\bottomrule", r"\end{tabular}", ""]
+    return "\n".join(tables)
 
 
 def escaped(text: str) -> str:
