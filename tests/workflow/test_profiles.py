@@ -4,6 +4,7 @@ Sees a key that was lost or that Snakemake or the plugin does not know; what the
 """
 
 import re
+import shutil
 from collections import Counter
 from math import ceil
 from pathlib import Path
@@ -11,11 +12,12 @@ from typing import Any
 
 import pytest
 import yaml
+from snakemake.profiles import ProfileConfigFileParser
 
 from resaudit.plan.composition import load
-from resaudit.plan.plan import make_plan
+from resaudit.plan.plan import execution_of, make_plan
 from tests import forked
-from tests.conftest import CHECKOUT, run_snakemake
+from tests.conftest import CHECKOUT, Completed, run_command, run_snakemake
 
 PROFILES = CHECKOUT / "profiles"
 SCALE = ("--config", "scale=smoke")
@@ -47,20 +49,115 @@ def test_snakemake_finds_the_profiles(asked: tuple[str, ...], here: bool, found:
     assert re.search(f"Using {found} for", run.stderr), run.stderr[-2000:]
 
 
-def test_slurms_site_settings_need_but_their_number_signs_removed() -> None:
-    text = (PROFILES / "slurm" / "config.yaml").read_text(encoding="utf-8")
-    site = yaml.safe_load(re.sub(r"^( *)#(?=[ a-z_-]*:( |$))(?! \w)", r"\1", text, flags=re.MULTILINE))
-    assert {"slurm_partition", "slurm_account", "constraint", "qos", "mem_mb"} <= site["default-resources"].keys()
-    assert site["set-resources"]["train"] == {"slurm_partition": "gpu", "gpu_model": "h100"}
-    assert site["set-resources"]["train_images"] == {"slurm_partition": "gpu"}
-    assert {key: site[key] for key in profile("slurm") if key != "default-resources"} == {
-        key: value for key, value in profile("slurm").items() if key != "default-resources"
-    }
+README = (PROFILES / "README.md").read_text(encoding="utf-8")
+SITE = re.compile(r"^( *)#(?=[^ #\n])", re.MULTILINE)
+"""The # before a setting of the site, which a comment has a space after."""
+SLURM = (PROFILES / "slurm" / "config.yaml").read_text(encoding="utf-8")
+CHANGED = {"default-resources", "set-resources"}
+
+
+def parsed(text: str, folder: Path) -> dict[str, Any]:
+    """A profile as Snakemake reads it."""
+    file = folder / "config.yaml"
+    file.write_text(text, encoding="utf-8")
+    with file.open(encoding="utf-8") as stream:
+        return dict(ProfileConfigFileParser().parse(stream))
+
+
+@pytest.mark.parametrize("place", [match.end() for match in SITE.finditer(SLURM)])
+def test_each_of_slurms_site_settings_needs_but_its_number_sign_removed(place: int, tmp_path: Path) -> None:
+    before, after = parsed(SLURM, tmp_path), parsed(SLURM[: place - 1] + SLURM[place:], tmp_path)
+    (changed,) = (key for key in after if after[key] != before.get(key))
+    (added,) = set(after[changed]) - set(before.get(changed, []))
+    assert changed in CHANGED
+    assert SLURM[place:].startswith(re.split("[:=]", added)[0])
+    assert set(before.get(changed, [])) <= set(after[changed])
+
+
+def test_slurms_site_settings_reach_the_jobs(tmp_path: Path) -> None:
+    """All of them together, on every job that goes to a node."""
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    site = tmp_path / "slurm"
+    shutil.copytree(PROFILES / "slurm", site)
+    (site / "config.yaml").write_text(SITE.sub(r"\1", SLURM), encoding="utf-8")
+    chosen = "figures=[demystifying_resnet/fig02,demystifying_resnet/fig07,stable_scaling/training]"
+    run = run_snakemake("-n", "--profile", str(site), *SCALE, "device=cuda", chosen, cwd=tmp_path)
+    said = run.stdout + run.stderr
+    assert run.returncode == 0, said[-3000:]
+    jobs = jobs_in(run)
+    assert {"train", "train_images", "train_scaled", "whiten", "draw"} <= {rule for rule, _ in jobs}
+    for rule, resources in jobs:
+        if rule in {"all", "show"} or rule.startswith("fetch_"):
+            continue  # run by the head process
+        partition = "gpu" if rule in gpu_rules() else "cpu"
+        asked = {f"slurm_partition={partition}", "slurm_account=my-project", "constraint=avx512", "qos=normal"}
+        assert asked <= set(resources.split(", ")), rule
+
+
+def jobs_in(run: Completed) -> list[tuple[str, str]]:
+    """Rule and resources of each job of a dry run."""
+    said = run.stdout + run.stderr
+    return re.findall(r"^ *(?:local)?rule (\w+):\n(?: +.*\n)*? +resources: (.*)", said, re.MULTILINE)
+
+
+def gpu_rules() -> set[str]:
+    """The rules for which the profile proposes a partition with GPUs."""
+    return set(yaml.safe_load(SITE.sub(r"\1", SLURM))["set-resources"])
+
+
+def test_slurms_proposes_a_partition_to_all_rules_whose_jobs_may_want_a_gpu() -> None:
+    every = make_plan(load(["device=cuda", "scale=paper"]).with_every_figure())
+    execution = execution_of(every.config)
+    wanting = {job.kind for job in every.jobs.values() if job.cost(execution).wants_gpu}
+    assert gpu_rules() == wanting | {"hessians"}  # of these, those of a variant
+
+
+BLOCKS = re.findall(r"^```\n(cat > head\.sh .*?)^```$", README, re.MULTILINE | re.DOTALL)
+STUBS = {"snakemake": 'printf "%s\\0" "$@" >> asked; echo >> asked', "sbatch": 'bash "$@"'}
+"""In a shell that copies a block: what is asked of Snakemake is written down, and the head job runs here."""
+
+
+def asked_by(block: str, folder: Path) -> list[list[str]]:
+    """The arguments of each ``snakemake`` of a block that is copied into a shell."""
+    activate = folder / ".venv" / "bin" / "activate"
+    activate.parent.mkdir(parents=True)
+    activate.touch()
+    for name, command in STUBS.items():
+        (folder / name).write_text(f"#!/bin/sh\n{command}\n", encoding="utf-8")
+        (folder / name).chmod(0o755)
+    ran = run_command("bash", "-euc", f"PATH=$PWD:$PATH\n{block}", cwd=folder)
+    assert (ran.returncode, ran.stderr) == (0, "")
+    return [line.split("\0")[:-1] for line in (folder / "asked").read_text(encoding="utf-8").splitlines()]
+
+
+@pytest.mark.parametrize(
+    ("block", "rules", "fetched"),
+    [
+        (BLOCKS[0], {"train": 0, "train_scaled": 0, "hessians": 0}, {"mnist"}),
+        (BLOCKS[1], {"train_images": 1}, {"cifar10"}),
+    ],
+)
+def test_slurms_blocks_can_be_copied(block: str, rules: dict[str, int], fetched: set[str], tmp_path: Path) -> None:
+    """Each rule's jobs ask for so many GPUs, and what the head job needs of a network is fetched before it."""
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    before, head = asked_by(block, tmp_path)
+    (tmp_path / "profiles").symlink_to(PROFILES)
+    runs = [run_snakemake("-n", *arguments, cwd=tmp_path) for arguments in (before, head)]
+    assert [run.returncode for run in runs] == [0, 0], runs[-1].stderr[-3000:]
+    first, then = (dict(jobs_in(run)) for run in runs)
+    assert {rule for rule in then if rule.startswith("fetch_")} == {f"fetch_{name}" for name in fetched} <= first.keys()
+    assert {rule: int("gpu=1" in then[rule].split(", ")) for rule in rules} == rules
+
+
+def test_slurms_versions_are_those_installed() -> None:
+    constraints = (CHECKOUT / "constraints.txt").read_text(encoding="utf-8")
+    for name in ("snakemake", "snakemake-executor-plugin-slurm"):
+        (said,) = re.findall(rf"\b{name} ([\d.]+)", README)
+        assert f"\n{name}=={said}." in constraints
 
 
 def test_slurms_does_about_each_fault_what_is_said() -> None:
-    readme = (PROFILES / "README.md").read_text(encoding="utf-8")
-    table = readme[readme.index("| what goes wrong |") :].split("\n\n")[0]
+    table = README[README.index("| what goes wrong |") :].split("\n\n")[0]
     keys = {key for row in table.splitlines() for key in re.findall(r"`([\w-]+)`", row.split(" | ")[-1])}
     assert keys == {"retries", "slurm-requeue", "slurm-status-command", "slurm-status-attempts"}
     slurm = profile("slurm")
@@ -73,8 +170,7 @@ def test_slurms_does_about_each_fault_what_is_said() -> None:
 
 def said_of_submissions(row: str) -> tuple[int, int, list[int]]:
     """Jobs on nodes, submissions, and the parts of these, in a row of the table."""
-    readme = (PROFILES / "README.md").read_text(encoding="utf-8")
-    (line,) = (line for line in readme.splitlines() if line.startswith(f"| {row}"))
+    (line,) = (line for line in README.splitlines() if line.startswith(f"| {row}"))
     jobs, submissions, *parts = map(int, re.findall(r"\d+", line))
     return jobs, submissions, parts
 
@@ -98,9 +194,10 @@ def test_the_numbers_of_submissions_are_the_plans() -> None:
 def test_the_numbers_of_submissions_with_every_variant_are_the_workflows(tmp_path: Path) -> None:
     run = run_snakemake("-n", "robustness", "--config", "scale=paper", "device=cpu", cwd=tmp_path)
     assert run.returncode == 0, run.stderr[-3000:]
-    rules = re.findall(r"^ *rule (\w+):$", run.stdout + run.stderr, re.MULTILINE)
-    local = {"show", "robustness", "all"}
-    counts = Counter(rule for rule in rules if rule not in local and not rule.startswith("fetch_"))
+    rules = [rule for rule, _ in jobs_in(run)]
+    fetching = {rule for rule in rules if rule.startswith("fetch_")}
+    counts = Counter(rule for rule in rules if rule not in {"show", "robustness", "all", *fetching})
+    assert fetching <= set(BLOCKS[0].split())
     assert said_of_submissions("and `robustness`") == expected_submissions(counts)
 
 
