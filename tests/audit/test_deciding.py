@@ -4,10 +4,12 @@ import re
 import shlex
 
 import pytest
+from snakemake.cli import parse_config
 
 from resaudit.audit.deciding import would_decide
 from resaudit.claims.checks.rates import FinalLossRatio
 from resaudit.claims.verdicts import judge
+from resaudit.cli.workflow import overrides_from
 from resaudit.jobs.job import Cost, Execution
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
@@ -25,8 +27,8 @@ def costs_of(overrides: list[str], figure: str) -> dict[str, Cost]:
 def overrides_of(command: str) -> list[str]:
     """What a printed ``snakemake`` command configures, beside the figures."""
     words = shlex.split(command)
-    (listed,) = [word.removeprefix("overrides=[").removesuffix("]") for word in words if word.startswith("overrides=")]
-    return listed.split(",")
+    given = overrides_from(parse_config(words[words.index("--config") + 1 :]))
+    return [override for override in given if not override.startswith("figures=")]
 
 
 def hours(text: str, unit: str) -> float:

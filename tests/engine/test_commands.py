@@ -141,7 +141,7 @@ def test_the_audits_command_has_its_figure_in_full() -> None:
     for figure in ("demystifying_resnet/fig06", "stable_scaling/fig06"):
         overrides = configured_by(command_for([figure], ["figures=fig07", *OVERRIDES]))
         assert list(load(overrides).chosen_figures()) == [figure]
-        assert overrides[1:] == OVERRIDES
+        assert [each for each in overrides if not each.startswith("figures=")] == OVERRIDES
 
 
 def test_a_rule_is_a_figure_in_full_or_in_short_where_one_paper_has_it(snakemake: Command) -> None:

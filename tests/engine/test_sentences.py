@@ -46,5 +46,13 @@ def test_sentences_are_those_of_the_golden_file() -> None:
     assert sentences() == SENTENCES.read_text(encoding="utf-8")
 
 
+def test_codes_in_the_documentation_exist() -> None:
+    codes = {of_call(call)[0] for _, call in raised()}
+    pages = [page.read_text(encoding="utf-8") for page in sorted((CHECKOUT / "docs").glob("*.md"))]
+    named = {code for page in pages for code in re.findall(r"`\[([a-z0-9-]+)\]`", page)}
+    assert "other-settings" in named
+    assert named <= codes
+
+
 if __name__ == "__main__":
     SENTENCES.write_text(sentences(), encoding="utf-8")

@@ -14,6 +14,7 @@ from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
 from resaudit.cli.workflow import ReadableLog, overrides_from, verdicts_in_words
+from tests.claims.made import mentions
 from tests.refusals import refused
 
 JOB = {
@@ -48,12 +49,17 @@ def test_progress_is_in_time_left() -> None:
 
 
 def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:
-    counts = [{"counts": {"supported": 8, "not run": 1}}, {"counts": {"supported": 2, "not run": 0}}]
-    (tmp_path / "audit.json").write_text(json.dumps({"papers": counts}), encoding="utf-8")
-    words = verdicts_in_words(tmp_path / "audit.json")
-    assert "10 supported" in words
-    assert "1 not run" in words
+    counts = [{"supported": 8, "not run": 1}, {"supported": 2, "not run": 0}]
+    papers = [{"counts": count, "not_drawn": [{"id": f"p{i}/{n}"} for n in "abc"]} for i, count in enumerate(counts)]
+    audit = tmp_path / "audit.json"
+    audit.write_text(json.dumps({"scale": "smoke", "papers": papers}), encoding="utf-8")
+    (words,) = verdicts_in_words(audit)
+    assert mentions(words, "scale smoke", "10 supported", "1 not run")
     assert words.endswith(str(tmp_path / "audit.html"))
+    (tmp_path / "p1").mkdir()
+    for name in ("a.csv", "b.csv", "c.json"):
+        (tmp_path / "p1" / name).touch()
+    assert list(verdicts_in_words(audit))[1].startswith("2 ")
 
 
 @pytest.mark.parametrize("number", [202405, 1e5, True])

@@ -177,7 +177,7 @@ def test_what_is_left_out_is_said_with_its_reason_and_a_command() -> None:
     what, how = left_out([ON_CPU])
     assert named(what) == NAMES
     assert what.endswith(configured(ON_CPU).left_out[NAMES[0]])
-    assert how.endswith(f"snakemake --cores all --config 'figures=[{','.join(NAMES)}]' 'overrides=[device=cpu]'")
+    assert how.endswith(f"snakemake --cores all --config device=cpu 'figures=[{','.join(NAMES)}]'")
     assert time_in_words(load([ON_CPU]), NAMES) in how
 
 

@@ -9,6 +9,8 @@ from resaudit.base.papers import KEY
 ANY_FOLDER = f"{KEY}=FOLDER"
 """Stands for the folder of a paper outside, which is in no audit."""
 Values = Mapping[str, str | Sequence[str]]
+KEYS_OF_THEIR_OWN = ("scale", "device", "dataset")
+"""Overrides that are written as keys of ``--config``, as the documentation does."""
 
 
 def resaudit_command(*words: str) -> str:
@@ -21,9 +23,16 @@ def snakemake_command(config: Values, *words: str) -> str:
 
     Snakemake reads a value as a number, as YAML or as text, in this order, and takes quotes off its ends; so a text
     that needs them is one of the overrides.
+
+    >>> print(snakemake_command({"figures": ["fig07"], "overrides": ["scale=paper", "seed=2"]}))
+    snakemake --cores all --config scale=paper 'figures=[fig07]' 'overrides=[seed=2]'
     """
+    parts = [override.partition("=") for override in config.get("overrides", [])]
+    own = {key: value for key, _, value in parts if key in KEYS_OF_THEIR_OWN and _is_plain(value)}
+    others = ["".join(part) for part in parts if part[0] not in own]
+    config = own | dict(config)
     odd = {key: value for key, value in config.items() if isinstance(value, str) and not _is_plain(value)}
-    overrides = [*(f"{key}={value}" for key, value in odd.items()), *config.get("overrides", [])]
+    overrides = [*(f"{key}={value}" for key, value in odd.items()), *others]
     values = {key: value for key, value in config.items() if key not in odd} | {"overrides": overrides}
     pairs = [f"{key}={_for_yaml(value)}" for key, value in values.items() if value]
     return shlex.join(["snakemake", "--cores", "all", *words, *(["--config", *pairs] if pairs else [])])

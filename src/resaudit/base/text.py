@@ -138,15 +138,18 @@ def moment(text: str) -> str:
 def duration(seconds: float | None) -> str:
     """Seconds in a suitable unit.
 
-    >>> duration(3.21), duration(123.4), duration(7260), duration(None)
-    ('3.2 s', '2 min 3 s', '2 h 1 min', 'not known')
+    >>> duration(3.21), duration(123.4), duration(7260), duration(1_349_156), duration(None)
+    ('3.2 s', '2 min 3 s', '2 h 1 min', '15 d 14 h', 'not known')
     """
     if seconds is None:
         return "not known"
     if seconds < 60:
         return f"{seconds:.2g} s" if seconds < 10 else f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest} s" if minutes < 60 else f"{minutes // 60} h {minutes % 60} min"
+    if minutes < 60:
+        return f"{minutes} min {rest} s"
+    hours = minutes // 60
+    return f"{hours} h {minutes % 60} min" if hours < 48 else f"{hours // 24} d {hours % 24} h"
 
 
 def megabytes(size: int) -> str:
@@ -180,9 +183,11 @@ def difference(value: float, digits: int) -> str:
 def in_minutes(seconds: float) -> str:
     """A duration in words.
 
-    >>> in_minutes(20), in_minutes(1860), in_minutes(3600 * 5.4)
-    ('less than a minute', 'about 31 minutes', 'about 5.4 hours')
+    >>> in_minutes(20), in_minutes(1860), in_minutes(3600 * 5.4), in_minutes(86_400 * 15.6)
+    ('less than a minute', 'about 31 minutes', 'about 5.4 hours', 'about 15.6 days')
     """
+    if seconds >= 172_800:
+        return f"about {seconds / 86_400:.1f} days"
     if seconds >= 7200:
         return f"about {seconds / 3600:.1f} hours"
     minutes = round(seconds / 60)

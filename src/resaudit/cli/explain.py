@@ -10,7 +10,8 @@ from typing import get_type_hints
 
 from resaudit.audit.job import AuditJob
 from resaudit.base.models import meanings, summary
-from resaudit.base.text import in_minutes
+from resaudit.base.text import duration as in_units
+from resaudit.base.text import in_minutes, number
 from resaudit.figures.draw import draw_job
 from resaudit.figures.references import references
 from resaudit.jobs.duration import duration
@@ -65,9 +66,9 @@ def _jobs(part: FigurePlan, estimates: Estimates) -> Iterator[str]:
     execution, costs = estimates.execution, {job.key: estimates.cost(job) for job in part.jobs.values()}
     for key, cost in costs.items():
         where = "on a GPU" if cost.wants_gpu and execution.device == "cuda" else _threads(cost)
-        on_gpu = f"; on a GPU {cost.gpu_seconds:.0f} s, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
+        on_gpu = f"; on a GPU {in_units(cost.gpu_seconds)}, {cost.gpu_megabytes / 1000:.1f} GB of its memory"
         yield (
-            f"  {key}: {cost.seconds:.0f} s of one core, {cost.megabytes:.0f} MB, {where}"
+            f"  {key}: {in_units(cost.seconds)} of one core, {cost.megabytes:.0f} MB, {where}"
             f"{on_gpu if cost.gpu_seconds else ''}"
         )
     total = in_minutes(sum(cost.seconds for cost in costs.values()))
@@ -86,7 +87,7 @@ def _gpu_hours(costs: Collection[Cost]) -> Iterator[str]:
     known = [cost for cost in costs if cost.gpu_seconds]
     if known:
         hours, most = sum(cost.gpu_seconds for cost in known) / 3600, max(cost.gpu_megabytes for cost in known)
-        yield f"  on a GPU: {hours:.2g} GPU hours and at most {most / 1000:.1f} GB of its memory, by estimate"
+        yield f"  on a GPU: {number(hours, 2)} GPU hours and at most {most / 1000:.1f} GB of its memory, by estimate"
 
 
 def _without_gpu(execution: Execution, costs: list[Cost]) -> Iterator[str]:

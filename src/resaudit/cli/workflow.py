@@ -18,7 +18,7 @@ from resaudit.audit.job import AuditJob
 from resaudit.base.errors import ResauditError, figures_named, least_name
 from resaudit.base.files import read_json
 from resaudit.base.papers import KEY, file_of_paper, module_of, papers, take_papers_path
-from resaudit.base.text import in_minutes
+from resaudit.base.text import counted, in_minutes
 from resaudit.claims.job import robustness_job
 from resaudit.data.fetch import Fetch
 from resaudit.figures.draw import draw_job
@@ -341,10 +341,18 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
     logger.info(f"estimated: {jobs.time_left(workflow)} on {where}")
 
 
-def verdicts_in_words(audit: Path) -> str:
-    """The counts of verdicts, and where the page is."""
-    words = counts_in_words(*(paper["counts"] for paper in read_json(audit)["papers"]))
-    return f"claims: {words}; open {audit.with_suffix('.html')}"
+def verdicts_in_words(audit: Path) -> Iterator[str]:
+    """The scale, the counts of verdicts and where the page is; then how many drawn figures do not count there."""
+    made = read_json(audit)
+    words = counts_in_words(*(paper["counts"] for paper in made["papers"]))
+    yield f"claims: {words}, at scale {made['scale']}; open {audit.with_suffix('.html')}"
+    not_counted = [figure["id"] for paper in made["papers"] for figure in paper["not_drawn"]]
+    others = sum((audit.parent / f"{figure}.csv").is_file() for figure in not_counted)
+    if others:
+        yield (
+            f"{counted(others, 'drawn figure')} of other settings left out of that page; to see them on it again, run "
+            "the command that drew them (drawings are only copied)"
+        )
 
 
 @contextmanager

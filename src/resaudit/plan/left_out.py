@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 
 from resaudit.base.papers import as_words
-from resaudit.base.text import in_minutes
+from resaudit.base.text import in_minutes, number
 from resaudit.jobs.duration import duration
 from resaudit.plan.estimates import Estimates
 from resaudit.plan.models import Config
@@ -41,4 +41,4 @@ def hours_in_words(config: Config) -> str:
     estimates = Estimates.of(config)
     costs = [estimates.cost(job) for job in make_plan(config).jobs.values()]
     cores, gpu = sum(cost.seconds for cost in costs) / 3600, sum(cost.gpu_seconds for cost in costs) / 3600
-    return f"{gpu:.2g} GPU hours or {cores:.0f} core-hours" if gpu else f"{cores:.1f} core-hours"
+    return f"{number(gpu, 2)} GPU hours or {cores:.0f} core-hours" if gpu else f"{cores:.1f} core-hours"
