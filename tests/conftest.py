@@ -36,6 +36,7 @@ from resaudit.jobs.runner import run_job
 from resaudit.plan.composition import load
 from resaudit.plan.models import Config, Figure
 from resaudit.plan.plan import Plan, fetch_of
+from resaudit.runtime.limits import processors
 from tests import forked
 
 # Imports and collection make millions of objects and hardly any garbage; Python's default looks for it at every 700th.
@@ -66,7 +67,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_xdist_auto_num_workers() -> int:
     """One process more than cores: tests on Slurm wait most of the time."""
-    return (os.cpu_count() or 1) + 1
+    return processors() + 1
 
 
 Completed = subprocess.CompletedProcess[str]

@@ -131,12 +131,3 @@ def test_without_a_list_all_devices_are_visible(tmp_path: Path) -> None:
     for name in ("nvidiactl", "nvidia0", "nvidia5", "nvidia-uvm"):
         (tmp_path / name).touch()
     assert visible_devices({}, tmp_path) == ["0", "1"]
-
-
-@pytest.mark.skipif(not hasattr(os, "sched_setaffinity"), reason="no system call for it")
-def test_a_process_that_may_use_one_processor_has_one() -> None:
-    code = (
-        "import os; os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})\n"
-        "from resaudit.runtime.devices import processors; print(processors())"
-    )
-    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "1\n"

@@ -8,12 +8,14 @@ import json
 import logging
 import re
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 from snakemake.logging import DefaultFormatter
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from resaudit.cli.workflow import ReadableLog, overrides_from, verdicts_in_words
+from resaudit.cli.workflow import JobsOfRules, ReadableLog, make_readable, overrides_from, verdicts_in_words
 from tests.claims.made import mentions
 from tests.refusals import refused
 
@@ -46,6 +48,16 @@ def test_progress_is_in_time_left() -> None:
     assert re.findall(r"\d+(?: min)?", shown(event=LogEvent.PROGRESS, done=3, total=87)) == ["3", "87", "5 min"]
     assert re.findall(r"\d+(?: min)?", shown(event=LogEvent.PROGRESS, done=87, total=87)) == ["87", "87"]
     assert shown(event=None, msg="Building DAG…") == "Building DAG…"
+
+
+@pytest.mark.parametrize(("cores", "nodes", "said"), [(10**6, None, 2), (1, None, 1), (10**6, 200, 1)])
+def test_more_cores_than_may_be_used_are_said(
+    cores: int, nodes: int | None, said: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    jobs = cast(JobsOfRules, SimpleNamespace(time_left=lambda _: "5 min"))
+    with caplog.at_level(logging.INFO):
+        make_readable(logging.getLogger(__name__), jobs, SimpleNamespace(cores=cores, nodes=nodes))
+    assert len(caplog.messages) == said
 
 
 def test_verdicts_of_all_papers_are_counted(tmp_path: Path) -> None:

@@ -24,7 +24,8 @@ from resaudit.plan.models import Config, Figure
 from resaudit.plan.overrides import in_hydra, key_of
 from resaudit.plan.plan import FigurePlan, Plan
 from resaudit.plan.words import deviations, value_of
-from resaudit.runtime.devices import cuda_is_usable, processors
+from resaudit.runtime.devices import cuda_is_usable
+from resaudit.runtime.limits import processors
 
 WIDTH = 100
 

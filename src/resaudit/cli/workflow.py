@@ -33,6 +33,7 @@ from resaudit.plan.overrides import in_hydra
 from resaudit.plan.plan import Plan, execution_of, fetch_of
 from resaudit.plan.plans import Plans, evidence_figures
 from resaudit.plan.trees import Files
+from resaudit.runtime.limits import processors
 from resaudit.runtime.locks import LOCK, is_held
 
 OTHER_RULES = ("all", "draw", "show", "audit", "robustness_matrix", "robustness")
@@ -339,6 +340,9 @@ def make_readable(logger: logging.Logger, jobs: JobsOfRules, workflow: Any) -> N
             handler.setFormatter(ReadableLog(handler.formatter, partial(jobs.time_left, workflow)))
     where = f"{workflow.nodes} jobs of the cluster at once" if workflow.nodes else f"{workflow.cores} cores"
     logger.info(f"estimated: {jobs.time_left(workflow)} on {where}")
+    usable = processors()
+    if workflow.cores > usable and not workflow.nodes:
+        logger.info(f"--cores is {workflow.cores}, but only {counted(usable, 'processor')} may be used here")
 
 
 def verdicts_in_words(audit: Path) -> Iterator[str]:

@@ -15,7 +15,8 @@ from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance
-from resaudit.runtime.devices import claim_device, processors
+from resaudit.runtime.devices import claim_device
+from resaudit.runtime.limits import processors
 from resaudit.runtime.progress import log
 
 

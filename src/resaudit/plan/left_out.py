@@ -9,7 +9,7 @@ from resaudit.plan.estimates import Estimates
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from resaudit.plan.words import command_for
-from resaudit.runtime.devices import processors
+from resaudit.runtime.limits import processors
 
 
 def left_out_in_words(config: Config, overrides: Sequence[str]) -> Iterator[str]:

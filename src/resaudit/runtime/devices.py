@@ -18,11 +18,6 @@ from resaudit.runtime.locks import hold
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 
 
-def processors() -> int:
-    """How many processors this process may use: fewer than the machine has under ``taskset`` or a scheduler."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def claim_device(
     environment: MutableMapping[str, str] = os.environ, folder: Path | None = None, nodes: Path = Path("/dev")
 ) -> str | None:

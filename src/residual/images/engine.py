@@ -14,6 +14,7 @@ from resaudit.base.errors import ResauditError
 from resaudit.data.images import ImageSet
 from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
 from resaudit.jobs.job import Work
+from resaudit.runtime.limits import memory
 from resaudit.runtime.progress import Progress
 from residual.images.augmentation import Images, normalisation_of
 from residual.images.counter_hash import WEIGHTS, key_of
@@ -38,7 +39,7 @@ def train(job: "TrainImages", work: Work) -> Records:
 
     Raises:
         ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the GPU,
-            or without one of the machine, is too small.
+            or without one that which the job may use, is too small.
     """
     keep_memory()
     images = job.images()
@@ -46,11 +47,11 @@ def train(job: "TrainImages", work: Work) -> Records:
     if work.device == "cpu":
         # Larger images than planned would have the process killed without a word.
         needed = job.megabytes(count + tests, images.train_images.shape[1:])
-        present = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e6
+        present = memory() / 1e6
         if needed > present:
             raise ResauditError(
                 "too-little-memory",
-                "a run needs {needed:.0f} MB of memory, and this machine has {present:.0f} MB; take fewer layers, a "
+                "a run needs {needed:.0f} MB of memory, and may use {present:.0f} MB here; take fewer layers, a "
                 "smaller batch or another machine",
                 needed=needed,
                 present=present,

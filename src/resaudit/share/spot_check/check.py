@@ -25,7 +25,7 @@ from resaudit.jobs.provenance import commit
 from resaudit.jobs.results import read_provenance
 from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan, execution_of
-from resaudit.runtime.devices import processors
+from resaudit.runtime.limits import processors
 from resaudit.runtime.locks import hold
 from resaudit.share.comparing import Compared, compare
 from resaudit.share.judging import judge_twice
