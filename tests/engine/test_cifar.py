@@ -94,6 +94,15 @@ def put_pickles_below(folder: Path) -> None:
     put_pickles(folder / "cifar-10-batches-py")
 
 
+def put_torchvisions_root(folder: Path) -> None:
+    """With the other data sets that people download into it, and the root of a disk's own folder."""
+    put_pickles_below(folder)
+    (folder / "cifar-10-python.tar.gz").write_bytes(b"not read")
+    write_files(folder / "cifar-100-python", {"train": b"?", "test": b"?", "meta": b"?"})
+    (folder / "MNIST" / "raw").mkdir(parents=True)
+    (folder / "lost+found").mkdir(mode=0)
+
+
 def put_records(folder: Path) -> None:
     write_files(folder, RECORDS)
 
@@ -102,7 +111,7 @@ def put_python_archive(folder: Path) -> None:
     write_archive(folder / "cifar-10-python.tar.gz", "cifar-10-batches-py", PICKLES | {"batches.meta": b"?"})
 
 
-PUT = [put_pickles, put_pickles_below, put_records]
+PUT = [put_pickles, put_pickles_below, put_torchvisions_root, put_records]
 
 
 @pytest.fixture

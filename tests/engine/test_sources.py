@@ -20,7 +20,7 @@ from threading import Thread
 
 import numpy as np
 import pytest
-from torchvision.datasets import CIFAR10, MNIST
+from torchvision.datasets import CIFAR10, KMNIST, MNIST, FashionMNIST
 
 from resaudit.base.errors import ResauditError
 from resaudit.cli.workflow import JobsOfRules
@@ -28,7 +28,7 @@ from resaudit.data import sources
 from resaudit.data.dataset import Dataset, DebianPackage, IdxDataset
 from resaudit.data.description import described
 from resaudit.data.files import beginning
-from resaudit.data.idx import parse_idx
+from resaudit.data.idx import parse_idx, to_idx
 from resaudit.data.sources import fetch, read_verified
 from resaudit.plan.composition import config_folder, datasets, load
 from resaudit.plan.models import Config
@@ -36,7 +36,8 @@ from tests.attempts import no_source
 from tests.conftest import data_of, in_process, run_command
 from tests.refusals import assert_exits, refused
 
-IMAGES = "train-images-idx3-ubyte"
+FILE_NAMES = ("train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte")
+IMAGES = FILE_NAMES[0]
 
 
 @pytest.fixture
@@ -61,9 +62,40 @@ def test_a_folder_of_right_files_is_taken_raw_or_packed(mnist_files: Path, tmp_p
     raw.unlink()
     said = fetch(only_folder(mnist_files), tmp_path / "data")
     assert "checksums right" in said[-1]
-    assert {f.name for f in (tmp_path / "data").iterdir()} == {
-        "train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte",
-    }  # fmt: skip
+    assert {f.name for f in (tmp_path / "data").iterdir()} == set(FILE_NAMES)
+
+
+def small_idx(folder: Path, torchvision: str | None, given: str) -> IdxDataset:
+    """A data set of a few images whose four files are in a folder, to be looked for in another."""
+    folder.mkdir(parents=True)
+    parts = [np.arange(3 * 28 * 28, dtype=np.uint8).reshape(3, 28, 28), np.arange(3, dtype=np.uint8)]
+    for name, array in zip(FILE_NAMES, [*parts, *(255 - part for part in parts)], strict=True):
+        (folder / name).write_bytes(to_idx(array))
+    about = {"name": "few", "title": "Few", "citation": "", "licence": "", "classes": 256, "torchvision": torchvision}
+    files = {key: file.model_dump() for key, file in described(folder).items()}
+    dataset = Dataset.model_validate({**about, "files": files, "sources": ["folder"], "folder": given})
+    assert isinstance(dataset, IdxDataset)
+    return dataset
+
+
+@pytest.mark.parametrize("kind", [MNIST, FashionMNIST, KMNIST])
+@pytest.mark.parametrize("given", ["~/data", "~/data/{name}", "~/data/{name}/raw"])
+def test_torchvisions_root_and_its_folders_are_taken(
+    kind: type[MNIST], given: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    name = kind.__name__
+    dataset = small_idx(tmp_path / "data" / name / "raw", name, given.format(name=name))
+    fetch(dataset, tmp_path / "fetched")
+    theirs = kind(root=str(tmp_path / "data"), train=True)
+    ours = parse_idx(read_verified(tmp_path / "fetched", dataset.files["train_images"]), "ours")
+    np.testing.assert_array_equal(ours, theirs.data.numpy())
+
+
+def test_where_files_were_looked_for_is_said(tmp_path: Path) -> None:
+    dataset = small_idx(tmp_path / "KMNIST" / "raw", "MNIST", str(tmp_path))
+    with no_source(IMAGES, tmp_path / "raw", tmp_path / "MNIST" / "raw", folder="missing-data"):
+        fetch(dataset, tmp_path / "fetched")
 
 
 def test_the_hashes_of_a_folder_are_those_of_its_data_sets_yaml(mnist_files: Path) -> None:

@@ -7,6 +7,7 @@ of 32 x 32 pixels, row by row (https://www.cs.toronto.edu/~kriz/cifar.html).
 """
 
 import hashlib
+import os
 import pickle
 from collections.abc import Sequence
 from pathlib import Path
@@ -64,14 +65,20 @@ def read_cifar(place: Path, dataset: CifarDataset) -> dict[str, bytes]:
     """
     records: dict[str, bytes] = {}
     with unpacked(place) as folder:
-        folders = [folder, *(path for path in children(folder) if path.is_dir())]
+        # A disk's root has a folder that nobody may read: lost+found.
+        folders = [folder, *(path for path in children(folder) if path.is_dir() and os.access(path, os.X_OK))]
         for key, file in dataset.files.items():
             batch = Path(file.name).stem
             names = (file.name, batch) if batch in dataset.pickles else (file.name,)
             paths = (each / name for each in folders for name in names)
             path = next((path for path in paths if path.is_file()), None)
             if path is None:
-                raise ResauditError("missing-records", "{place} has no {names}", place=place, names=" or ".join(names))
+                raise ResauditError(
+                    "missing-records",
+                    "neither {place} nor a folder in it has {names}",
+                    place=place,
+                    names=" or ".join(names),
+                )
             is_batch = path.name == batch
             content = beginning(path, LARGEST_FILE if is_batch else file.size + 1)
             records[key] = _unpickled(content, batch, dataset) if is_batch else content

@@ -157,7 +157,7 @@ def _from_torchvision(dataset: IdxDataset | CifarDataset) -> Contents:
         if isinstance(dataset, IdxDataset):
             with _downloading(Path(root)):
                 kind(root=root, train=True, download=True)
-            return _read_folder(Path(root) / kind.__name__ / "raw", dataset)
+            return _read_folder(Path(root), dataset)
         # Not kind(download=True), which unpacks and unpickles.
         with _downloading(Path(root)):
             download_url(kind.url, root, kind.filename, kind.tgz_md5)
@@ -165,12 +165,18 @@ def _from_torchvision(dataset: IdxDataset | CifarDataset) -> Contents:
 
 
 def _read_folder(folder: Path, dataset: IdxDataset) -> Contents:
+    """The files in a folder, or in torchvision's folder of them where it is that one's parent or ``root``."""
+    places = [folder, folder / "raw", *([folder / dataset.torchvision / "raw"] if dataset.torchvision else [])]
     contents: Contents = {}
     for key, file in dataset.files.items():
-        path = next((folder / name for name in (file.name, f"{file.name}.gz") if (folder / name).exists()), None)
+        paths = (place / name for place in places for name in (file.name, f"{file.name}.gz"))
+        path = next((path for path in paths if path.exists()), None)
         if path is None:
             raise ResauditError(
-                "missing-data", "{folder} has neither {name} nor {name}.gz", folder=folder, name=file.name
+                "missing-data",
+                "there is neither {name} nor {name}.gz in {places}",
+                name=file.name,
+                places=places,
             )
         contents[key] = beginning(path, file.size + 1)
         if is_web_page(path):
