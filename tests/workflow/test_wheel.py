@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import CHECKOUT
+from tests.conftest import CHECKOUT, run_command
+from tests.refusals import assert_exits
 
 
 def wheel_of(folder: Path, **environment: str) -> list[str]:
@@ -52,3 +53,12 @@ def test_without_a_compiler_a_wheel_is_whole_but_for_the_kernel(tmp_path: Path) 
     assert {"resaudit/py.typed", "residual/py.typed"} <= set(files)
     assert "residual/demystifying_resnet/training/sampled.py" in files
     assert "resaudit/audit/templates/page.html.j2" in files
+    # It has no configuration and no rules, and is not taken for the code of a checkout.
+    (wheel,) = tmp_path.glob("resaudit-*.whl")
+    installed = tmp_path / "installed"
+    zipfile.ZipFile(wheel).extractall(installed)
+    path = {"PYTHONPATH": str(installed)}
+    listed = run_command(sys.executable, "-m", "resaudit", "list", cwd=tmp_path, environment=path)
+    assert_exits(listed, "missing-checkout")
+    planned = [sys.executable, "-m", "snakemake", "-n", "--cores", "1", "--snakefile", str(CHECKOUT / "Snakefile")]
+    assert_exits(run_command(*planned, cwd=tmp_path, environment=path), "other-installation", installed / "resaudit")
