@@ -391,12 +391,12 @@ def check_the_audit_has_it(folder: Path) -> None:
 def test_a_matrix_of_another_ledger_is_called_stale(smoked: Path, copy: Path) -> None:
     robustness = copy / "figures" / PAPER / "robustness.json"
     variants = [{"id": "control", "summary": "s", "overrides": [], "scale": "smoke", "deviations": []}]
-    made = {"paper": PAPER, "finished": "2026-01-01T00:00:00+00:00", "ledger": "0" * 64, "tables": {},
-            "variants": variants, "verdicts": {}}  # fmt: skip
+    made = {"paper": PAPER, "finished": "2026-01-01T00:00:00+00:00", "tables": {}, "variants": variants, "verdicts": {},
+            "ledger": {"depth-invariant-condition": "0" * 64}}  # fmt: skip
     robustness.write_text(json.dumps(made), encoding="utf-8")
     for suffix in ("svg", "csv", "pdf", "png"):
         shutil.copy(smoked / "figures" / PAPER / f"fig04.{suffix}", robustness.with_suffix(f".{suffix}"))
-    assert mentions(reported(copy, *SMOKE)["papers"][0]["robustness"]["stale"], "claims")
+    assert mentions(reported(copy, *SMOKE)["papers"][0]["robustness"]["stale"], "depth-invariant-condition")
     robustness.write_text("{}", encoding="utf-8")
     with pytest.raises(ResauditError, match=r"robustness\.json"):
         reported(copy, *SMOKE)

@@ -34,8 +34,8 @@ def inputs_of(rule: str, done: Completed) -> list[str]:
 
 def a_matrix_of_an_earlier_run(folder: Path) -> None:
     variants = [{"id": "control", "summary": "s", "overrides": [], "scale": "smoke", "deviations": []}]
-    made = {"paper": PAPER, "finished": "2026-01-01T00:00:00+00:00", "ledger": "0" * 64, "tables": {},
-            "variants": variants, "verdicts": {}}  # fmt: skip
+    made = {"paper": PAPER, "finished": "2026-01-01T00:00:00+00:00", "tables": {}, "variants": variants, "verdicts": {},
+            "ledger": {"depth-invariant-condition": "0" * 64}}  # fmt: skip
     (folder / f"{MATRIX}.json").write_text(json.dumps(made), encoding="utf-8")
     for suffix in ("svg", "csv", "pdf", "png"):
         shutil.copy(folder / f"figures/{PAPER}/theorem1.{suffix}", folder / f"{MATRIX}.{suffix}")
