@@ -62,6 +62,9 @@ def test_a_folder_that_no_repository_tracks_has_no_commit(tmp_path: Path) -> Non
     assert kept is not None
     assert (len(kept["id"]), kept["clean"]) == (40, True)
     assert commit_of(tmp_path, ["ignored"]) is commit_of(tmp_path, ["untracked"]) is None
+    (tmp_path / "kept" / "__pycache__").mkdir()
+    (tmp_path / "kept" / "__pycache__" / "a.cpython-311.pyc").touch()
+    assert commit_of(tmp_path, ["kept"]) == kept
     (tmp_path / "kept" / "b.py").touch()
     assert commit_of(tmp_path, ["kept"]) == kept | {"clean": False}
 

@@ -13,6 +13,8 @@ from typing import Any
 SOURCES = ("src", "config", "workflow", "Snakefile", "setup.py", "pyproject.toml", "constraints.txt")
 """What results depend on; the settings of a site, in profiles/, do not change them."""
 OWN = "src/resaudit/jobs/provenance.py"
+COMPILED = ":(top,exclude,glob)**/__pycache__/**"
+"""What Python writes beside sources when it imports them, and a paper's repository may not ignore."""
 PACKAGES = ("resaudit", "torch", "numpy", "pandas", "matplotlib", "seaborn", "snakemake", "hydra-core")
 
 
@@ -53,7 +55,7 @@ def commit_of(folder: Path, sources: Sequence[str]) -> dict[str, Any] | None:
     """
     if not _tracked(folder, *sources):
         return None
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=all", "--", *sources)
+    changed = _git(folder, "status", "--porcelain", "--untracked-files=all", "--", *sources, COMPILED)
     return {"id": _git(folder, "rev-parse", "HEAD"), "clean": not changed}
 
 
