@@ -34,7 +34,7 @@ NUMBERED = ("run", "draw")
 
 
 @dataclass(frozen=True)
-class Run:
+class FinishedRun:
     """A finished run: where it is, its audit, and its tables by ``paper/figure``."""
 
     place: Path
@@ -56,12 +56,12 @@ class Merged:
     """
 
     table: pd.DataFrame
-    sources: list[Run]
+    sources: list[FinishedRun]
     seeds: list[int]
     words: str
 
 
-def read_run(place: Path) -> Run:
+def read_run(place: Path) -> FinishedRun:
     """Read a run from an archive of ``resaudit crate``, or from a clone or its folder of figures.
 
     Raises:
@@ -76,9 +76,9 @@ def read_run(place: Path) -> Run:
                     (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                     packed.copy(f"figures/{name}", target)
             by = next(filter(None, packed.agents.values()), None)
-            return Run(place, audit, _tables(place, Path(folder), figures), sha256_of(place), by)
+            return FinishedRun(place, audit, _tables(place, Path(folder), figures), sha256_of(place), by)
     figures_folder = next(each for each in (place, place / "figures", place.parent) if (each / "audit.json").is_file())
-    return Run(place, audit, _tables(place, figures_folder, figures), None, None)
+    return FinishedRun(place, audit, _tables(place, figures_folder, figures), None, None)
 
 
 def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
@@ -133,7 +133,7 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
     yield from _changes(runs, audit)
 
 
-def _check_protocol(run: Run, every: Plan) -> None:
+def _check_protocol(run: FinishedRun, every: Plan) -> None:
     for name, drawn in run.tables.items():
         every.config.named(name)
         values = {"scale": every.config.scale.name, **settings_of(every.figures[name].figure)}
@@ -151,7 +151,7 @@ def _check_protocol(run: Run, every: Plan) -> None:
                 )
 
 
-def merge_figure(figure: Figure, runs: Sequence[Run]) -> Merged:
+def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
     """One table of a figure from all runs that have drawn it.
 
     Of one seed, a run that several have counts once; runs of other seeds are numbered on. Where that cannot be done,
@@ -182,7 +182,7 @@ def _order(drawn: Drawn) -> tuple[int, int, str]:
     return drawn.about["values"]["seed"], -len(drawn.table), drawn.sha256
 
 
-def _of_one_seed(figure: Figure, runs: Sequence[Run]) -> pd.DataFrame:
+def _of_one_seed(figure: Figure, runs: Sequence[FinishedRun]) -> pd.DataFrame:
     """The rows of all runs, those of the first where others have them too."""
     tables = [run.tables[figure.name].table for run in runs]
     contradicted: list[dict[int, ResauditError]] = [{} for _ in runs]
@@ -262,7 +262,11 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
 
 
 def _audit(
-    runs: Sequence[Run], merged: dict[str, Merged], drawn: dict[str, Drawn], every: Plan, overrides: Sequence[str]
+    runs: Sequence[FinishedRun],
+    merged: dict[str, Merged],
+    drawn: dict[str, Drawn],
+    every: Plan,
+    overrides: Sequence[str],
 ) -> Audit:
     made, config = provenance(), every.config
     audited = {paper.id for run in runs for paper in run.audit.papers}
@@ -308,7 +312,7 @@ def _figure(merged: Merged, drawn: Drawn) -> DrawnFigure:
     return of_runs[0][1].model_copy(update=changed)
 
 
-def _changes(runs: Sequence[Run], audit: Audit) -> Iterator[str]:
+def _changes(runs: Sequence[FinishedRun], audit: Audit) -> Iterator[str]:
     """The claims that a run decides otherwise than all together, and how many claims have each verdict."""
     of_runs = [{claim.id: claim.standing for claim in run.audit.claims} for run in runs]
     for claim in audit.claims:
