@@ -12,7 +12,14 @@ from hydra.core.override_parser.overrides_parser import OverridesParser
 from resaudit.base.errors import figures_named
 from resaudit.base.models import validated
 from resaudit.cli.workflow import overrides_from
-from resaudit.plan.composition import check_variants, claims_as_written, config_folder, datasets, files_of_figures, load
+from resaudit.plan.composition import (
+    check_under_variants,
+    claims_as_written,
+    config_folder,
+    datasets,
+    files_of_figures,
+    load,
+)
 from resaudit.plan.models import Figure, Paper
 from resaudit.plan.overrides import parsed
 from resaudit.plan.plan import make_plan
@@ -816,10 +823,10 @@ def test_a_variant_that_gives_no_figure_is_refused_when_planning(override: str, 
     file.write_text(text.replace("overrides: [protocol.zero_scale=0]", f"overrides: [{override}]"), encoding="utf-8")
     config = load(["figures=[demystifying_resnet/fig04]"], folder)
     with refused("invalid-variant", variant="exactly-zero") as caught:
-        check_variants(config, Files(folder))
+        check_under_variants(config, Files(folder))
     assert said in str(caught.value)
     assert "fig04" in str(caught.value)
-    check_variants(load(["figures=[demystifying_resnet/fig07]"], folder), Files(folder))
+    check_under_variants(load(["figures=[demystifying_resnet/fig07]"], folder), Files(folder))
 
 
 BOMB = "a0: &a0 [1]\n" + "".join(f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]\n" for n in range(1, 10))

@@ -177,9 +177,14 @@ def outside_papers() -> dict[str, Place]:
     return dict(_added)
 
 
+def _folders() -> list[Path]:
+    """The folders of the added papers, each once."""
+    return list(dict.fromkeys(place.folder for place in _added.values()))
+
+
 def config_folders() -> list[Path]:
     """The folders of the added papers' configuration."""
-    return [folder / "config" for folder in dict.fromkeys(place.folder for place in _added.values())]
+    return [folder / "config" for folder in _folders()]
 
 
 def folder_of(paper: str) -> Path:
@@ -255,7 +260,7 @@ def failing_code(error: Exception, paper: str, effect: str) -> ResauditError:
 
 def as_words() -> list[str]:
     """The words of a command line that add the same papers to another process."""
-    return [f"{KEY}={folder}" for folder in dict.fromkeys(place.folder for place in _added.values())]
+    return [f"{KEY}={folder}" for folder in _folders()]
 
 
 def check_installed_from(checkout: Path) -> None:

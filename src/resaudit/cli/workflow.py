@@ -25,7 +25,7 @@ from resaudit.figures.draw import draw_job
 from resaudit.jobs.duration import duration
 from resaudit.jobs.job import Cost, Execution, Job
 from resaudit.jobs.plan_files import computing_kinds, read_job, write_job
-from resaudit.plan.composition import check_variants, datasets, load
+from resaudit.plan.composition import check_under_variants, datasets, load
 from resaudit.plan.estimates import Estimates
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
@@ -165,7 +165,7 @@ class JobsOfRules:
         self.execution = read_job(self.files.results, only[0])[1] if only else execution_of(self.plan.config)
         self._estimates = Estimates.of(self.plan.config, self.execution)
         check_modules(self.plan)
-        check_variants(self.plan.config, self._configuration)
+        check_under_variants(self.plan.config, self._configuration)
         self.overrides, self._from_files, self._writes = tuple(overrides), bool(only), writes
         # The jobs of a run at work still read their plan files, which say on what device they run.
         self._writes_again = writes and not is_held(self.files.results / LOCK)

@@ -67,7 +67,7 @@ def drawn(plan: Plan, name: str, csv: Path | None = None) -> Drawn | None:
     csv = csv or Layout(plan.config.paths).figure(name, "csv")
     if not csv.is_file():
         return None
-    found = _unchanged(csv, name)
+    found = unchanged(csv, name)
     _check_settings(csv, found.about, plan, name)
     if reason := unexpected(found.table, plan.figures[name]):
         raise ResauditError(
@@ -112,7 +112,7 @@ def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
             folder=folders[0],
             command=snakemake_command({"figures": [name], "overrides": as_words()}),
         )
-    found = _unchanged(csv, name)
+    found = unchanged(csv, name)
     found.table.attrs = {
         "figure": name,
         "source": places[csv],
@@ -125,7 +125,7 @@ def load(figure: str, papers_path: str | Path | None = None) -> pd.DataFrame:
     return found.table
 
 
-def _unchanged(csv: Path, name: str) -> Drawn:
+def unchanged(csv: Path, name: str) -> Drawn:
     """A table of ``paper/figure``, of whatever settings, with the SHA-256 that its ``.json`` has."""
     about, table = read_about(csv), read_csv(csv)
     digest = hashlib.sha256(csv.read_bytes()).hexdigest()

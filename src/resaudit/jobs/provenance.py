@@ -37,10 +37,9 @@ def commit() -> dict[str, Any] | None:
     None without git, outside a checkout and inside another repository.
     """
     own = Path(__file__).resolve()
+    found = commit_of(own.parent, [f":(top){name}" for name in SOURCES])
     # It may be unpacked inside another repository.
-    return (
-        commit_of(own.parent, [f":(top){name}" for name in SOURCES]) if _tracked(own.parent, own.name) == OWN else None
-    )
+    return found if found and _git(own.parent, "ls-files", "--full-name", "--", own.name) == OWN else None
 
 
 def commit_of(folder: Path, sources: Sequence[str]) -> dict[str, Any] | None:
@@ -53,19 +52,13 @@ def commit_of(folder: Path, sources: Sequence[str]) -> dict[str, Any] | None:
     Returns:
         None without git, outside a repository, and where it tracks none of the sources.
     """
-    if not _tracked(folder, *sources):
-        return None
-    changed = _git(folder, "status", "--porcelain", "--untracked-files=all", "--", *sources, COMPILED)
-    return {"id": _git(folder, "rev-parse", "HEAD"), "clean": not changed}
-
-
-def _tracked(folder: Path, *sources: str) -> str:
-    """The tracked files among some sources, from the repository's root; none without git or a commit."""
     try:
-        _git(folder, "rev-parse", "HEAD")
-        return _git(folder, "ls-files", "--full-name", "--", *sources)
+        if not _git(folder, "ls-files", "--", *sources):
+            return None
+        changed = _git(folder, "status", "--porcelain", "--untracked-files=all", "--", *sources, COMPILED)
+        return {"id": _git(folder, "rev-parse", "HEAD"), "clean": not changed}
     except (OSError, subprocess.SubprocessError):
-        return ""
+        return None
 
 
 def constraints_sha256() -> str | None:

@@ -304,7 +304,7 @@ def _check_variants(config: Config, whole: bool) -> None:
         )
 
 
-def check_variants(config: Config, files: Files) -> None:
+def check_under_variants(config: Config, files: Files) -> None:
     """Compose each chosen figure, as its file has it, under each of its variants, most of which run much later.
 
     Raises:

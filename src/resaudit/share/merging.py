@@ -19,8 +19,8 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.base.text import in_words
 from resaudit.figures.comparison import differences_of
-from resaudit.figures.drawing import plot_of, read_about, read_csv, save_drawing, write_csv
-from resaudit.figures.tables import Drawn
+from resaudit.figures.drawing import plot_of, read_csv, save_drawing, write_csv
+from resaudit.figures.tables import Drawn, unchanged
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import FigurePlan, Plan, make_plan
@@ -85,18 +85,19 @@ def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[s
     tables = {}
     for figure in figures:
         csv = folder / f"{figure.id}.csv"
-        if not csv.is_file() or not csv.with_suffix(".json").is_file() or sha256_of(csv) != figure.sha256:
+        whole = csv.is_file() and csv.with_suffix(".json").is_file()
+        if not whole or (drawn := unchanged(csv, figure.id)).sha256 != figure.sha256:
             raise ResauditError(
                 "changed-table",
                 "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
                 path=place / f"{figure.id}.csv",
                 remedy="get the run again, or leave it out",
             )
-        tables[figure.id] = Drawn(figure.id, read_csv(csv), figure.sha256, read_about(csv))
-        if "merged" in tables[figure.id].about:
+        if "merged" in drawn.about:
             raise ResauditError(
                 "merged-run", "{place} is merged from other runs; merge those, and any others, at once", place=place
             )
+        tables[figure.id] = drawn
     return tables
 
 
@@ -168,12 +169,12 @@ def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
     where = f"of {', '.join(run.place.resolve().name for run in ordered)}"
     if not others:
         return Merged(first, ordered, [least], f"seed {least}, {len(first)} rows {where}")
-    obstacle = _obstacle(figure, list(tables.values()))
+    number = next((key for key in NUMBERED if key in figure.keys), "")
+    pooled = _numbered_on(list(tables.values()), number) if number else first
+    obstacle = _obstacle(figure, list(tables.values()), pooled) if number else "its rows are of no single run"
     if obstacle:
         alone = by_seed[least]
         return Merged(first, alone, [least], f"seed {least} alone, since {obstacle}")
-    number = next(key for key in NUMBERED if key in figure.keys)
-    pooled = _numbered_on(list(tables.values()), number)
     runs_in_words = f"{pooled[number].nunique()} {number}s of seeds {', '.join(map(str, tables))}"
     return Merged(pooled, ordered, list(tables), f"{runs_in_words} {where}")
 
@@ -215,11 +216,8 @@ def _has(table: pd.DataFrame, other: pd.DataFrame, figure: Figure) -> np.ndarray
     return np.asarray(pd.MultiIndex.from_frame(other[figure.keys]).isin(keys))
 
 
-def _obstacle(figure: Figure, tables: Sequence[pd.DataFrame]) -> str | None:
+def _obstacle(figure: Figure, tables: Sequence[pd.DataFrame], pooled: pd.DataFrame) -> str | None:
     """Why tables of other seeds cannot be pooled; None if they can."""
-    number = next((key for key in NUMBERED if key in figure.keys), None)
-    if number is None:
-        return "its rows are of no single run"
     if any(set(table) != set(tables[0]) for table in tables):
         return "columns differ"
     if "shown" in tables[0]:
@@ -227,7 +225,7 @@ def _obstacle(figure: Figure, tables: Sequence[pd.DataFrame]) -> str | None:
         rates = [set(table.loc[table["shown"], by].itertuples(index=False, name=None)) for table in tables]
         if any(each != rates[0] for each in rates):
             return "other learning rates are shown"
-    if _numbered_on(tables, number).duplicated(figure.keys).any():
+    if pooled.duplicated(figure.keys).any():
         return "some rows are of no single run"
     return None
 
