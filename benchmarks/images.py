@@ -29,8 +29,9 @@ from torch.utils.data import DataLoader, Dataset
 from torchvision import transforms
 
 from resaudit.data.images import ImageSet
+from resaudit.runtime.allocation import keep_memory
 from residual.images.costs import PRODUCTS, counts
-from residual.images.engine import keep_memory, load
+from residual.images.engine import load
 from residual.images.networks.build import build
 from residual.images.run import TrainingRun
 from residual.images.schedule import Schedule

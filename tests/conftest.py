@@ -2,6 +2,7 @@
 
 import fcntl
 import gc
+import importlib
 import os
 import shutil
 import subprocess
@@ -148,16 +149,23 @@ def made_once(factory: pytest.TempPathFactory, name: str, make: Callable[[Path],
         return Path(shutil.copytree(made, factory.mktemp("copy") / name))
 
 
+def forget_papers() -> None:
+    """Make this process one without papers outside, as a command's is when it starts."""
+    for paper in papers.outside_papers():
+        for name in [name for name in sys.modules if name.split(".")[0] == paper]:
+            del sys.modules[name]
+    papers._added.clear()
+    importlib.invalidate_caches()
+
+
 @pytest.fixture
 def no_paper_stays(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A process in the checkout to which a test may add the papers of examples/."""
-    monkeypatch.setattr(papers, "_added", {})
+    """A process in the checkout to which a test may add papers outside."""
     monkeypatch.setattr(sys, "path", list(sys.path))
     monkeypatch.setattr(code, "_graph", cache(code._graph.__wrapped__))
     monkeypatch.chdir(CHECKOUT)
     yield
-    for name in [name for name in sys.modules if name.split(".")[0] == "adam"]:
-        del sys.modules[name]
+    forget_papers()
 
 
 @pytest.fixture(scope="session")

@@ -26,11 +26,10 @@ from resaudit.plan.plan import make_plan
 from resaudit.plan.words import claims_command, command_for
 from tests.audit import example
 from tests.audit.example import render
-from tests.conftest import CHECKOUT, Command, in_process
-from tests.engine.test_outside import forget_papers, no_papers_left
+from tests.conftest import CHECKOUT, Command, forget_papers, in_process
 from tests.refusals import assert_exits, refused
 
-__all__ = ["no_papers_left"]
+pytestmark = pytest.mark.usefixtures("no_paper_stays")
 ODD = [
     "x y", "it's", 'q"q', "a#b", "a #b", "[x]", "{a: b}", "a: b", "a:", "a,b", "a=b", "~", "~x", "$HOME", "`x`", "a*",
     "-x", "b\\s", "!x", "2024_05", "1e5", "nan", "True", "null", "ümlaut", "tab\tline\n", "\u2028", "😀",

@@ -3,39 +3,35 @@
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pandas as pd
 import pytest
 
 import resaudit
-from resaudit.base import papers
 from resaudit.base.papers import add_papers
 from resaudit.cli.skeleton import write_paper
 from resaudit.figures.drawing import DrawnAt, draw, read_about, read_csv
 from resaudit.jobs import code
 from resaudit.plan.plan import plan_figure
-from tests.conftest import run_planned, smoke_figure
+from tests.conftest import forget_papers, run_planned, smoke_figure
 from tests.refusals import refused
+
+pytestmark = pytest.mark.usefixtures("no_paper_stays")
 
 
 @pytest.fixture
-def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with the made-up paper ``coins``, from where the process starts, and its drawing in ``made``."""
-    monkeypatch.setattr(papers, "_added", {})
-    monkeypatch.setattr(sys, "path", list(sys.path))
     write_paper("coins", tmp_path / "papers")
     add_papers(tmp_path / "papers")
     part = plan_figure(smoke_figure("coins/fig01"), "data")
     for job in part.jobs.values():
         run_planned(job, tmp_path / "results")
     draw(part, DrawnAt("smoke", ("tosses 100",), ()), tmp_path / "results", tmp_path / "made", "")
-    papers._added.clear()
+    forget_papers()
     monkeypatch.chdir(tmp_path)
-    yield tmp_path
-    for name in [name for name in sys.modules if name.split(".")[0] == "coins"]:
-        del sys.modules[name]
+    return tmp_path
 
 
 def put(guest: Path, csv: str) -> Path:

@@ -1,12 +1,9 @@
 """Oracle: examples/, added to this process. Sees papers outside that are not found, and names that shadow others."""
 
-import importlib
 import json
 import shutil
 import sys
-from collections.abc import Iterator
 from dataclasses import replace
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -18,14 +15,13 @@ from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
 from resaudit.figures.drawing import DrawnAt, draw
 from resaudit.figures.tables import errors_naming
-from resaudit.jobs import code
 from resaudit.jobs.code import closure
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import computing_kinds, kind_named, plan_file, write_job
 from resaudit.plan.composition import config_folder, load
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
-from tests.conftest import CHECKOUT, run_planned
+from tests.conftest import CHECKOUT, forget_papers, run_planned
 from tests.refusals import refused
 
 CLAIMS = "config/paper/adam/claims.yaml"
@@ -33,22 +29,7 @@ MOMENTS = "config/paper/adam/moments.yaml"
 LEFT_OUT = shutil.ignore_patterns("__pycache__", "edge")
 """The other example: a process can import its check from one folder alone."""
 
-
-def forget_papers() -> None:
-    for paper in outside.outside_papers():
-        for name in [name for name in sys.modules if name.split(".")[0] == paper]:
-            del sys.modules[name]
-    outside._added.clear()
-    importlib.invalidate_caches()
-
-
-@pytest.fixture(autouse=True)
-def no_papers_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Each test has a process without papers outside."""
-    monkeypatch.setattr(sys, "path", list(sys.path))
-    monkeypatch.setattr(code, "_graph", cache(code._graph.__wrapped__))
-    yield
-    forget_papers()
+pytestmark = pytest.mark.usefixtures("no_paper_stays")
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from resaudit.jobs.job_provenance import CPU_PLATFORM
 from resaudit.jobs.plan_files import code_of, read_job
 from resaudit.jobs.provenance import provenance
 from resaudit.jobs.results import read_provenance
+from resaudit.runtime.allocation import keep_memory
 from resaudit.runtime.devices import claim_device
 from resaudit.runtime.limits import processors
 from resaudit.runtime.progress import log
@@ -32,6 +33,7 @@ def run_job(key: str, results: Path, code: str | None = None) -> None:
     device = device_of(job, execution)
     name = "cpu" if device == "cpu" else sys.modules["torch"].cuda.get_device_name()
     work = Work(results, execution, device, results / "checkpoints" / key, {"device": name}, code)
+    keep_memory()
     made = job.run(work)
     if not job.files:
         return

@@ -1,8 +1,6 @@
 """The training of one job on images: its data on the device, its runs one after the other, and their records."""
 
-import ctypes
 import os
-import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -29,10 +27,6 @@ if TYPE_CHECKING:
 NORMALISED_AS_PUBLISHED = ("cifar10", "cifar10_jpeg")
 """Data sets that the constants in the papers' codes are of."""
 
-# glibc's malloc.h; the largest threshold that it takes is 32 MiB.
-_TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
-_LARGEST_THRESHOLD, _PAD, _NEVER = 32 << 20, 64 << 20, 2**31 - 1
-
 
 def train(job: "TrainImages", work: Work) -> Records:
     """Train one run after the other; resume each from its checkpoint if there is one.
@@ -41,7 +35,6 @@ def train(job: "TrainImages", work: Work) -> Records:
         ResauditError: the data is missing or damaged, or has fewer images than ``samples``, or the memory of the GPU,
             or without one that which the job may use, is too small.
     """
-    keep_memory()
     images = job.images()
     count, tests = len(images.train_images), len(images.test_images)
     if work.device == "cpu":
@@ -184,15 +177,3 @@ def deterministic(device: str) -> Iterator[None]:
     finally:
         torch.use_deterministic_algorithms(before[0])
         memory.fill_uninitialized_memory = before[1]
-
-
-def keep_memory() -> None:
-    """Let the C library keep freed memory to the end of the process; without glibc, do nothing.
-
-    Fresh pages in each step would cost a training more than its arithmetic.
-    """
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None) if sys.platform.startswith("linux") else None
-    if mallopt is not None:
-        options = {_TRIM_THRESHOLD: _NEVER, _TOP_PAD: _PAD, _MMAP_THRESHOLD: _LARGEST_THRESHOLD}
-        for option, value in options.items():
-            mallopt(option, value)

@@ -8,8 +8,9 @@ import numpy as np
 import torch
 
 from resaudit.data.images import ImageSet
+from resaudit.runtime.allocation import keep_memory
 from residual.images import costs
-from residual.images.engine import deterministic, keep_memory, load
+from residual.images.engine import deterministic, load
 from residual.images.networks.build import build
 from residual.images.run import TrainingRun
 from residual.images.schedule import Schedule

@@ -136,8 +136,8 @@ class Hessians(Job):
 
         size = max(2, int(SECONDS_AT_ONCE // self._seconds_of_run))
         with delayed_signals() as signalled:
-            for runs in torch.split(torch.arange(done, snapshots.shape[2]), size):
-                of_runs = with_progress(snapshots[:, :, runs], f"{self.id} Hessians")
+            for first in range(done, snapshots.shape[2], size):
+                of_runs = with_progress(snapshots[:, :, first : first + size], f"{self.id} Hessians")
                 points = (weights.to(device, dtype) for weights in of_runs)
                 parts.append(along(points, self.ensemble.network, moments))
                 checkpoint.keep(so_far, signalled())
