@@ -36,11 +36,11 @@ def slurm(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
             shutil.rmtree(folder)
 
 
-def submitted(*arguments: str, seconds: int, snakefile: Path = TOY) -> list[str]:
+def submitted(*arguments: str, seconds: int, snakefile: Path, profile: Path) -> list[str]:
     """``snakemake`` with the profile that is tested, looking sooner than for jobs of hours, and killed if it hangs."""
     return [
         "timeout", "-k", "5", str(seconds), "snakemake", "--snakefile", str(snakefile),
-        "--profile", str(PROFILES / "slurm"), "--workflow-profile", str(PROFILES / "default"),
+        "--profile", str(profile), "--workflow-profile", str(PROFILES / "default"),
         "--slurm-init-seconds-before-status-checks", "1", "--latency-wait", "5", *arguments,
     ]  # fmt: skip
 
@@ -49,13 +49,20 @@ class Run:
     """A snakemake at work; what it says goes to the file ``said``."""
 
     def __init__(
-        self, folder: Path, *arguments: str, seconds: int, snakefile: Path = TOY, path: Path | None = None
+        self,
+        folder: Path,
+        *arguments: str,
+        seconds: int,
+        snakefile: Path = TOY,
+        profile: Path = PROFILES / "slurm",
+        path: Path | None = None,
     ) -> None:
         self.folder, self.file = folder, folder / "said"
         paths = [*([str(path)] if path else []), str(Path(sys.executable).parent), os.environ["PATH"]]
         with self.file.open("w") as said:
+            command = submitted(*arguments, seconds=seconds, snakefile=snakefile, profile=profile)
             self.process = subprocess.Popen(
-                submitted(*arguments, seconds=seconds, snakefile=snakefile), cwd=folder, stdout=said, stderr=said,
+                command, cwd=folder, stdout=said, stderr=said,
                 env={**os.environ, "PATH": os.pathsep.join(paths)},
                 start_new_session=True,
                 # A shell's background jobs ignore Ctrl-C, and so would what they start.

@@ -51,12 +51,14 @@ MinJobAge=3600
 KillWait=3
 SlurmdTimeout=10
 SchedulerParameters=sched_interval=1,sched_min_interval=0,bf_interval=5,batch_sched_delay=0
-NodeName=DEFAULT CPUs={processors} RealMemory=8000 Gres=gpu:2 State=UNKNOWN
+NodeName=DEFAULT CPUs={processors} RealMemory=8000 Gres=gpu:h100:2 Features=avx512 State=UNKNOWN
 NodeName=n[1-2] NodeHostname=localhost NodeAddr=127.0.0.1 Port=[{ports[1]}-{ports[2]}]
-PartitionName=main Nodes=ALL Default=YES MaxTime=60 DefaultTime=5 State=UP
+PartitionName=DEFAULT Nodes=ALL MaxTime=60 DefaultTime=5 State=UP
+PartitionName=cpu Default=YES
+PartitionName=gpu
 """
 # Any character devices serve as GPUs, as long as nobody opens them.
-GRES = "{mark}\nAutoDetect=off\nNodeName=n[1-2] Name=gpu File=/dev/tty[10-11]\n"
+GRES = "{mark}\nAutoDetect=off\nNodeName=n[1-2] Name=gpu Type=h100 File=/dev/tty[10-11]\n"
 WITH_ACCOUNTING = (
     "AccountingStorageType=accounting_storage/slurmdbd\nAccountingStorageHost=localhost\nAccountingStoragePort={port}"
     "\nAccountingStoragePass={folder}/munge/socket"
@@ -210,7 +212,8 @@ class Cluster:
         wait_until(lambda: succeeds("sacctmgr", "-n", "list", "cluster"), "slurmdbd answers", self)
         run("sacctmgr", "-i", "add", "cluster", "tests")
         run("sacctmgr", "-i", "add", "account", "tests", "Cluster=tests")
-        run("sacctmgr", "-i", "add", "user", getpass.getuser(), "Account=tests")
+        run("sacctmgr", "-i", "add", "account", "my-project", "Cluster=tests")
+        run("sacctmgr", "-i", "add", "user", getpass.getuser(), "Account=tests,my-project", "DefaultAccount=tests")
 
 
 def run(*command: str) -> None:

@@ -17,6 +17,7 @@ import pytest
 from tests.cluster.conftest import PROFILES, Run, jobs_of, wait_for_quiet
 from tests.cluster.slurm import Cluster, output, wait_until
 from tests.conftest import CHECKOUT
+from tests.workflow.test_profiles import SITE
 from tests.workflow.test_smoke import tables
 
 DATA = f"paths.data={CHECKOUT / 'data'}"
@@ -42,6 +43,32 @@ def test_killed_for_memory_it_is_run_again_with_more(tmp_path: Path) -> None:
     assert run.status() == 0, run.said()[-3000:]
     assert (tmp_path / "asked").read_text().split() == ["700", "1400"]
     assert (tmp_path / "memory").read_text().strip() == "1400"
+
+
+TEXT = (PROFILES / "slurm" / "config.yaml").read_text(encoding="utf-8")
+OF_A_KIND, BY_GRES = re.findall(r"\{slurm_partition: .*?\}", TEXT)[:2]
+
+
+@pytest.mark.parametrize(
+    ("line", "asked"),
+    [(None, "gpu:1"), (OF_A_KIND, "gpu:h100:1"), (BY_GRES, "gpu:1")],
+    ids=["as proposed", "of a kind", "by --gres"],
+)
+def test_with_the_sites_settings_jobs_get_partition_and_gpu(line: str | None, asked: str, tmp_path: Path) -> None:
+    """Those that the profile proposes, each without its number sign, and the lines that its comment offers."""
+    text = SITE.sub(r"\1", TEXT)
+    if line:
+        text = re.sub(r"(?<=^  train_images: ).*$", line, text, flags=re.MULTILINE)
+    (profile := tmp_path / "site").mkdir()
+    (profile / "config.yaml").write_text(text, encoding="utf-8")
+    run = Run(tmp_path, "with_gpu", "without_gpu", seconds=240, profile=profile)
+    assert run.status() == 0, run.said()[-3000:]
+    for file, partition in (("with_gpu", "gpu"), ("without_gpu", "cpu")):
+        known = dict(word.split("=", 1) for word in (tmp_path / file).read_text().split() if "=" in word)
+        assert (known["Partition"], known["Features"], known["Account"]) == (partition, "avx512", "my-project")
+        # Versions of Slurm write gres:gpu:1 or gres/gpu:1.
+        gpus = [value[len("gres/") :] for key, value in known.items() if key.startswith("TresPer")]
+        assert gpus == ([asked] if file == "with_gpu" else []), known
 
 
 @pytest.mark.slow

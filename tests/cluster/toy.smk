@@ -39,3 +39,25 @@ rule hang:
         runtime=lambda wildcards, attempt: attempt,
     shell:
         "echo {resources.runtime} >> asked; if [ {resources.runtime} = 1 ]; then sleep 600; fi; echo {resources.runtime} > {output}"
+
+
+# What Slurm knows of a job that wants a GPU, and of one that does not.
+rule train_images:
+    output:
+        "with_gpu",
+    resources:
+        mem_mb=600,
+        runtime=10,
+        gpu=1,
+    shell:
+        "scontrol show job $SLURM_JOB_ID > {output}"
+
+
+rule propagate:
+    output:
+        "without_gpu",
+    resources:
+        mem_mb=600,
+        runtime=10,
+    shell:
+        "scontrol show job $SLURM_JOB_ID > {output}"
