@@ -65,10 +65,10 @@ def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(
 ) -> None:
     plan = make_plan(load([f"paths.figures={tmp_path / 'drawn'}", "figures=[demystifying_resnet/fig04]"]))
     layout, kept = recorded(tmp_path / "drawn", PAPER), tmp_path / "reference" / "robustness.csv"
-    layout.figure(f"{PAPER}/robustness", "csv").write_text("claim,variant\n")
+    layout.figure(f"{PAPER}/robustness", "csv").write_text("claim,variant\na-claim,configured\n")
     monkeypatch.setattr(robustness, "reference_file", lambda _: kept)
     keep_matrix(plan, print)
-    assert kept.read_text() == "claim,variant\n"
+    assert kept.read_text() == "claim,variant\na-claim,configured\n"
     own = read_robustness(layout, PAPER)
     layout.figure(f"{PAPER}/robustness", "json").unlink()
     reference = read_robustness(layout, PAPER)

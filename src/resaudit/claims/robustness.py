@@ -101,14 +101,15 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
     for paper in dict.fromkeys(figure.split("/")[0] for figure in plan.figures):
         csv = Layout(plan.config.paths).figure(f"{paper}/robustness", "csv")
         if csv.with_suffix(".json").is_file():
-            reference, claims = reference_file(f"{paper}/robustness"), list(plan.config.claims_of(paper))
+            reference = reference_file(f"{paper}/robustness")
+            places = {claim: place for place, claim in enumerate(plan.config.claims_of(paper))}
             matrix, table = _read(csv.with_suffix(".json")), _as_text(csv)
             if reference.is_file():
                 kept, rows = _read(reference.with_suffix(".json")), _as_text(reference)
                 now = ledger_of(plan.config, paper, kept.ledger)
                 stay = {n for n in now if n not in matrix.ledger and now[n] == kept.ledger[n]}
                 matrix, table = joined(kept, stay, matrix), pd.concat([rows[rows["claim"].isin(stay)], table])
-            write_csv(reference, table.sort_values("claim", key=lambda names: names.map(claims.index), kind="stable"))
+            write_csv(reference, table.sort_values("claim", key=lambda names: names.map(places), kind="stable"))
             content = matrix.model_copy(update={"reference": True, "sha256": sha256_of(reference), "drawings": {}})
             write_json(reference.with_suffix(".json"), content.model_dump())
             say(f"{paper}/robustness: {len(matrix.ledger)} claims in {reference}")
