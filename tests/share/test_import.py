@@ -28,6 +28,7 @@ from resaudit.data.whiten import Whiten
 from resaudit.jobs.job import Job
 from resaudit.jobs.job_provenance import JobProvenance
 from resaudit.plan.composition import load
+from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan, with_inputs
 from resaudit.share.imports import importing
@@ -287,7 +288,7 @@ def test_own_results_are_kept_and_compared_and_killed_ones_replaced(
     assert (own / "spectra.npz").read_bytes() == b"computed here"
     names = [path.name for path in own.iterdir()]
     assert (killed / "imported.json").is_file()
-    forget_import(record.archive[:8], results)
+    forget_import(record.archive[:8], Layout(config.paths))
     assert left(results) == sorted(f"{record.kept[0]}/{name}" for name in names)
 
 
@@ -376,16 +377,16 @@ def test_of_two_imports_the_one_that_is_forgotten_takes_its_own_results_alone(
     stays = [name for name in left(results) if name.startswith((f"{key}/", f"{own}/"))]
     for unknown in ("", "x", second.archive[:-1] + "g"):
         with refused("unknown-import", count=0, run=unknown):
-            forget_import(unknown, results)
+            forget_import(unknown, Layout(config.paths))
     twin = second.model_copy(update={"archive": second.archive[:-1] + ("0" if second.archive[-1] != "0" else "1")})
     write_json(results / "imports" / f"{twin.archive}.json", twin.model_dump(mode="json"))
     with refused("unknown-import", count=2):
-        forget_import(second.archive[:-1], results)
-    assert forget_import(twin.archive, results) == (twin.archive, [])
-    assert forget_import(first.archive, results) == (first.archive, sorted({*first.jobs} - {key, own}))
+        forget_import(second.archive[:-1], Layout(config.paths))
+    assert forget_import(twin.archive, Layout(config.paths)) == (twin.archive, [])
+    assert forget_import(first.archive, Layout(config.paths)) == (first.archive, sorted({*first.jobs} - {key, own}))
     assert left(results) == sorted([*stays, f"imports/{second.archive}.json"])
     assert imports(results) == [second]
-    assert forget_import(str(slower), results) == (second.archive, [key])
+    assert forget_import(str(slower), Layout(config.paths)) == (second.archive, [key])
     assert left(results) == [name for name in stays if name.startswith(f"{own}/")]
 
 
@@ -514,3 +515,7 @@ def test_snakemake_draws_from_imported_results_without_data_or_computing(archive
     forgotten = resaudit("import", "--forget", "run.zip", *OVERRIDES)
     assert forgotten.returncode == 0, forgotten.stderr
     assert not [path for key in part["jobs"] for path in tmp_path.glob(f"results/{key}")]
+    # What was drawn from them is gone too: Snakemake would go on showing it.
+    assert not list((tmp_path / "figures").glob(f"{FIGURE}.*"))
+    anew = snakemake("--dry-run")
+    assert {"hessians", "draw", "show", "audit"} <= set(RULES.findall(anew.stdout + anew.stderr))

@@ -341,10 +341,11 @@ def crate(destination: Path, by: str | None, overrides: Overrides) -> None:
 def import_archive(other_code: bool, forgotten: str | None, words: tuple[str, ...]) -> None:
     """Import the results of somebody's run from RUN.zip, with the overrides that the run had; own results are kept."""
     if forgotten is not None:
+        from resaudit.plan.layout import Layout
         from resaudit.share.records import forget_import
 
-        digest, removed = forget_import(forgotten, Path(_config(words).paths.results))
-        click.echo(f"forgot the import {digest[:12]}…: {len(removed)} results are removed")
+        digest, removed = forget_import(forgotten, Layout(_config(words).paths))
+        click.echo(f"forgot the import {digest[:12]}…: {len(removed)} results and what was drawn from them are removed")
         return
     if not words:
         raise click.UsageError("give RUN.zip, which resaudit crate made, or --forget RUN")

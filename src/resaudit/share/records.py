@@ -8,12 +8,13 @@ import re
 import shutil
 from pathlib import Path
 
-from resaudit.base.errors import ResauditError
-from resaudit.base.files import sha256_of
+from resaudit.base.errors import ResauditError, reading
+from resaudit.base.files import read_json, sha256_of
 from resaudit.base.models import Closed, Line, Sha256, Time, read_record
 from resaudit.jobs.job import Job
 from resaudit.jobs.origin import IMPORTED, origin_of
 from resaudit.jobs.plan_files import code_of
+from resaudit.plan.layout import Layout
 from resaudit.plan.plan import Plan
 from resaudit.runtime.locks import hold_lock
 
@@ -85,12 +86,12 @@ def _is_imported(job: Job, results: Path) -> bool | None:
     return None if origin is None else origin.accepted_code == code_of(job)
 
 
-def forget_import(run: str, results: Path) -> tuple[str, list[str]]:
-    """Remove the results of an import, and nothing else.
+def forget_import(run: str, layout: Layout) -> tuple[str, list[str]]:
+    """Remove the results of an import, and what was drawn from them.
 
     Args:
         run: the archive's SHA-256, its beginning, or the archive itself.
-        results: folder of all results.
+        layout: the folders of the run.
 
     Returns:
         The archive's SHA-256 and the jobs whose results were removed.
@@ -98,6 +99,7 @@ def forget_import(run: str, results: Path) -> tuple[str, list[str]]:
     Raises:
         ResauditError: there is no such import, or several.
     """
+    results = layout.results
     hold_lock(results)
     keys = [path.parent.relative_to(results).as_posix() for path in sorted(results.glob(f"*/*/{IMPORTED}"))]
     archives = {key: origin.archive for key in keys if (origin := origin_of(results, key))}
@@ -113,6 +115,13 @@ def forget_import(run: str, results: Path) -> tuple[str, list[str]]:
             allowed=[each[:12] for each in known],
         )
     (archive,) = matches
+    # Snakemake draws again what is missing, not what was drawn from results that are gone.
+    for record in (*layout.figures.glob("*/*.json"), *results.glob("draw/*/figure.json")):
+        with reading(record, "remove it"):
+            imported = read_json(record).get("imported", [])
+        if any(part["archive"] == archive for part in imported):
+            for file in record.parent.glob(f"{record.stem}.*"):
+                file.unlink()
     staging, removed = staging_of(results, archive), [key for key in archives if archives[key] == archive]
     shutil.rmtree(staging, ignore_errors=True)
     for key in removed:
