@@ -10,7 +10,20 @@ from zipfile import ZipFile
 
 import pytest
 
-from tests.conftest import Command, run_command
+from resaudit.base.papers import Place
+from tests.conftest import Command, Completed, run_command
+from tests.refusals import assert_exits
+
+
+def told(run: Completed) -> str:
+    assert run.returncode == 0, run.stderr[-3000:]
+    return run.stdout + run.stderr
+
+
+@pytest.mark.parametrize(("package", "holds"), [("mine", "src/lab/mine"), ("lab.mine", "src/lab")])
+def test_a_papers_sources_hold_what_it_shares_with_others(package: str, holds: str, tmp_path: Path) -> None:
+    (source := tmp_path / "src" / "lab" / "mine").mkdir(parents=True)
+    assert Place(tmp_path, source, package).sources == [tmp_path / holds]
 
 
 def test_the_skeleton_runs_at_once_and_supports_its_claim(
@@ -32,10 +45,20 @@ def test_the_skeleton_runs_at_once_and_supports_its_claim(
     assert len(list((tmp_path / "results" / "coins_toss").iterdir())) == 3
     assert "my papers" not in audit
     assert not any("my papers" in file.read_text() for file in (tmp_path / "results" / "plan").rglob("*.json"))
+    # Raw data is known by its SHA-256, results by date and content, also where the folder of data holds all others.
+    around = ("--dry-run", "--config", "papers_path=my papers", "figures=[coins]", "overrides=[paths.data=.]")
+    assert "rule draw:" not in told(snakemake(*around))
+    changed = next(tmp_path.glob("results/coins_toss/*/provenance.json"))
+    changed.write_text(changed.read_text(encoding="utf-8") + "\n", encoding="utf-8")
+    assert "rule draw:" in told(snakemake(*around))
     pytest.importorskip("rocrate", reason="the extra crate is not installed")
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir()
-    packed = resaudit("crate", str(elsewhere / "run.zip"), "papers_path=my papers", "figures=[coins]")
+    packing = ("crate", str(elsewhere / "run.zip"), "papers_path=my papers", "figures=[coins]")
+    (odd := tmp_path / "my papers" / "coins" / "notes (1).md").touch()
+    assert_exits(resaudit(*packing), "invalid-name", odd)
+    odd.rename(odd.with_name("figures.py~"))
+    packed = resaudit(*packing)
     assert packed.returncode == 0, packed.stderr
     # Nothing but the archive is needed.
     with ZipFile(elsewhere / "run.zip") as archive:

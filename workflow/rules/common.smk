@@ -115,9 +115,14 @@ def inputs_of(rule):
             return [ancient(file) for file in (plan_file(RESULTS, asked.key), *imported)]
         run_again_if_of_other_code(asked)
         reads = asked.reads(RESULTS)
-        return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if FILES.data in f.parents else f for f in reads)]
+        return [ancient(plan_file(RESULTS, asked.key)), *(ancient(f) if is_raw_data(f) else f for f in reads)]
 
     return of
+
+
+def is_raw_data(file):
+    """Whether a file is in the folder of data; that one may hold the folder of results, or be in it."""
+    return FILES.data in file.parents and (RESULTS not in file.parents or RESULTS in FILES.data.parents)
 
 
 def run_again_if_of_other_code(asked):

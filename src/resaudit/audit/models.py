@@ -280,7 +280,7 @@ class Audit(Part):
     generated: Time
     """When the audit was made."""
     scale: str
-    """Scale of the run: smoke, laptop or paper."""
+    """Scale of the run: smoke, laptop, gpu_hour or paper."""
     scale_summary: str
     """What this scale means, in words."""
     provenance: Provenance

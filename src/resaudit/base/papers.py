@@ -39,8 +39,12 @@ class Place:
 
     @property
     def sources(self) -> list[Path]:
-        """The folders of its configuration, of its folder's data sets if there are any, and of its package."""
-        folders = (self.folder / "config" / "paper" / self.source.name, self.folder / "config" / "dataset", self.source)
+        """The folders of its configuration, of its folder's data sets if there are any, and of all that it imports.
+
+        That is its package, or the one around it, which may hold modules that several papers share.
+        """
+        outermost = (self.source, *self.source.parents)[self.package.count(".")]
+        folders = (self.folder / "config" / "paper" / self.source.name, self.folder / "config" / "dataset", outermost)
         return [folder for folder in folders if folder.is_dir()]
 
 

@@ -171,11 +171,16 @@ class Dataset(Model):
         return {"files": {key: file.digest for key, file in self.files.items()}}
 
     @property
+    def given(self) -> str:
+        """What ``folder`` may name."""
+        return "the folder or the archive"
+
+    @property
     def by_hand(self) -> str:
         """What a user can do where no source can be reached."""
         return (
             f"get {getattr(self, 'address', None) or ', '.join(file.name for file in self.files.values())} and give "
-            "--config 'overrides=[dataset.folder=FOLDER]', with the folder or the archive"
+            f"--config 'overrides=[dataset.folder=FOLDER]', with {self.given}"
         )
 
 
@@ -196,6 +201,11 @@ class IdxDataset(Dataset):
     debian: DebianPackage | None = None
 
     _four = field_validator("files")(_four_files)
+
+    @property
+    def given(self) -> str:
+        """What ``folder`` may name: these files are in no archive."""
+        return "their folder"
 
 
 class CifarDataset(Dataset):

@@ -1,7 +1,8 @@
 """The contents of a crate: the audit, the workflow, and every result behind the figures, held to its digest."""
 
 import hashlib
-from collections.abc import Collection, Iterator
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_in_words
+from resaudit.share.imports.packed import PLACES
 
 _SINGLE = (
     "Snakefile", "pyproject.toml", "setup.py", "constraints.txt", "environment.yml", "README.md", "LICENSE",
@@ -25,7 +27,7 @@ _SINGLE = (
 )  # fmt: skip
 # Snakemake finds its default profile only beside the Snakefile, so the crate needs profiles/ to run again.
 _FOLDERS = ("config", "profiles", "src", "workflow")
-_MADE = (".pyc", ".so", ".pyd", ".egg-info")
+_LEFT_OUT = (".pyc", ".so", ".pyd", ".egg-info", "~")  # compiled files, and editors' backups
 
 
 @dataclass(frozen=True)
@@ -75,6 +77,7 @@ def gather(plan: Plan, checkout: Path) -> Contents:
         for key in keys
         for name in (f"plan/{key}.json", *(f"{key}/{record}" for record in RECORDS))
     }
+    _check_names(paths)
     files = {name: _read(path) for name, path in paths.items()}
     for figure in drawn:
         digests = figure.get("drawings", {}) | {"csv": figure.get("sha256")}
@@ -146,13 +149,26 @@ def _outside(papers: Collection[str]) -> dict[str, Path]:
     return files
 
 
+def _check_names(paths: Mapping[str, Path]) -> None:
+    """Check that an import would take the names; on some systems, those that differ in case alone are one file's."""
+    times = Counter(name.casefold() for name in paths)
+    for name, path in paths.items():
+        if not PLACES.fullmatch(name) or times[name.casefold()] > 1:
+            raise ResauditError(
+                "invalid-name",
+                "an archive cannot hold {path}: allowed are letters a to z, digits and _.@+=,- in names that differ in "
+                "more than case; rename it, or move it elsewhere",
+                path=path,
+            )
+
+
 def _below(root: Path, name: str) -> dict[str, Path]:
     """The files in a folder by path in the crate, under the folder's name there."""
     paths = ((path, path.relative_to(root).parts) for path in sorted(root.rglob("*")) if path.is_file())
     return {
         "/".join((name, *parts)): path
         for path, parts in paths
-        if not any(part.startswith((".", "__pycache__")) or part.endswith(_MADE) for part in parts)
+        if not any(part.startswith((".", "__pycache__")) or part.endswith(_LEFT_OUT) for part in parts)
     }
 
 

@@ -32,7 +32,7 @@ LARGEST_TOTAL = 64 * 2**30
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _KIND, _ID, _FILE = "[a-z][a-z0-9_]*", "[a-z0-9_-]+", r"[a-z][a-z0-9_]*\.(?:json|npz)"
 # Only results are ever copied out; of all else, paths have no part that is empty or begins with a dot.
-_PLACES = re.compile(
+PLACES = re.compile(
     rf"results/plan/{_KIND}/{_ID}\.json|results/{_KIND}/{_ID}/{_FILE}"
     r"|(figures|config|papers|profiles|workflow|src)(/[A-Za-z0-9_][A-Za-z0-9_.@+=,-]*)+"
     r"|[A-Za-z][A-Za-z0-9_.-]*"
@@ -113,7 +113,7 @@ def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
     for entry in entries:
         name = shown(entry.filename)
-        if not _PLACES.fullmatch(entry.filename) or times[entry.filename.casefold()] > 1:
+        if not PLACES.fullmatch(entry.filename) or times[entry.filename.casefold()] > 1:
             raise ResauditError(
                 "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
             )
