@@ -62,7 +62,8 @@ def condition_by_excess(along: pd.DataFrame, optimal_loss: float) -> None:
     ]
     excesses = np.array([0.1, 0.03, 0.01, 0.003, 0.001])
     for network in ("2-shortcut", "orthogonal"):
-        rows = along[along["network"] == network]
+        # Fresh runs may have Hessians at the last epoch alone.
+        rows = along[along["network"] == network].groupby("run").filter(lambda run: len(run) > 1)
         curves = [descending(run, "condition_number") for _, run in rows.groupby("run")]
         values = np.array([interpolate(optimal_loss + excesses, *curve) for curve in curves])
         late = rows[rows["epoch"] >= 30]

@@ -234,7 +234,14 @@ def test_a_forged_array_with_all_digests_redone_is_refused_before_it_is_read(
         ran = json.loads(real.read(f"{folder}/provenance.json"))
     ran["sha256"]["spectra.npz"] = hashlib.sha256(bad).hexdigest()
     files = {f"{folder}/spectra.npz": bad, f"{folder}/provenance.json": json.dumps(ran).encode()}
-    assert_refused(forged(archive, tmp_path / "bad.zip", files), config, "unreadable-arrays")
+    forgery = forged(archive, tmp_path / "bad.zip", files)
+    assert_refused(forgery, config, "unreadable-arrays")
+    imported(archive, config)
+    (Path(config.paths.results) / a_job(archive) / "imported.json").write_text("{", encoding="utf-8")
+    before = left(Path(config.paths.results))
+    with refused("unreadable-arrays"):
+        imported(forgery, config)
+    assert left(Path(config.paths.results)) == before
 
 
 def test_a_run_of_another_seed_is_refused_with_its_overrides(archive: Path, tmp_path: Path) -> None:

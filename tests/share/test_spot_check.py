@@ -329,6 +329,8 @@ def test_a_verdict_that_a_forger_turns_within_all_tolerances_fails_and_another_i
     assert passed is not turned
     assert (found.doubted, found.covered) == (([claim], []) if turned else ([], [claim]))
     assert as_statement(found)["predicate"]["result"] == ("FAILED" if turned else "PASSED")
+    stopped = found.model_copy(update={"judged": {}})
+    assert as_statement(stopped)["predicate"]["result"] == "WARNED"
     assert any(line.startswith(f"ANOTHER VERDICT: {claim}: ") for line in said) is turned
 
 

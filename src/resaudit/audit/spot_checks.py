@@ -127,6 +127,14 @@ class SpotCheck(Closed):
         return [claim for claim, twice in self.judged.items() if not twice.same and not twice.obstacle]
 
     @property
+    def unjudged(self) -> list[str]:
+        """The claims that rest on compared results and were not judged again: the check was stopped before."""
+        compared = set(self.keys(*COMPARED))
+        return [
+            claim for claim, keys in self.claims.items() if compared.intersection(keys) and claim not in self.judged
+        ]
+
+    @property
     def doubted(self) -> list[str]:
         """The claims that rest on a result which was not reproduced, or whose verdict is another one with it."""
         failed, turned = set(self.keys("failed")), set(self.turned)
@@ -155,13 +163,14 @@ def write_statement(check: SpotCheck, results: Path) -> Path:
 def as_statement(check: SpotCheck) -> dict[str, Any]:
     """A spot-check as an in-toto Statement with the test-result predicate; tests are the keys of jobs.
 
-    A check that turns a verdict fails; one that compared nothing, or has results out of reach, does not pass. Beside
-    the predicate's own fields, ``spotCheck`` holds all of :class:`SpotCheck`, and ``lambda`` is Λ (null: all).
+    A check that turns a verdict fails; one that compared nothing, has results out of reach, or was stopped before it
+    judged again does not pass. Beside the predicate's own fields, ``spotCheck`` holds all of :class:`SpotCheck`, and
+    ``lambda`` is Λ (null: all).
     """
     failed, passed = check.keys("failed"), check.keys(*AGREED)
     warned = check.keys("warned", "not confirmed")
     code = [{"name": "resaudit", "digest": {"gitCommit": check.commit["id"]}}] if check.commit else []
-    open_ = warned or check.out_of_reach or any(twice.obstacle for twice in check.judged.values())
+    open_ = warned or check.out_of_reach or check.unjudged or any(twice.obstacle for twice in check.judged.values())
     return {
         "_type": STATEMENT,
         "subject": [{"name": name, "digest": {"sha256": sha256}} for sha256, name in check.archives.items()],

@@ -115,10 +115,7 @@ def _decided(job: Job, results: Path, archive: str, provenance: JobProvenance) -
     try:
         origin = origin_of(results, job.key)
     except ResauditError:
-        # A damaged record makes a result that nobody answers for: it is made again.
-        (folder / IMPORTED).unlink()
-        (folder / RECORDS[1]).unlink(missing_ok=True)
-        origin = None
+        return Decision.NEW  # a damaged record makes a result that nobody answers for
     is_whole = all(path.is_file() for path in job.written(results))
     if origin is not None and origin.archive == archive:
         is_fine = is_whole and origin.accepted_code == code_of(job) and _is_equal(folder, provenance)
