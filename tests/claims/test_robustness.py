@@ -8,11 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from resaudit.audit.build import make_audit
 from resaudit.audit.terminal import under_variants
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
 from resaudit.claims import robustness
 from resaudit.claims.robustness import CONFIGURED, Matrix, keep_matrix, ledger_of, read_robustness, verdicts_of
+from resaudit.figures.references import reference_file
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import Paths
@@ -43,7 +45,7 @@ def recorded(figures: Path, paper: str = "made_up", **changes: object) -> Layout
         verdicts={"a-claim": verdicts_of(ROWS)},
     )  # fmt: skip
     file = layout.figure(f"{paper}/robustness", "json")
-    file.parent.mkdir(parents=True)
+    file.parent.mkdir(parents=True, exist_ok=True)
     write_json(file, json.loads(made.model_dump_json()) | changes)
     return layout
 
@@ -57,7 +59,33 @@ def test_the_deciding_check_stands_for_a_claim_under_a_variant(tmp_path: Path) -
         "not-centred": nothing,
     }
     assert found.stale({"a-claim": "a", "another": "b"}, {"made_up/fig01": "b"}) is None
-    assert mentions(found.stale({"a-claim": "a"}, {"made_up/fig01": "c"}) or "", "made_up/fig01")
+    assert mentions(found.stale({"a-claim": "a"}, {"made_up/fig01": "c"}) or "", "made_up/fig01", "anew")
+    # Nobody has drawn anew what is gone.
+    assert mentions(found.stale({"a-claim": "a"}, {}) or "", "made_up/fig01", "not drawn")
+
+
+def test_the_matrix_is_judged_by_the_tables_that_are_read(tmp_path: Path) -> None:
+    """Sees a matrix that is stale for one claim, since the other claims' tables were not looked for."""
+    plan = make_plan(load([f"paths.figures={tmp_path}", "device=cpu"]))
+    figures = [f"{PAPER}/fig04", f"{PAPER}/fig11"]
+    digests = {name: sha256_of(reference_file(name)) for name in figures}
+    layout = recorded(tmp_path, PAPER, ledger={}, tables=digests)
+    for name in figures:
+        for suffix in ("csv", "json"):
+            shutil.copy(reference_file(name).with_suffix(f".{suffix}"), layout.figure(name, suffix))
+
+    def stale() -> str | None:
+        audit = make_audit(plan, [], only={figures[0]}, refuse_others=False)
+        matrix = next(paper.robustness for paper in audit.papers if paper.id == PAPER)
+        assert matrix is not None
+        return matrix.stale
+
+    assert stale() is None
+    recorded(tmp_path, PAPER, ledger={}, tables=dict.fromkeys(figures, "0" * 64))
+    assert stale() == f"{figures[0]} has been drawn anew since"
+    for suffix in ("csv", "json"):
+        layout.figure(figures[0], suffix).unlink()
+    assert mentions(stale() or "", figures[0], "not drawn")
 
 
 def test_the_committed_matrix_stands_in_and_only_the_claims_make_it_stale(

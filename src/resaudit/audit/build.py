@@ -154,7 +154,8 @@ def _paper_here(plan: Plan, every: Plan, paper: str, overrides: Sequence[str], r
     matrix = read_robustness(Layout(plan.config.paths), paper)
     if matrix and matrix.reference and plan.config.scale.name == "smoke":
         matrix = None  # a test run's verdicts are no evidence that a variant could change
-    return audited_paper(plan.config, paper, figures, shown, reasons, matrix, overrides)
+    read = matrix.among(every.figures) if matrix else None
+    return audited_paper(plan.config, paper, figures, shown, reasons, read, overrides)
 
 
 def audited_paper(

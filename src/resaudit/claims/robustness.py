@@ -61,17 +61,28 @@ class Matrix(Closed):
     sha256: str = ""
     drawings: Drawings = {}
 
+    def among(self, figures: Collection[str]) -> "Matrix":
+        """The same, which the tables of these figures alone can make stale: those of others have not been read."""
+        tables = {name: digest for name, digest in self.tables.items() if name in figures}
+        return self.model_copy(update={"tables": tables})
+
     def stale(self, ledger: Mapping[str, str], tables: Mapping[str, str]) -> str | None:
         """Why the matrix is stale for these claims and tables; None if it is not.
 
         A reference is of other tables, and only the claims count.
+
+        Args:
+            ledger: by claim, SHA-256 of what its verdicts are computed from now.
+            tables: SHA-256 of each figure's table now; one of the matrix that is missing here counts as not drawn.
         """
         if others := [name for name, digest in self.ledger.items() if ledger.get(name) != digest]:
             return f"{', '.join(others)}, or the rules of judging, have changed since"
         if self.reference:
             return None
-        changed = [name for name, digest in self.tables.items() if tables.get(name) != digest]
-        return f"{', '.join(changed)} has been drawn anew since" if changed else None
+        other = [name for name, digest in self.tables.items() if tables.get(name, digest) != digest]
+        gone = [name for name in self.tables if name not in tables]
+        faults = {"has been drawn anew since": other, "is not drawn now as asked for": gone}
+        return "; ".join(f"{', '.join(names)} {fault}" for fault, names in faults.items() if names) or None
 
 
 def read_robustness(layout: Layout, paper: str) -> Matrix | None:
