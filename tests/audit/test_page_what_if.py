@@ -1,8 +1,9 @@
 """Oracle: Python's own judging. Sees a page that judges otherwise, or takes a reader's verdict for the audit's.
 
-The claims are those of the committed tables.
+The claims are those of the committed tables, and made ones of runs that diverge.
 """
 
+import json
 import math
 import random
 from collections.abc import Mapping
@@ -10,16 +11,22 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
+import numpy as np
+import pandas as pd
 import pytest
 
-from resaudit.audit.build import drawn_figures, judgements_of, make_audit
-from resaudit.audit.claim_models import standing_of
+from resaudit.audit.build import drawn_figures, finding, judgements_of, make_audit
+from resaudit.audit.claim_models import ChoiceMade, JudgedClaim, standing_of
 from resaudit.audit.judged_again import data_of
+from resaudit.claims.checks.means import MedianOfRuns
 from resaudit.claims.decision import Verdict, verdict_of_all
-from resaudit.claims.verdicts import Judgement, region_of, verdict_at
+from resaudit.claims.verdicts import Judgement, judge, region_of, verdict_at
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
+from tests.audit import example
 from tests.audit.browsing import Opened, chosen, in_browser
+from tests.audit.example import PAPER, judged
+from tests.claims.made import claim
 
 REFERENCE = Path(__file__).parents[2] / "figures" / "reference"
 SETTINGS = ("device=cpu", f"paths.figures={REFERENCE}")
@@ -61,7 +68,7 @@ def made_up(known: dict[str, Any], chance: random.Random) -> Thresholds:
     """One threshold of each check moved: anywhere, or to an end of an interval, or just beside one."""
     thresholds: Thresholds = {}
     for name, check in known["checks"].items():
-        ends = [end for point in check["points"] for choice in point for end in choice if end is not None]
+        ends = [end for point in check["points"] for choice in point for end in choice if isinstance(end, float)]
         ends += check["thresholds"].values()
         key, end = chance.choice(sorted(check["thresholds"])), chance.choice(ends)
         value = chance.choice(
@@ -88,6 +95,51 @@ def test_browser_and_python_agree_on_every_claim_and_at_random_thresholds(opened
     # As it is, that is the audit's; and every verdict was among them.
     assert expected[: len(known)] == [standing_of(judgements[each].verdict.value, fitted[each]) for each in known]
     assert {"supported", "contradicted", "inconclusive"} <= set(expected)
+
+
+def diverging(sign: float, runs: int) -> tuple[Judgement, JudgedClaim]:
+    """A claim on the medians of 20 runs at 20 depths, and the same as audit.json has it; so many runs are infinite."""
+    values = sign * np.where(np.arange(20) < 20 - runs, np.linspace(1.0, 1.19, 20), np.inf)
+    table = pd.concat([pd.DataFrame({"depth": depth, "run": range(20), "x": values}) for depth in range(20)])
+    median = MedianOfRuns(column="x", per=["depth"], **{"at_most" if sign > 0 else "at_least": 2.0 * sign})
+    judgement = judge(claim(median, runs=20), table, "laptop")
+    checks = [finding(result, []).model_dump(mode="json") for result in judgement.checks]
+    name, written = f"{'plus' if sign > 0 else 'minus'}-{runs}", json.loads(json.dumps(checks, allow_nan=False))
+    return judgement, judged(example.claim(name, judgement.verdict.value, "fig04", checks=written))
+
+
+DIVERGING = [(sign, runs) for sign in (1.0, -1.0) for runs in (2, 3, 5, 6, 14, 15, 17, 18, 20)]
+"""The sign of infinity, and how many of 20 runs are infinite: for each end of both intervals the most of them with
+which it is finite, and one more."""
+
+
+@in_browser
+def test_browser_and_python_agree_where_one_of_two_intervals_is_infinite(opened: Opened) -> None:
+    made = {found.id: (judgement, found) for judgement, found in (diverging(*each) for each in DIVERGING)}
+    known, chance = data_of(found for _, found in made.values()), random.Random(1)
+    asked: list[tuple[str, Thresholds]] = [(name, {}) for name in made]
+    asked += [(name, made_up(known[name], chance)) for name in chance.choices(sorted(known), k=RANDOM_THRESHOLDS)]
+    expected = [judged_again(made[name][0], None, thresholds) for name, thresholds in asked]
+    script = "([asked, known]) => asked.map(([claim, thresholds]) => judgeAgain(claim, thresholds, known))"
+    assert opened().evaluate(script, [asked, known]) == expected
+    assert expected[: len(made)] == [judgement.verdict.value for judgement, _ in made.values()]
+    assert [made[f"{PAPER}/{sign}-17"][0].verdict for sign in ("plus", "minus")] == [Verdict.inconclusive] * 2
+
+
+@pytest.mark.parametrize("each", DIVERGING)
+def test_the_audit_has_every_end_of_both_intervals(each: tuple[float, int]) -> None:
+    judgement, written = diverging(*each)
+    computed, read = (
+        [choice for check in found.checks for point in check.points for choice in point.choices]
+        for found in (judgement, written)
+    )
+    assert [choice.ends for choice in read] == [[*choice.own, *choice.shared] for choice in computed]
+
+
+def test_an_older_audit_that_says_infinite_has_what_it_says() -> None:
+    older = {"name": "", "effect": None, "infinite": True, "low": None, "high": None, "shared_low": None, "n": 20}
+    assert ChoiceMade(**older, shared_high=None).ends == [math.inf] * 4
+    assert ChoiceMade(**older | {"shared_low": 1.02}, shared_high=None).ends == [math.inf, math.inf, 1.02, math.inf]
 
 
 CLAIM = "demystifying_resnet/depth-invariant-condition"

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from resaudit.audit import set_for_run
 from resaudit.audit.claim_models import (
+    UNBOUNDED,
     CheckFinding,
     CheckUsed,
     ChoiceMade,
@@ -313,15 +314,13 @@ def _comparison(point: Judged) -> Comparison:
 
 
 def _choice(choice: Choice) -> ChoiceMade:
-    effect, low, high, shared_low, shared_high = map(finite, (choice.effect, *choice.own, *choice.shared))
+    ends = dict(zip(UNBOUNDED, (*choice.own, *choice.shared), strict=True))
     return ChoiceMade(
         name=choice.name,
-        effect=effect,
-        infinite=choice.own[0] == math.inf,
-        low=low,
-        high=high,
-        shared_low=shared_low,
-        shared_high=shared_high,
+        effect=finite(choice.effect),
+        infinite=set(ends.values()) == {math.inf},
+        other_side=[key for key, end in ends.items() if end == -UNBOUNDED[key]],
+        **{key: finite(end) for key, end in ends.items()},
         n=choice.runs,
     )
 

@@ -1,5 +1,6 @@
 """Pydantic models of the claims in audit.json, with the words that the page and the terminal have for them."""
 
+import math
 from collections import Counter
 from collections.abc import Iterable
 from typing import Annotated, Any, Literal
@@ -13,6 +14,9 @@ from resaudit.plan.claim import Limit, Statement
 
 FITTED = "fitted"
 STANDINGS = ("supported", "contradicted", "depends", "inconclusive", "not run", FITTED)
+End = Literal["low", "high", "shared_low", "shared_high"]
+UNBOUNDED: dict[End, float] = {"low": -math.inf, "high": math.inf, "shared_low": -math.inf, "shared_high": math.inf}
+"""The ends of a choice's two intervals where these are unbounded."""
 
 
 class ChoiceMade(Part):
@@ -23,19 +27,30 @@ class ChoiceMade(Part):
     effect: float | None
     """The effect; null where it is not known or infinite."""
     infinite: bool = False
-    """Whether the effect and all ends of its intervals are infinite, since runs diverged."""
+    """Whether the effect and all ends of its intervals are plus infinity, since runs diverged."""
+    other_side: list[End] = []
+    """The ends that are null and not unbounded, since runs diverged: lower ones that are plus infinity, upper ones that
+    are minus infinity. Older audits have only ``infinite``."""
     low: float | None
     """Lower end of its interval at 95 %, or its rung's level, which must lie in the claim's region for support; null:
-    unbounded."""
+    unbounded, unless ``other_side`` has it."""
     high: float | None
-    """Upper end."""
+    """Upper end; null: as of the lower."""
     shared_low: float | None
     """Lower end of its interval at the check's level, which must lie outside the region to contradict; null:
-    unbounded."""
+    unbounded, unless ``other_side`` has it."""
     shared_high: float | None
-    """Upper end."""
+    """Upper end; null: as of the lower."""
     n: Count
     """How many runs or draws it rests on; 0 where not known."""
+
+    @property
+    def ends(self) -> list[float]:
+        """The ends of both intervals in the order of :data:`UNBOUNDED`, infinite ones too."""
+        other_side = ("low", "shared_low") if self.infinite else self.other_side
+        written = {key: getattr(self, key) for key in UNBOUNDED}
+        infinite = {key: -end if key in other_side else end for key, end in UNBOUNDED.items()}
+        return [infinite[key] if end is None else end for key, end in written.items()]
 
 
 class Comparison(Part):

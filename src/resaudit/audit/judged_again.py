@@ -1,5 +1,6 @@
 """What the page needs to judge a claim again at a reader's threshold, in the browser (templates/page.js)."""
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -9,8 +10,8 @@ from resaudit.audit.claim_models import CheckFinding, ChoiceMade, JudgedClaim
 def data_of(claims: Iterable[JudgedClaim]) -> dict[str, Any]:
     """By claim with enough evidence, whatever its verdict is computed from besides the thresholds; JSON values.
 
-    Of each choice the ends of its interval at 95 % and at the shared level: null where unbounded, ``[]`` if all are
-    infinite.
+    Of each choice the ends of its interval at 95 % and at the shared level, infinite ones as JavaScript's Number reads
+    them.
     """
     return {
         claim.id: {
@@ -32,5 +33,5 @@ def _check(check: CheckFinding) -> dict[str, Any]:
     }
 
 
-def _ends(choice: ChoiceMade) -> list[float | None]:
-    return [] if choice.infinite else [choice.low, choice.high, choice.shared_low, choice.shared_high]
+def _ends(choice: ChoiceMade) -> list[float | str]:
+    return [end if math.isfinite(end) else "Infinity" if end > 0 else "-Infinity" for end in choice.ends]

@@ -272,7 +272,7 @@ class AuditedPaper(Part):
 class Audit(Part):
     """A verdict for every claim of the papers, with its evidence; made by the workflow.
 
-    All numbers are finite; null stands for unbounded or not known.
+    All numbers are finite; null stands for unbounded, infinite or not known.
     """
 
     version: Literal[1, 2]

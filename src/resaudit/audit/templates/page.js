@@ -168,10 +168,7 @@
   }
 
   function verdictOfChoice(ends, [least, most]) {
-    const unbounded = [-Infinity, Infinity, -Infinity, Infinity];
-    const [low, high, sharedLow, sharedHigh] = ends.length
-      ? ends.map((end, at) => end ?? unbounded[at])
-      : [Infinity, Infinity, Infinity, Infinity];
+    const [low, high, sharedLow, sharedHigh] = ends.map(Number); // an infinite end is the text "Infinity"
     if (least <= low && high <= most) return "supported";
     return sharedHigh < least || most < sharedLow ? "contradicted" : "inconclusive";
   }
