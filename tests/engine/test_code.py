@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from resaudit.audit.job import AuditJob
+from resaudit.figures.drawing import figure_module
 from resaudit.jobs import code
+from resaudit.plan.composition import load
 from tests.refusals import refused
 
 NUMERICS = '''"""Numbers."""
@@ -145,6 +148,16 @@ def test_the_kernels_are_among_what_jobs_compute_with() -> None:
     } <= hessians - training
     assert "residual.demystifying_resnet.theory.checks" not in hessians
     assert "resaudit.claims.checks.depths" in code.closure("resaudit.audit.terminal", "resaudit.claims.checks.*")
+
+
+def test_the_numbers_that_papers_print_are_code_of_the_audit_also_of_figures_that_are_not_drawn() -> None:
+    """Sees a digit corrected there, and the page not remade; figures that print none leave the audit alone."""
+    config = load(["device=cpu"])
+    modules = set(AuditJob(config, ()).modules)
+    assert "residual.identity_matters.table2" in code.closure(*modules)
+    figures = {name: figure_module(name) for name in config.figure}
+    printing = {module.__name__ for module in figures.values() if hasattr(module, "beside_the_paper")}
+    assert modules & {module.__name__ for module in figures.values()} == printing
 
 
 HIDDEN_OR_KEPT = (

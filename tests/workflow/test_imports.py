@@ -30,10 +30,12 @@ opened = collections.Counter()
 sys.addaudithook(lambda event, args: opened.update([str(args[0])] if event == "open" else []))
 
 import resaudit.cli.commands, resaudit.cli.explain, resaudit.cli.workflow
+from resaudit.audit.job import AuditJob
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 
-assert make_plan(load(["device=cpu"]).with_every_figure()).jobs
+config = load(["device=cpu"]).with_every_figure()
+assert make_plan(config).jobs and AuditJob(config, ()).modules
 loaded = {"torch", "pandas", "matplotlib", "seaborn"} & set(sys.modules)
 assert not loaded, loaded
 files = {name: times for name, times in opened.items() if name.endswith(".yaml") and "/config/paper/" in name}

@@ -1,9 +1,11 @@
 """Judging every claim: the audit as JSON and as a page."""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from resaudit.base.papers import module_of, papers
 from resaudit.jobs.job import Job, Work
 from resaudit.plan.claim import modules_of_checks
 from resaudit.plan.models import Config
@@ -31,8 +33,8 @@ class AuditJob(Job):
 
     @property
     def modules(self) -> tuple[str, ...]:
-        """Its own, and those of the checks."""
-        return (*super().modules, *modules_of_checks(self.config.claims))
+        """Its own, those of the checks, and those of figures with printed numbers, drawn or not."""
+        return (*super().modules, *modules_of_checks(self.config.claims), *_modules_with_printed(self.config))
 
     def run(self, work: Work) -> dict[str, Any]:
         """Write ``audit.json`` and ``audit.html`` into the folder of figures."""
@@ -46,3 +48,18 @@ class AuditJob(Job):
         write_page(audit, figures / "audit.html")
         log(f"wrote {figures / 'audit.json'} and {figures / 'audit.html'}")
         return {}
+
+
+def _modules_with_printed(config: Config) -> list[str]:
+    """The modules of the audited papers' figures that name ``beside_the_paper``.
+
+    :mod:`resaudit.figures.beside_papers` imports them; found by their text, since planning must not.
+    """
+    audited = set(config.audited_papers()) & set(papers())
+    modules = [module_of(name) for name in config.figure if name.split("/")[0] in audited]
+    return [name for name in modules if b"beside_the_paper" in _source(name)]
+
+
+def _source(module: str) -> bytes:
+    spec = find_spec(module)
+    return Path(spec.origin).read_bytes() if spec and spec.origin else b""
