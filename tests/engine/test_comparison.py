@@ -26,7 +26,7 @@ from resaudit.figures.comparison import (
 from resaudit.figures.drawing import read_about, read_csv, write_csv
 from resaudit.figures.references import reference_file, references
 from resaudit.figures.snapshots import snapshot_epochs
-from resaudit.figures.tables import Drawn
+from resaudit.figures.tables import Drawn, drawn
 from resaudit.plan.composition import load
 from resaudit.plan.layout import Layout
 from resaudit.plan.models import ColumnTolerance, Figure
@@ -272,6 +272,14 @@ def test_a_figure_of_other_data_has_a_reference_of_its_own(tmp_path: Path) -> No
     change_record(Layout(plan.config.paths).figure(FIG04, "csv"), values=settings_of(plan.figures[FIG04].figure))
     change_record(Layout(plan.config.paths).figure(FIG04, "csv"), evidence=plan.figures[FIG04].evidence)
     assert compared(plan) == ["missing-reference"]
+
+
+def test_a_table_of_data_read_otherwise_is_refused_without_a_dataset_to_give(tmp_path: Path) -> None:
+    plan, csv = drawn_in(tmp_path)
+    values = settings_of(plan.figures[FIG04].figure)
+    change_record(csv, values=values | {"data": "MNIST (reader as-published)"}, scale=plan.config.scale.name)
+    with refused("other-settings", key="data", shown="MNIST (reader as-published)"):
+        drawn(plan, FIG04)
 
 
 def test_an_interruption_is_130(monkeypatch: pytest.MonkeyPatch) -> None:

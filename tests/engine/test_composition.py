@@ -25,7 +25,7 @@ from resaudit.plan.overrides import parsed
 from resaudit.plan.plan import make_plan
 from resaudit.plan.plans import Plans
 from resaudit.plan.trees import Files
-from resaudit.plan.words import deviations, value_of
+from resaudit.plan.words import deviations, settings_in_words, settings_of, value_of
 from residual.demystifying_resnet.experiments.networks import Networks
 from residual.demystifying_resnet.experiments.rate_sweep import RateSweep
 from tests.refusals import refused
@@ -647,6 +647,17 @@ def test_another_grid_of_the_same_ends_and_count_is_a_deviation() -> None:
     assert deviations(paper, paper) == []
     (said,) = deviations(composed("fig07", "scale=paper", asked.replace(" ", "")), paper)
     assert said == f"learning rates {moved} (protocol: {rates})"
+
+
+def test_data_read_otherwise_are_another_setting_and_a_deviation() -> None:
+    name = "identity_matters/table2_cifar100"
+    usual, otherwise = (
+        load([f"table2_cifar100.dataset.cifar100_reader={reader}"], only=[name]).figure[name]
+        for reader in ("fixed", "as-published")
+    )
+    assert settings_of(usual)["data"] == "CIFAR-100"
+    assert settings_of(otherwise)["data"] == settings_in_words(otherwise)["data"] != "CIFAR-100"
+    assert [len(deviations(a, b)) for a, b in ((usual, otherwise), (otherwise, usual), (usual, usual))] == [1, 1, 0]
 
 
 @pytest.mark.parametrize(

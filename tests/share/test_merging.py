@@ -11,12 +11,18 @@ import pandas as pd
 import pytest
 
 from resaudit.audit.build import make_audit
+from resaudit.audit.models import Audit
 from resaudit.base.files import sha256_of, write_json
+from resaudit.data.dataset import Dataset
+from resaudit.data.fetch import Fetch
 from resaudit.figures.drawing import about, read_csv, write_csv
+from resaudit.figures.tables import Drawn
 from resaudit.jobs.provenance import provenance
+from resaudit.plan import plan as planning
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
-from resaudit.share.merging import merge
+from resaudit.share import merging
+from resaudit.share.merging import FinishedRun, merge
 from tests.conftest import CHECKOUT
 from tests.refusals import refused
 from tests.share.archives import OVERRIDES as OF_ARCHIVE
@@ -138,6 +144,43 @@ def test_another_protocol_a_merged_run_and_a_folder_that_exists_are_refused(tmp_
         merged(tmp_path / "merged", a, a)
     with refused("merged-run"):
         merged(tmp_path / "again", a, tmp_path / "merged")
+
+
+AS_PUBLISHED = "figure.identity_matters.table2_cifar100.dataset.cifar100_reader=as-published"
+
+
+@pytest.mark.parametrize("is_asked", [False, True])
+def test_data_read_otherwise_are_another_protocol(
+    is_asked: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a figure that takes a GPU days: all but its table."""
+    figure = "identity_matters/table2_cifar100"
+    usual = ("scale=smoke", f"figures=[{figure}]")
+    ours, theirs = ((*usual, AS_PUBLISHED), usual) if is_asked else (usual, (*usual, AS_PUBLISHED))
+    part = make_plan(load([*theirs, "seed=2"])).figures[figure]
+    tables = {figure: Drawn(figure, pd.DataFrame(), "", json.loads(json.dumps(about(part, SETTING))))}
+    run = FinishedRun(Path("theirs"), Audit.model_construct(papers=[]), tables, None, None)
+    monkeypatch.setattr(merging, "read_run", lambda place: run)
+    with refused("other-settings", key="data"):
+        merged(tmp_path / "merged", Path("ours"), Path("theirs"), overrides=ours)
+
+
+def of_other_files(dataset: Dataset, data: str) -> Fetch:
+    """As a checkout has it whose file of this data set was edited."""
+    files = {key: file.model_copy(update={"sha256": "0" * 64}) for key, file in dataset.files.items()}
+    return Fetch(dataset.model_copy(update={"files": files}), data)
+
+
+def test_other_files_of_data_of_the_same_title_are_another_protocol(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    table = expected(FIG04)
+    a = run_in(tmp_path / "a", fig04=table)
+    with monkeypatch.context() as theirs:
+        theirs.setattr(planning, "fetch_of", of_other_files)
+        b = run_in(tmp_path / "b", "seed=2", "protocol.runs=1", fig04=table[table["run"] == 0])
+    with refused("other-evidence", path=b / f"{FIG04}.csv"):
+        merged(tmp_path / "merged", a, b)
 
 
 def test_archives_are_merged_and_named_in_the_audit(archive: Path, tmp_path: Path) -> None:

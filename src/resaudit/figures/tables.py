@@ -144,11 +144,12 @@ def _check_settings(csv: Path, about: dict[str, Any], plan: Plan, name: str) -> 
     stored, values = about["values"], settings_of(plan.figures[name].figure)
     shown, asked = _shared(about["scale"], stored), _shared(plan.config.scale.name, values)
     if shown != asked:
-        # An override names a data set, a table's settings have its title.
+        # An override names a data set, a table's settings have its title; what is read otherwise has no name.
         names = {dataset.title: name for name, dataset in datasets(config_folder()).items()}
-        for shared in (shown, asked):
-            if "dataset" in shared:
-                shared["dataset"] = names.get(shared["dataset"], shared["dataset"])
+        titles = [shared.pop("dataset", "") for shared in (shown, asked)]
+        if all(title in names for title in titles):
+            shown["dataset"], asked["dataset"] = (names[title] for title in titles)
+    if shown != asked:
         differing = [key for key in asked if shown.get(key) != asked[key]]
         present, expected = ([f"{key}={shared.get(key)}" for key in differing] for shared in (shown, asked))
         raise OtherSettings(

@@ -8,6 +8,7 @@ from typing import Any
 from resaudit.base.commands import ANY_FOLDER, resaudit_command, snakemake_command
 from resaudit.base.papers import outside_papers
 from resaudit.base.text import in_words
+from resaudit.data.dataset import Dataset
 from resaudit.plan.models import Assumption, Config, Figure
 
 
@@ -48,7 +49,7 @@ def _size(value: Any) -> int:
 
 def settings_of(figure: Figure) -> dict[str, Any]:
     """Every setting that a figure depends on, as exact JSON values by name, for comparison."""
-    values: dict[str, Any] = {"data": figure.dataset.title} if figure.dataset else {}
+    values: dict[str, Any] = {"data": _data(figure.dataset)} if figure.dataset else {}
     values |= {"seed": figure.seed, **(figure.whitening.model_dump() if figure.whitening else {})}
     values |= figure.protocol.model_dump()
     if "runs_at" in values:
@@ -58,12 +59,18 @@ def settings_of(figure: Figure) -> dict[str, Any]:
 
 def settings_in_words(figure: Figure) -> dict[str, str]:
     """The same settings in a few words each, without empty ones, for people."""
-    values: dict[str, str | None] = {"data": figure.dataset.title} if figure.dataset else {}
+    values: dict[str, str | None] = {"data": _data(figure.dataset)} if figure.dataset else {}
     values["seed"] = str(figure.seed)
     for section in filter(None, (figure.whitening, figure.protocol)):
         values |= {key: in_words(getattr(section, key)) for key in type(section).model_fields}
     values |= figure.protocol.in_words()
     return {key.replace("_", " "): value for key, value in values.items() if value}
+
+
+def _data(dataset: Dataset) -> str:
+    """A data set's title, with what is read otherwise than usual."""
+    others = [f"{key.replace('_', ' ')} {value}" for key, value in dataset.identity.items() if key != "files"]
+    return f"{dataset.title} ({', '.join(others)})" if others else dataset.title
 
 
 def assumed(figure: Figure) -> list[str]:

@@ -17,13 +17,14 @@ from resaudit.audit.models import Audit, DrawnFigure, ImportedResults, Provenanc
 from resaudit.audit.page import write_page
 from resaudit.base.errors import ResauditError
 from resaudit.base.files import sha256_of, write_json
+from resaudit.base.models import validated
 from resaudit.base.text import in_words
 from resaudit.figures.comparison import differences_of
 from resaudit.figures.drawing import plot_of, read_csv, save_drawing, write_csv
 from resaudit.figures.tables import Drawn, unchanged
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.models import Figure
-from resaudit.plan.plan import FigurePlan, Plan, make_plan
+from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
 from resaudit.plan.words import settings_of
 from resaudit.share.imports.packed import unpacked
 
@@ -137,6 +138,7 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
 def _check_protocol(run: FinishedRun, every: Plan) -> None:
     for name, drawn in run.tables.items():
         every.config.named(name)
+        path = run.place / f"{name}.csv"
         values = {"scale": every.config.scale.name, **settings_of(every.figures[name].figure)}
         stored = {"scale": drawn.about["scale"], **drawn.about["values"]}
         for key, value in values.items():
@@ -145,11 +147,27 @@ def _check_protocol(run: FinishedRun, every: Plan) -> None:
                     "other-settings",
                     "{path} shows {key} {shown}, asked for is {asked}; give the overrides that it was drawn with, or "
                     "leave it out",
-                    path=run.place / f"{name}.csv",
+                    path=path,
                     key=key,
                     shown=in_words(stored.get(key)),
                     asked=in_words(value),
                 )
+        planned = _numbered_as(every.figures[name].figure, drawn.about["values"], path)
+        if plan_figure(planned, every.config.paths.data).evidence != drawn.about["evidence"]:
+            raise ResauditError(
+                "other-evidence",
+                "{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it out",
+                path=path,
+            )
+
+
+def _numbered_as(figure: Figure, values: dict[str, Any], path: Path) -> Figure:
+    """A figure with the seed and the numbers of runs of a table's settings."""
+    numbers = {key: value for key, value in values.items() if key in POOLED - {"seed"}}
+    if isinstance(runs := numbers.get("runs"), dict):
+        numbers |= {"runs": runs.get("everywhere"), "runs_at": runs.get("at")}
+    protocol = validated(type(figure.protocol), figure.protocol.model_dump() | numbers, f"{path}: values")
+    return figure.model_copy(update={"seed": values["seed"], "protocol": protocol})
 
 
 def merge_figure(figure: Figure, runs: Sequence[FinishedRun]) -> Merged:
