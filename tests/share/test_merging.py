@@ -5,6 +5,8 @@ Sees a run that counts twice, another seed's that replaces it, a forged table th
 
 import json
 import shutil
+import zipfile
+from hashlib import sha256
 from pathlib import Path
 
 import pandas as pd
@@ -12,10 +14,11 @@ import pytest
 
 from resaudit.audit.build import make_audit
 from resaudit.audit.models import Audit
+from resaudit.audit.schema import read_audit
 from resaudit.base.files import sha256_of, write_json
 from resaudit.data.dataset import Dataset
 from resaudit.data.fetch import Fetch
-from resaudit.figures.drawing import about, read_csv, write_csv
+from resaudit.figures.drawing import about, read_about, read_csv, write_csv
 from resaudit.figures.tables import Drawn
 from resaudit.jobs.provenance import provenance
 from resaudit.plan import plan as planning
@@ -25,6 +28,7 @@ from resaudit.share import merging
 from resaudit.share.merging import FinishedRun, merge
 from tests.conftest import CHECKOUT
 from tests.refusals import refused
+from tests.share.archives import METADATA
 from tests.share.archives import OVERRIDES as OF_ARCHIVE
 from tests.share.finished_run import SETTING
 
@@ -159,8 +163,8 @@ def test_data_read_otherwise_are_another_protocol(
     ours, theirs = ((*usual, AS_PUBLISHED), usual) if is_asked else (usual, (*usual, AS_PUBLISHED))
     part = make_plan(load([*theirs, "seed=2"])).figures[figure]
     tables = {figure: Drawn(figure, pd.DataFrame(), "", json.loads(json.dumps(about(part, SETTING))))}
-    run = FinishedRun(Path("theirs"), Audit.model_construct(papers=[]), tables, None, None)
-    monkeypatch.setattr(merging, "read_run", lambda place: run)
+    run = FinishedRun(Path("theirs"), Audit.model_construct(papers=[]), tables, None, {})
+    monkeypatch.setattr(merging, "read_run", lambda _place: run)
     with refused("other-settings", key="data"):
         merged(tmp_path / "merged", Path("ours"), Path("theirs"), overrides=ours)
 
@@ -181,6 +185,55 @@ def test_other_files_of_data_of_the_same_title_are_another_protocol(
         b = run_in(tmp_path / "b", "seed=2", "protocol.runs=1", fig04=table[table["run"] == 0])
     with refused("other-evidence", path=b / f"{FIG04}.csv"):
         merged(tmp_path / "merged", a, b)
+
+
+def change_figure(run: Path, **changes: object) -> list[str]:
+    """Rewrite what a run's audit says of its only figure; returns the figure's jobs."""
+    audit = json.loads((run / "figures" / "audit.json").read_text(encoding="utf-8"))
+    (figure,) = (figure for paper in audit["papers"] for figure in paper["figures"])
+    figure |= changes
+    write_json(run / "figures" / "audit.json", audit)
+    jobs: list[str] = figure["jobs"]
+    return jobs
+
+
+def packed(run: Path, agents: dict[str, str]) -> Path:
+    """A run's figures and made-up results in an archive that says who ran each job."""
+    files = {str(file.relative_to(run)): file.read_bytes() for file in run.rglob("*") if file.is_file()}
+    files |= {f"results/{job}/result.json": b"{}" for job in agents}
+    listed = [{"@id": name, "@type": "File", "sha256": sha256(file).hexdigest()} for name, file in files.items()]
+    people = [{"@id": f"#{name}", "@type": "Person", "name": name} for name in {*agents.values()}]
+    ran = [{"@id": f"#job/{job}", "@type": "CreateAction", "agent": {"@id": f"#{by}"}} for job, by in agents.items()]
+    with zipfile.ZipFile(run.with_suffix(".zip"), "w") as archive:
+        archive.writestr(METADATA, json.dumps({"@graph": [*listed, *people, *ran]}))
+        for name, file in files.items():
+            archive.writestr(name, file)
+    return run.with_suffix(".zip")
+
+
+def test_a_merged_figure_has_who_computed_what_and_the_code_of_all_its_runs(tmp_path: Path) -> None:
+    table, (one, other), adas = expected(FIG04), ("1" * 64, "2" * 64), "a" * 64
+    runs = [run_in(tmp_path / f"run{seed}", f"seed={seed}", fig04=table) for seed in (1, 2, 3)]
+    jobs = [change_figure(run, codes={"train": {code: 3}}) for run, code in zip(runs, (one, other, one), strict=True)]
+    change_figure(runs[0], imported=[{"archive": adas, "by": "Ada", "jobs": jobs[0][:1]}])
+    change_figure(runs[2], imported=[{"archive": adas, "by": "Ada", "jobs": jobs[2][:1]}])
+    archive = packed(runs[2], dict.fromkeys(jobs[2], "Bob") | {jobs[2][0]: "Ada", jobs[2][1]: "Eve"})
+    merged(tmp_path / "merged", runs[0], runs[1], archive, Path(shutil.copy(archive, tmp_path / "copy.zip")))
+    (figure,) = read_audit(tmp_path / "merged" / "audit.json").figures
+    digest = sha256_of(archive)
+    assert {(part.archive, part.by): part.jobs for part in figure.imported} == {
+        (adas, "Ada"): sorted([jobs[0][0], jobs[2][0]]),
+        (digest, "Eve"): [jobs[2][1]],
+        (digest, "Bob"): jobs[2][2:],
+    }
+    assert figure.codes == {"train": {one: 6, other: 3}}
+    assert figure.mixed_code
+    record = read_about(tmp_path / "merged" / f"{FIG04}.csv")
+    assert [record["imported"], record["codes"]] == [[part.model_dump() for part in figure.imported], figure.codes]
+    page, drawing = ((tmp_path / "merged" / name).read_text() for name in ("audit.html", f"{FIG04}.svg"))
+    assert {name: f"<td>{name}</td>" in page and f"run by {name}" in drawing for name in ("Ada", "Bob", "Eve")} == (
+        dict.fromkeys(("Ada", "Bob", "Eve"), True)
+    )
 
 
 def test_archives_are_merged_and_named_in_the_audit(archive: Path, tmp_path: Path) -> None:

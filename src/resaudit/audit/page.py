@@ -177,15 +177,14 @@ def _filters(audit: Audit) -> list[tuple[str, str, dict[str, str]]]:
     return [each for each in filters if len(each[2]) > 1]
 
 
-def _archives(papers: Sequence[AuditedPaper]) -> dict[str, dict[str, Any]]:
-    """By the SHA-256 of each imported archive: who ran it, and the figures with results of it."""
-    archives: dict[str, dict[str, Any]] = {}
+def _archives(papers: Sequence[AuditedPaper]) -> dict[tuple[str, str | None], list[dict[str, Any]]]:
+    """By the SHA-256 of each imported archive and who ran it: the figures with results of them."""
+    archives: dict[tuple[str, str | None], list[dict[str, Any]]] = {}
     for paper in papers:
         for figure in paper.figures:
             for imported in figure.imported:
-                archive = archives.setdefault(imported.archive, {"by": imported.by, "figures": []})
                 about = {"id": figure.id, "paper": paper.title, "jobs": len(imported.jobs), "of": len(figure.jobs)}
-                archive["figures"].append(about)
+                archives.setdefault((imported.archive, imported.by), []).append(about)
     return archives
 
 

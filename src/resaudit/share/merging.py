@@ -1,6 +1,7 @@
 """One audit from the runs of several machines: runs of one protocol are pooled, and the same run counts once."""
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, islice
 from pathlib import Path
@@ -20,7 +21,7 @@ from resaudit.base.files import sha256_of, write_json
 from resaudit.base.models import validated
 from resaudit.base.text import in_words
 from resaudit.figures.comparison import differences_of
-from resaudit.figures.drawing import plot_of, read_csv, save_drawing, write_csv
+from resaudit.figures.drawing import imported_in_words, plot_of, read_csv, save_drawing, write_csv
 from resaudit.figures.tables import Drawn, unchanged
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.models import Figure
@@ -42,7 +43,21 @@ class FinishedRun:
     audit: Audit
     tables: dict[str, Drawn]
     archive: str | None  # SHA-256 of the archive
-    by: str | None  # who ran it, as the archive says
+    agents: Mapping[str, str | None]  # who ran each job, by kind/id, as the archive says
+
+    def figure(self, name: str) -> DrawnFigure:
+        """What its audit says of ``paper/figure``."""
+        return next(figure for figure in self.audit.figures if figure.id == name)
+
+    def imported(self, name: str) -> Iterator[tuple[str, str | None, str]]:
+        """The jobs of ``paper/figure`` that it, or who takes its archive, imports: archive, who ran it, ``kind/id``."""
+        figure = self.figure(name)
+        origins = {job: (part.archive, part.by) for part in figure.imported for job in part.jobs}
+        for job in figure.jobs:
+            if job in origins:
+                yield (*origins[job], job)
+            elif self.archive:
+                yield self.archive, self.agents.get(job), job
 
 
 @dataclass(frozen=True)
@@ -69,17 +84,16 @@ def read_run(place: Path) -> FinishedRun:
         ResauditError: it has no audit, or a table is missing or is not the one that was audited; the place is named.
     """
     audit = audit_of(place)
-    figures = [figure for paper in audit.papers for figure in paper.figures]
+    figures = audit.figures
     if place.suffix == ".zip":
         with TemporaryDirectory() as folder, unpacked(place) as packed:
             for name in (f"{figure.id}.{suffix}" for figure in figures for suffix in ("csv", "json")):
                 if f"figures/{name}" in packed.digests:
                     (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                     packed.copy(f"figures/{name}", target)
-            by = next(filter(None, packed.agents.values()), None)
-            return FinishedRun(place, audit, _tables(place, Path(folder), figures), sha256_of(place), by)
+            return FinishedRun(place, audit, _tables(place, Path(folder), figures), sha256_of(place), packed.agents)
     figures_folder = next(each for each in (place, place / "figures", place.parent) if (each / "audit.json").is_file())
-    return FinishedRun(place, audit, _tables(place, figures_folder, figures), None, None)
+    return FinishedRun(place, audit, _tables(place, figures_folder, figures), None, {})
 
 
 def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
@@ -156,7 +170,8 @@ def _check_protocol(run: FinishedRun, every: Plan) -> None:
         if plan_figure(planned, every.config.paths.data).evidence != drawn.about["evidence"]:
             raise ResauditError(
                 "other-evidence",
-                "{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it out",
+                "{path} was drawn from other jobs than those asked for, as of other data of the same title; leave it "
+                "out",
                 path=path,
             )
 
@@ -265,16 +280,38 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     write_csv(csv, merged.table)
     table = read_csv(csv)
     note = f"{first.about.get('note', '')} Merged: {merged.words}.".strip()
-    drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, note)
+    imported, jobs = _imported(merged, name), {job for run in merged.sources for job in run.figure(name).jobs}
+    words = f"{note} {imported_in_words(imported, len(jobs))}".strip()
+    drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, words)
     changed: dict[str, Any] = {
         "note": note,
         "settings": first.about["settings"] | {"seed": ", ".join(map(str, merged.seeds))},
         "merged": [{"sha256": run.tables[name].sha256, "archive": run.archive} for run in merged.sources],
         "sha256": sha256_of(csv),
         "drawings": drawings,
+        "codes": _codes(merged, name),
+        "imported": imported,
     }
     write_json(csv.with_suffix(".json"), first.about | changed)
     return Drawn(name, table, changed["sha256"], first.about | changed)
+
+
+def _imported(merged: Merged, name: str) -> list[dict[str, Any]]:
+    """Which results of a figure are imported: for each archive its SHA-256, by whom, and their keys."""
+    jobs: dict[tuple[str, str | None], set[str]] = {}
+    for archive, by, job in (each for run in merged.sources for each in run.imported(name)):
+        jobs.setdefault((archive, by), set()).add(job)
+    return [{"archive": archive, "by": by, "jobs": sorted(keys)} for (archive, by), keys in jobs.items()]
+
+
+def _codes(merged: Merged, name: str) -> dict[str, dict[str, int]]:
+    """By kind of job and hash of the code, how many results of all runs it made; of the same jobs and code once."""
+    figures = (run.figure(name) for run in merged.sources)
+    distinct = {figure.model_dump_json(include={"jobs", "codes"}): figure.codes for figure in figures}
+    counts: dict[str, Counter[str]] = {}
+    for kind, by_code in (each for codes in distinct.values() for each in codes.items()):
+        counts.setdefault(kind, Counter()).update(by_code)
+    return {kind: dict(sorted(by_code.items())) for kind, by_code in sorted(counts.items())}
 
 
 def _audit(
@@ -310,22 +347,18 @@ def _audit(
 
 
 def _figure(merged: Merged, drawn: Drawn) -> DrawnFigure:
-    """A merged figure as the audit has it: what its first run says of it, with the jobs and archives of all."""
-    of_runs = [
-        (run, next(f for paper in run.audit.papers for f in paper.figures if f.id == drawn.name))
-        for run in merged.sources
-    ]
+    """A merged figure as the audit has it: what its first run says of it, with the jobs, archives and code of all."""
+    figures = [run.figure(drawn.name) for run in merged.sources]
     changed = {
         "sha256": drawn.sha256,
         "drawings": drawn.about["drawings"],
         "rows": len(drawn.table),
         "settings": drawn.about["settings"],
-        "jobs": sorted({job for _, figure in of_runs for job in figure.jobs}),
-        "imported": [
-            ImportedResults(archive=run.archive, by=run.by, jobs=figure.jobs) for run, figure in of_runs if run.archive
-        ],
+        "jobs": sorted({job for figure in figures for job in figure.jobs}),
+        "imported": [ImportedResults.model_validate(part) for part in drawn.about["imported"]],
+        "codes": drawn.about["codes"],
     }
-    return of_runs[0][1].model_copy(update=changed)
+    return figures[0].model_copy(update=changed)
 
 
 def _changes(runs: Sequence[FinishedRun], audit: Audit) -> Iterator[str]:
