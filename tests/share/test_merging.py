@@ -25,8 +25,8 @@ from resaudit.plan import plan as planning
 from resaudit.plan.composition import load
 from resaudit.plan.plan import make_plan
 from resaudit.share import merging
-from resaudit.share.merging import FinishedRun, merge
-from tests.conftest import CHECKOUT
+from resaudit.share.merging import FinishedRun, merge, read_run
+from tests.conftest import CHECKOUT, in_process
 from tests.refusals import refused
 from tests.share.archives import METADATA
 from tests.share.archives import OVERRIDES as OF_ARCHIVE
@@ -185,6 +185,33 @@ def test_other_files_of_data_of_the_same_title_are_another_protocol(
         b = run_in(tmp_path / "b", "seed=2", "protocol.runs=1", fig04=table[table["run"] == 0])
     with refused("other-evidence", path=b / f"{FIG04}.csv"):
         merged(tmp_path / "merged", a, b)
+
+
+def test_an_audit_of_another_name_is_a_run_where_its_tables_are(tmp_path: Path) -> None:
+    figures = run_in(tmp_path / "a", fig10=expected(FIG10)) / "figures"
+    beside, alone = (Path(shutil.copy(figures / "audit.json", to / "alice.json")) for to in (figures, tmp_path))
+    assert read_run(beside).tables.keys() == {FIG10}
+    with refused("missing-table", place=alone):
+        read_run(alone)
+
+
+def test_a_folder_that_cannot_be_made_is_said_and_nothing_is_left(tmp_path: Path) -> None:
+    a = run_in(tmp_path / "a", fig10=expected(FIG10))
+    (tmp_path / "file").touch()
+    before = sorted(tmp_path.rglob("*"))
+    for into in (tmp_path / "file" / "merged", tmp_path / "file" / "deep" / "merged", tmp_path / ("m" * 300)):
+        with refused("unwritable-folder", folder=into.parent):
+            merged(into, a, a)
+        assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_folders_with_an_equals_sign_are_runs_and_other_words_overrides(tmp_path: Path) -> None:
+    for seed in (1, 2):
+        run_in(tmp_path / f"seed={seed}", f"seed={seed}", fig10=expected(FIG10))
+    done = in_process("merge", "seed=1", "seed=2", *PROTOCOL, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "seed 1 alone" in done.stdout
+    assert in_process("merge", "seed=1", "seed=3", *PROTOCOL, cwd=tmp_path).returncode == 2
 
 
 def change_figure(run: Path, **changes: object) -> list[str]:

@@ -2,8 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import combinations, groupby, islice
+from os.path import lexists
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -92,16 +94,23 @@ def read_run(place: Path) -> FinishedRun:
                     (target := Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
                     packed.copy(f"figures/{name}", target)
             return FinishedRun(place, audit, _tables(place, Path(folder), figures), sha256_of(place), packed.agents)
-    figures_folder = next(each for each in (place, place / "figures", place.parent) if (each / "audit.json").is_file())
-    return FinishedRun(place, audit, _tables(place, figures_folder, figures), None, {})
+    below = next((each for each in (place, place / "figures") if (each / "audit.json").is_file()), place.parent)
+    return FinishedRun(place, audit, _tables(place, below, figures), None, {})
 
 
 def _tables(place: Path, folder: Path, figures: Sequence[DrawnFigure]) -> dict[str, Drawn]:
     tables = {}
     for figure in figures:
         csv = folder / f"{figure.id}.csv"
-        whole = csv.is_file() and csv.with_suffix(".json").is_file()
-        if not whole or (drawn := unchanged(csv, figure.id)).sha256 != figure.sha256:
+        if not (csv.is_file() and csv.with_suffix(".json").is_file()):
+            raise ResauditError(
+                "missing-table",
+                "{place} is not a whole run: it lacks {figure}.csv or its .json; give its archive, its clone or its "
+                "folder of figures",
+                place=place,
+                figure=figure.id,
+            )
+        if (drawn := unchanged(csv, figure.id)).sha256 != figure.sha256:
             raise ResauditError(
                 "changed-table",
                 "{path} is not the table that was drawn: its SHA-256 is not that in the .json; {remedy}",
@@ -127,9 +136,9 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
 
     Raises:
         ResauditError: a run is damaged or of another protocol, two have other numbers for the same run, or the folder
-            exists.
+            exists or cannot be written.
     """
-    if into.exists():
+    if lexists(into):
         raise ResauditError("existing-folder", "{folder} exists; remove it, or give another --into", folder=into)
     runs = [read_run(place) for place in places]
     every = make_plan(plan.config.with_every_figure())
@@ -137,16 +146,35 @@ def merge(places: Sequence[Path], plan: Plan, overrides: Sequence[str], into: Pa
         _check_protocol(run, every)
     names = [name for name in every.figures if any(name in run.tables for run in runs)]
     merged = {name: merge_figure(every.figures[name].figure, [r for r in runs if name in r.tables]) for name in names}
-    into.parent.mkdir(parents=True, exist_ok=True)
-    with TemporaryDirectory(dir=into.parent, prefix=f".{into.name}-") as folder:
-        whole = Path(folder) / "merged"
+    with _made_whole(into) as whole:
         drawn = {name: _draw(figure, every.figures[name], whole) for name, figure in merged.items()}
         audit = _audit(runs, merged, drawn, every, overrides)
         write_json(whole / "audit.json", audit.as_json())
         write_page(audit, whole / "audit.html")
-        whole.rename(into)
     yield from (f"{name}: {figure.words}" for name, figure in merged.items())
     yield from _changes(runs, audit)
+
+
+@contextmanager
+def _made_whole(into: Path) -> Iterator[Path]:
+    """A folder that is to be written, renamed to ``into`` on success and removed on failure.
+
+    Raises:
+        ResauditError: there cannot be such a folder.
+    """
+    try:
+        into.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryDirectory(dir=into.parent, prefix=".merging-") as folder:
+            (whole := Path(folder) / "merged").mkdir()
+            yield whole
+            whole.rename(into)
+    except OSError as error:
+        raise ResauditError(
+            "unwritable-folder",
+            "cannot write into {folder}: {reason}; choose another with --into",
+            folder=into.absolute().parent,
+            reason=error.strerror or error,
+        ) from error
 
 
 def _check_protocol(run: FinishedRun, every: Plan) -> None:
