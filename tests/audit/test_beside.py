@@ -12,6 +12,7 @@ import pytest
 from resaudit.audit.beside import audit_of, pairs, side_by_side
 from tests.audit import example
 from tests.conftest import in_process
+from tests.refusals import refused
 
 CLAIM = f"{example.PAPER}/depth-invariant-condition"
 FIG04 = f"{example.PAPER}/fig04"
@@ -92,6 +93,52 @@ def test_another_verdict_is_found_with_what_differs(
     assert len(differences) == (2 if change is threshold else 1)
 
 
+def damaged(archive: bytes, where: str, to: bytes) -> bytes:
+    """An archive of one entry with other bytes in its data, or in both of its headers."""
+    data = 30 + len("figures/audit.json")
+    central = archive.index(b"PK\x01\x02")
+    places = {
+        "data": [data],
+        "flags": [6, central + 8],
+        "method": [8, central + 10],
+        "size": [central + 20],
+        "name": [central + 46],
+    }
+    content = bytearray(archive)
+    for place in places[where]:
+        content[place : place + len(to)] = to
+    return bytes(content)
+
+
+@pytest.mark.parametrize(
+    ("where", "to"),
+    [
+        ("data", b"\xff" * 20),  # zlib.error
+        ("data", b"PK"),
+        ("flags", b"\x01\x00"),  # encrypted
+        ("method", b"\x63\x00"),  # of no kind that Python has
+        ("size", b"\x10\x00\x00\x00"),  # ends too early
+        ("name", b"F"),
+    ],
+)
+def test_a_damaged_archive_is_named_in_one_line(folder: Path, tmp_path: Path, where: str, to: bytes) -> None:
+    with zipfile.ZipFile(tmp_path / "run.zip", "w", zipfile.ZIP_DEFLATED) as archive:
+        archive.write(folder / "audit.json", "figures/audit.json")
+    whole = (tmp_path / "run.zip").read_bytes()
+    for content in (damaged(whole, where, to), whole[: len(whole) // 2], b""):
+        (tmp_path / "run.zip").write_bytes(content)
+        with refused("unreadable-file", path=tmp_path / "run.zip"):
+            audit_of(tmp_path / "run.zip")
+
+
+def test_folders_with_an_equals_sign_are_runs(folder: Path, tmp_path: Path) -> None:
+    for name in ("seed=1", "seed=2"):
+        (tmp_path / name).symlink_to(folder)
+    compared = in_process("compare", "seed=1", "seed=2", cwd=tmp_path)
+    assert compared.returncode == 0
+    assert compared.stdout.startswith("A: ")
+
+
 def test_the_command_fails_where_verdicts_differ_and_names_what_cannot_be_read(
     folder: Path, changed: Callable[[Change | None], Path], tmp_path: Path
 ) -> None:
@@ -100,9 +147,7 @@ def test_the_command_fails_where_verdicts_differ_and_names_what_cannot_be_read(
     differing = in_process("compare", str(folder), other, cwd=tmp_path)
     assert differing.returncode == 1
     assert "[differing-verdicts]" in differing.stderr
-    broken = tmp_path / "broken.zip"
-    broken.write_bytes(b"PK\x03\x04 cut off")
-    for missing in (tmp_path / "nothing", broken, tmp_path):
+    for missing in (tmp_path / "nothing", tmp_path):
         refused = in_process("compare", str(folder), str(missing), cwd=tmp_path)
         assert refused.returncode == 1
         assert "[unreadable-file]" in refused.stderr

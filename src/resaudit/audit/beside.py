@@ -5,12 +5,12 @@ import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from zipfile import BadZipFile, ZipFile
+from zipfile import ZipFile
 
 from resaudit.audit.claim_models import JudgedClaim
 from resaudit.audit.models import Audit, DrawnFigure
 from resaudit.audit.schema import check_audit, read_audit
-from resaudit.base.errors import ResauditError
+from resaudit.base.errors import reading
 
 IN_RUN = "figures/audit.json"
 """Where a clone and the archive of a run have their audit."""
@@ -28,17 +28,12 @@ def audit_of(place: Path) -> Audit:
         return read_audit(beside if beside.is_file() else place / IN_RUN)
     if place.suffix != ".zip":
         return read_audit(place)
-    try:
-        with ZipFile(place) as archive:
-            return check_audit(json.loads(archive.read(IN_RUN)), f"{IN_RUN} in {place}")
-    except (OSError, BadZipFile, KeyError, ValueError) as error:
-        raise ResauditError(
-            "unreadable-file",
-            "{path} cannot be read ({reason}); {remedy}",
-            path=place,
-            reason=error,
-            remedy="give audit.json, a folder that has it, or an archive that resaudit crate wrote",
-        ) from error
+    with (
+        reading(place, "give audit.json, a folder that has it, or an archive that resaudit crate wrote"),
+        ZipFile(place) as archive,
+    ):
+        content = json.loads(archive.read(IN_RUN))
+    return check_audit(content, f"{IN_RUN} in {place}")
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,12 @@ def _names_and_overrides(words: Overrides) -> tuple[Overrides, Overrides]:
     return tuple(w for w in words if "=" not in w), tuple(w for w in words if "=" in w)
 
 
+def _runs_and_overrides(words: Overrides) -> tuple[list[Path], Overrides]:
+    """Runs are what has no ``=``, and what is there: a folder may be called ``seed=1``."""
+    runs = [word for word in words if "=" not in word or os.path.lexists(word)]
+    return [Path(word) for word in runs], tuple(word for word in words if word not in runs)
+
+
 def _figures_or_claim(name: str, config: "Config") -> list[str]:
     """A paper's figures, or the one figure or claim that is meant by a name, its end, or the beginning of one only."""
     claims = [f"{paper}/{key}" for paper, claims in config.claims.items() for key in claims]
@@ -254,13 +260,13 @@ def compare(words: Overrides) -> None:
     With A and B, two audits side by side: verdicts, and what differs where these do. Each is an audit.json, a folder
     that has it, or the archive of a run.
     """
-    names, overrides = _names_and_overrides(words)
-    if len(names) not in (0, 2):
+    runs, overrides = _runs_and_overrides(words)
+    if len(runs) not in (0, 2):
         raise click.UsageError("compare takes two audits, or none")
-    if names:
+    if runs:
         from resaudit.audit.beside import audit_of, pairs, side_by_side
 
-        audits = [audit_of(Path(name)) for name in names]
+        audits = [audit_of(run) for run in runs]
         for line in side_by_side(*audits):
             click.echo(line)
         if others := [pair.claims[0].id for pair in pairs(*audits) if not pair.agrees]:
@@ -295,13 +301,13 @@ def merge(into: Path, words: Overrides) -> None:
     Each is the archive of a run, a clone, or its folder of figures. Runs of other seeds are pooled, a run that several
     have counts once.
     """
-    names, overrides = _names_and_overrides(words)
-    if len(names) < 2:
+    runs, overrides = _runs_and_overrides(words)
+    if len(runs) < 2:
         raise click.UsageError("merge takes two runs or more")
     plan = _plan(overrides)
     from resaudit.share.merging import merge
 
-    for line in merge([Path(name) for name in names], plan, overrides, into):
+    for line in merge(runs, plan, overrides, into):
         click.echo(line)
     click.echo(f"open {into / 'audit.html'}")
 
