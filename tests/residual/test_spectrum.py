@@ -1,11 +1,14 @@
 """Oracle: made spectra. Sees a wrong percentile, noise counted as negative curvature, unresolved passed as known."""
 
+from dataclasses import fields
+
 import numpy as np
 import pytest
 import torch
 
 from resaudit.data.moments import Moments
 from residual.demystifying_resnet.curvature.linear import hessians
+from residual.demystifying_resnet.curvature.spectra import Spectra
 from residual.demystifying_resnet.curvature.spectrum import spectra_along, spectrum_statistics
 from residual.demystifying_resnet.networks.initialization import initial_weights
 from residual.demystifying_resnet.networks.network import Network
@@ -46,6 +49,20 @@ def test_a_diverged_run_has_no_spectrum_and_spares_the_others(moments: Moments) 
     assert np.isnan(spectra.condition_number[0, 1])
     assert not spectra.resolved[0, 1]
     assert np.isfinite(spectra.condition_number[0, [0, 2]]).all()
+
+
+@pytest.mark.parametrize("dtype", [torch.float64, torch.float32])
+@pytest.mark.parametrize("network", [Network(2, 2, 10), Network(0, 4, 10)], ids=["2-shortcut", "plain"])
+def test_where_every_run_has_diverged_there_is_no_spectrum(
+    network: Network, dtype: torch.dtype, moments: Moments
+) -> None:
+    weights = initial_weights(network, "xavier", 0.01, 1, 3).to(dtype)
+    spectra = spectra_along([torch.full_like(weights, torch.inf), weights], network, moments)
+    for f in fields(Spectra):
+        values = getattr(spectra, f.name)
+        assert values.shape == (2, 3)
+        assert not values[0].any() if f.name == "resolved" else np.isnan(values[0]).all()
+    assert np.isfinite(spectra.lambda_max[1]).all()
 
 
 def test_a_hessian_that_overflows_has_no_spectrum_and_spares_the_others(moments: Moments) -> None:

@@ -66,7 +66,9 @@ def spectra_along(weights: Iterable[torch.Tensor], network: Network, moments: Mo
         finite = torch.isfinite(at).all(dim=3).all(dim=2).all(dim=0)
         eigenvalues = at.new_full((at.shape[1], network.parameters), torch.nan)
         at_once = max(1, BYTES_AT_ONCE // (at.element_size() * network.parameters**2))
-        for runs in torch.split(finite.nonzero()[:, 0], at_once):
+        alive = finite.nonzero()[:, 0]
+        for first in range(0, len(alive), at_once):
+            runs = alive[first : first + at_once]
             hessians = lower_hessians(at[:, runs], network, moments).tril_()
             # Shortly before a run diverges its Hessian leaves float32's range, and LAPACK then refuses the whole batch.
             overflowed = ~hessians.isfinite().all(dim=2).all(dim=1)
