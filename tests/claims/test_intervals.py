@@ -129,7 +129,8 @@ def paired_table(check: Check, by: str, shuffled: bool) -> pd.DataFrame:
     if isinstance(check, RatioAcrossDepths | GrowthExponent | GrowthDifference):
         table = by_depth({name: lambda _: np.ones(8) for name in "ab"})
     elif isinstance(check, FinalLossRatio | FinalLossAcrossDepths):
-        table = sweep({name: lambda *_: 1.0 for name in "ab"}, rates=(0.1,), factor=1.0, beyond=False)
+        # All rates end alike.
+        table = sweep({name: lambda *_: 1.0 for name in "ab"}, rates=(0.1,), factor=1.0)
     else:
         table = along_training({name: lambda x: 1 + 0 * x for name in "ab"}, factor=1.0)
         table = table.assign(index=1.0, excess_loss=1.0, depth=4)

@@ -245,6 +245,16 @@ def test_a_best_rate_at_the_edge_of_the_grid_leaves_ratios_of_rates_open(kind, n
         assert (inside.measured.excluded, ended.measured.excluded) == ([], [said])
 
 
+@pytest.mark.parametrize(("kind", "names", "places", "where"), PAIRS)
+@pytest.mark.parametrize("threshold", [{"at_least": 0.33}, {"at_least": 1.7}])
+def test_a_grid_of_one_rate_says_nothing_of_the_best(kind, names, places, where, threshold) -> None:  # type: ignore[no-untyped-def]
+    table = rates_of(dict.fromkeys(places, (0.1,)))
+    found = result(kind(**names, **threshold), table[table["learning_rate"] == 0.1])
+    assert found.verdict.value == INCONCLUSIVE
+    assert [(p.where, p.ends) for p in found.points] == [(where, (0.0, np.inf))]
+    assert len(found.measured.excluded) == 2
+
+
 FALLING = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.1 if rate == 0.1 else 1.0}
 
 

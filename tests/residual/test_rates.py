@@ -98,6 +98,13 @@ def test_the_edge_of_the_grid_is_said_and_whether_losses_still_fall_there() -> N
     assert choose_rate(RATES, spread(0.5, 0.5, 0.5, 0.5)) == BestRate(0.01, tuple(RATES), True, False)
 
 
+def test_a_single_rate_is_both_edges_of_its_grid_and_has_no_worse_neighbour() -> None:
+    assert choose_rate(np.array([0.1]), np.array([[1.0], [1.1], [1.2]])) == BestRate(0.1, (0.1,), True, True)
+    assert choose_rate(np.array([0.1]), np.array([[1.0], [INF]])) == BestRate(None, (), False, False)
+    # One that the screening left of several is no edge.
+    assert choose_rate(np.array([0.1]), np.array([[1.0], [1.1]]), grid=RATES) == BestRate(0.1, (0.1,), False, False)
+
+
 def test_where_every_rate_has_a_diverged_run_there_is_no_best_one() -> None:
     losses = spread(1, 2, 3, 4)
     losses[0] = INF

@@ -15,7 +15,10 @@ NEAR = 1.1
 LEVEL = 0.95
 """Probability that the rate with the least expected loss is tied."""
 STILL_FALLING = 1.01
-"""A grid ends too early if the average at its end is the least, by more than this factor below its neighbour."""
+"""A grid ends too early if the average at its end is the least, by more than this factor below its neighbour.
+
+So does a grid of a single rate.
+"""
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class BestRate:
     shown: float | None  # the smallest rate within NEAR of the least average; None if each rate has a diverged run
     tied: tuple[float, ...]  # ascending, including the one shown
     at_edge: bool  # the grid's first or last rate is tied, so that rates outside it may be as good
-    still_falling: bool  # the least average lies at such an end and still falls there
+    still_falling: bool  # the least average lies at such an end and still falls there, or is of the only rate
 
     @property
     def order(self) -> tuple[float, ...]:
@@ -65,14 +68,15 @@ def choose_rate(
     worse = [_is_worse(losses[:, k], losses[:, least], tail) for k in range(len(rates))]
     tied = np.flatnonzero(near | ~np.array(worse))
     grid = rates if grid is None else grid
-    edges = {float(grid[0]): grid[1], float(grid[-1]): grid[-2]} if len(grid) > 1 else {}
+    # The neighbours of each end; a single rate is both ends and has none.
+    edges = {float(grid[0]): grid[1:2], float(grid[-1]): grid[-2:-1]} if len(grid) else {}
     return BestRate(
         shown=float(rates[np.flatnonzero(near)[0]]),
         tied=tuple(float(rate) for rate in rates[tied]),
         at_edge=bool(edges.keys() & set(rates[tied].tolist())),
         still_falling=float(rates[least]) in edges
         # A neighbour that the screening left out is worse.
-        and not (average[rates == edges[float(rates[least])]] <= STILL_FALLING * average[least]).any(),
+        and not (average[np.isin(rates, edges[float(rates[least])])] <= STILL_FALLING * average[least]).any(),
     )
 
 
