@@ -61,6 +61,22 @@ def test_an_impossible_world_is_refused_in_one_line(override: str, mentioned: tu
     assert len(refusal.value.line.splitlines()) == 1
 
 
+@pytest.mark.parametrize(
+    ("override", "mentioned"),
+    [
+        ("protocol.networks=[resnet-warm-up,resnet]", ("theory", "resnet-warm-up, resnet", "allowed: resnet-warm-up")),
+        ("protocol.networks=[resnet]", ("theory", "allowed: resnet-warm-up")),
+        ("protocol.patches=[16,25]", ("theory", "protocol.patches", "1")),
+    ],
+)
+def test_trajectories_that_the_theory_would_mix_are_refused(override: str, mentioned: tuple[str, ...]) -> None:
+    """Its check of the two stages takes rows of one number for one run, with warm-up."""
+    with pytest.raises(ResauditError) as refusal:
+        figure("theory", override)
+    assert all(part in refusal.value.line for part in mentioned)
+    assert len(refusal.value.line.splitlines()) == 1
+
+
 @pytest.mark.parametrize("name", ["table1", "fig03", "fig05", "theory", "worlds"])
 def test_a_job_comes_back_from_its_plan_file(name: str, tmp_path: Path) -> None:
     assert_read_back(figure(name).protocol.jobs(None, 1).values(), tmp_path)

@@ -226,6 +226,8 @@ class Theory(Trajectories, name="theory"):
     """Proposition 16 at many sizes, and trajectories in which Theorem 2's two stages show.
 
     Attributes:
+        networks: with warm-up; others have one stage.
+        patches: one k; the table's trajectories are told apart by their runs alone.
         checked_patches: every k at which Proposition 16 is checked.
         filter_sizes: every p there; the angle of a filter of one weight has no derivative.
         draws: number of draws of teacher and student at each size.
@@ -235,11 +237,18 @@ class Theory(Trajectories, name="theory"):
 
     of_some_rows = ("step",)
 
+    patches: Annotated[list[Patches], Field(min_length=1, max_length=1)]
     checked_patches: Annotated[list[Patches], Field(min_length=1), AfterValidator(different)]
     filter_sizes: Annotated[list[Annotated[int, Field(ge=2, le=LARGEST_SIDE)]], Field(min_length=1)]
     draws: Runs
     samples: Annotated[int, Field(ge=6400, le=LARGEST_CAP)]
     steps: Annotated[int, Field(ge=1, le=LARGEST_CAP)]
+
+    @model_validator(mode="after")
+    def _of_two_stages(self) -> Self:
+        if self.networks != [WARM_UP]:
+            raise ValueError(f"has networks {', '.join(self.networks)}; allowed: {WARM_UP}, whose runs have two stages")
+        return self
 
     def jobs(self, data: Data, seed: int) -> dict[Coordinates, Job]:
         """The checks, and the trajectories."""
