@@ -25,6 +25,7 @@ from residual.stable_scaling.network.batches import ShuffledBatches, drawn
 from residual.stable_scaling.network.losses import Losses
 from residual.stable_scaling.network.model import Weights, output
 from residual.stable_scaling.network.training import train
+from tests.refusals import refused
 
 WIDTH, DEPTH, RUNS, BATCH, STEPS = 12, 6, 3, 5, 20
 RATES = (0.3, 1.0, 3.0)
@@ -132,6 +133,16 @@ def losses_of(training: TrainScaled, results: Path) -> Losses:
     assert isinstance(found, Losses)
     forget(kept)
     return found
+
+
+def test_a_black_image_among_the_samples_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scaled to norm 1 it would be NaN, and every run of its epoch would diverge."""
+    images, last = IMAGES.copy(), job().samples - 1
+    images[last] = 0
+    monkeypatch.setattr(Fetch, "training_set", lambda _: (images, LABELS))
+    with refused("black-image", dataset=job().data.dataset.name):
+        losses_of(job(), tmp_path)
+    assert np.isfinite(losses_of(job(samples=last, steps=2), tmp_path).loss).all()
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])

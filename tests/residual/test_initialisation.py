@@ -13,11 +13,14 @@ import pytest
 
 from resaudit.base.errors import ResauditError
 from resaudit.claims.verdicts import Judgement, judge
+from resaudit.data.fetch import Fetch
 from resaudit.figures.drawing import figure_module
 from resaudit.jobs.job import Execution, Work
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import plan_figure
+from residual.stable_scaling.jobs.at_initialisation import AtInitialisation
 from tests.conftest import assert_read_back, configured, smoke_figure
+from tests.refusals import refused
 
 PAPER = "stable_scaling"
 FIGURES = ["forward", "products", "backward"]
@@ -86,6 +89,19 @@ def test_images_are_read_from_their_raw_files_and_spheres_need_none() -> None:
     jobs = plan_figure(figure("forward"), "data").jobs
     needed = {dict(where)["inputs"]: sorted(job.inputs) for where, job in jobs.items()}
     assert needed == {"mnist": ["data"], "sphere": []}
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_black_image_is_refused_where_each_is_scaled(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    images, labels = np.ones((60, 28, 28), dtype=np.uint8), np.zeros(60, dtype=np.uint8)
+    images[-1] = 0
+    monkeypatch.setattr(Fetch, "training_set", lambda _: (images, labels))
+    jobs = plan_figure(figure(name, *SMALL[name], "protocol.inputs=[mnist]"), "data").jobs
+    scaled_each = [job for job in jobs.values() if isinstance(job, AtInitialisation) and job.samples.norm == "each"]
+    assert scaled_each
+    for job in scaled_each:
+        with refused("black-image", dataset="mnist"):
+            job.run(Work(Path(), Execution(), "cpu", Path(), {"device": "cpu"}))
 
 
 def judged(name: str, table: pd.DataFrame) -> Judgement:

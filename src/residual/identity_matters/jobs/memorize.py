@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from resaudit.base.errors import ResauditError
+from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import SECONDS_TO_START, Cost, Execution, Job, Work
 from residual.identity_matters.relu.measured import IMAGES, NUMBERS, ORTHOGONAL, ROWS, SINGLE, Case, Expressed
@@ -99,5 +100,4 @@ class Memorize(Job):
                 "{dataset}",
                 width=width, most=dimension, dataset=name,
             )  # fmt: skip
-        if not pixels.any(axis=1).all():
-            raise ResauditError("black-image", "{dataset} has a black image, which has no direction", dataset=name)
+        refuse_black(pixels, name)

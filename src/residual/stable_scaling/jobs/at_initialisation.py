@@ -6,6 +6,7 @@ from functools import partial
 
 import numpy as np
 
+from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
 from resaudit.jobs.job import Job, Work
 from residual.stable_scaling.network.setting import Network, Samples, layers_kept
@@ -63,12 +64,19 @@ class AtInitialisation(Job):
 
         Returns:
             Shape (networks, runs, count); NaN where a network has fewer values.
+
+        Raises:
+            ResauditError: raw files are missing or damaged, or an image is black and each is to have norm 1.
         """
         from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
         from resaudit.runtime.progress import with_progress
         from residual.stable_scaling.network.propagation import inputs_of
 
-        images = self.data.training_set() if self.data else None
+        images = None
+        if self.data:
+            images = self.data.training_set()
+            if self.samples.norm == "each":
+                refuse_black(images[0], self.data.dataset.name)
         checkpoint = Checkpoint(work.checkpoints, Values, made_by(self, work, {}), work.execution.checkpoint_seconds)
         values = np.full((len(self.networks), self.runs, count), np.nan)
         done = 0

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import numpy as np
 
 from resaudit.base.errors import ResauditError
+from resaudit.data.black import refuse_black
 from resaudit.data.fetch import Fetch
 from resaudit.figures.rates import rates_to_confirm
 from resaudit.jobs.fields import joined
@@ -94,7 +95,7 @@ class TrainScaled(Job):
         """Train; resume from a checkpoint if there is one.
 
         Raises:
-            ResauditError: raw files are missing or damaged, or fewer than ``samples``.
+            ResauditError: raw files are missing or damaged, or fewer than ``samples``; or one of these images is black.
         """
         from resaudit.jobs.checkpoints import delayed_signals
 
@@ -157,6 +158,7 @@ class TrainScaled(Job):
                 samples=self.samples,
             )
         images, labels = images[: self.samples], labels[: self.samples]
+        refuse_black(images, self.data.dataset.name)
         classes, inputs = self.data.dataset.classes, int(np.prod(images.shape[1:]))
         runs = range(self.first, self.first + self.runs)
         drawn_weights = drawn(inputs, self.width, self.depth, classes, self.seed, runs, self.power is None)
