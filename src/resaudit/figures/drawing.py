@@ -184,12 +184,27 @@ def save_drawing(drawing: Drawing, figures: Path, name: str, title: str, words: 
     # One layout serves all formats; each would make its own, which takes longer than to draw it. At 300 dots per inch
     # text is as wide as in the PDF and the SVG, at fewer it is hinted.
     drawing.set_dpi(PNG_DPI)
-    drawing.draw_without_rendering()
+    lay_out(drawing)
     drawing.set_layout_engine(None)
     for suffix in FORMATS:
         with written_whole(figures / f"{name}.{suffix}") as temporary:
             drawing.savefig(temporary, format=suffix, dpi=PNG_DPI, metadata=metadata[suffix])
     return {suffix: sha256_of(figures / f"{name}.{suffix}") for suffix in FORMATS}
+
+
+def lay_out(drawing: Drawing) -> None:
+    """Lay a drawing out; a logarithmic axis on which nothing is finite, as of diverged runs, is a decade.
+
+    Matplotlib leaves such an axis limits around zero if the panel's other axis became logarithmic first, and then
+    refuses to draw it.
+    """
+    for axes in drawing.axes:
+        for panel in (axes, *axes.child_axes):
+            if panel.get_xscale() == "log" and min(panel.get_xlim()) <= 0:
+                panel.set_xlim(1, 10)
+            if panel.get_yscale() == "log" and min(panel.get_ylim()) <= 0:
+                panel.set_ylim(1, 10)
+    drawing.draw_without_rendering()
 
 
 def figure_module(name: str) -> ModuleType:

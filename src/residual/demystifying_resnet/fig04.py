@@ -49,7 +49,7 @@ def plot_by_depth(table: pd.DataFrame) -> Figure:
                   marker=style["marker"], fillstyle="none")  # fmt: skip
     axes.set(yscale="log", ylabel=r"condition number $|\lambda|_{\max}\,/\,|\lambda|_{(0.1)}$")
     depth_axis(axes, sorted(table["depth"].unique()))
-    if not table["resolved"].all():
+    if not table["resolved"].all() and limit.notna().any():
         shallow, deep = axes.get_xlim()
         edges, top = limit.iloc[[0, *range(len(limit)), -1]], 30 * limit.max()
         axes.fill_between([shallow, *limit.index, deep], edges, top, color="0.88", linewidth=0, zorder=0)

@@ -68,12 +68,15 @@ def plot(table: pd.DataFrame) -> Figure:
     The shaded zones are those of the claim: a factor of ten, half a decade.
     """
     figure, (along, ends, rates) = panels("abc", 2.7, width_ratios=[1.15, 1, 1])
-    last, depths = table["epoch"].max(), sorted(table["depth"].unique())
+    last, depths, networks = table["epoch"].max(), sorted(table["depth"].unique()), table["network"].unique()
     best = best_rates(table[table["epoch"] == last], "excess_loss")
     shown = at_shown_rate(fresh(table), best)
     means = shown.pivot_table(index=["depth", "epoch"], columns="network", values="excess_loss")
+    # Possibly no network has a shown rate at a depth.
+    every = pd.MultiIndex.from_product([depths, sorted(table["epoch"].unique())], names=["depth", "epoch"])
+    means = means.reindex(index=every, columns=networks)
     ratios = means.div(means[BESIDE], axis="index")
-    others = [network for network in table["network"].unique() if network != BESIDE]
+    others = [network for network in networks if network != BESIDE]
     for depth, colour in zip(depths, colours_of(depths), strict=True):
         ratio = ratios.loc[depth, OURS].loc[1:].dropna()
         along.plot(ratio.index, ratio, color=colour, label=f"{depth}")

@@ -7,7 +7,7 @@ from pathlib import Path
 from resaudit.base.errors import ResauditError
 from resaudit.base.models import one_line
 from resaudit.figures.beside_papers import printed_values
-from resaudit.figures.drawing import ODD_CONTENT, plot_of
+from resaudit.figures.drawing import ODD_CONTENT, lay_out, plot_of
 from resaudit.figures.tables import Drawn
 from resaudit.plan.plan import Plan, with_inputs
 from resaudit.share.judging import audited_table, verdicts_on
@@ -40,7 +40,7 @@ def build_tables(plan: Plan, staged: Collection[str], staging: Path, results: Pa
                 table = audited_table(figure_plan, staging)
                 verdicts_on(plan.config, name, table)
                 printed_values(plan.config, name.split("/")[0], {name: Drawn(name, table, "", {})})
-                plot_of(figure_plan, table).draw_without_rendering()
+                lay_out(plot_of(figure_plan, table))
 
 
 @contextmanager
