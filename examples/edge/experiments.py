@@ -24,3 +24,6 @@ class FullBatch(Experiment, name="full_batch"):
             others = {"learning_rate": rate, "first": first, "runs": min(self.block, self.runs - first)}
             jobs[at(learning_rate=rate, first=first)] = self.job(Descend, data=images, seed=seed, **others)
         return jobs
+
+    def read(self, jobs, results):
+        return [(job, job.read(results)) for job in jobs.values()]

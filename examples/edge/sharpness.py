@@ -9,12 +9,11 @@ from resaudit.figures.style import BLUE, RED, mark, panels, plot_mean
 def table(results):
     """Columns: property, learning_rate, run, step, value. Sharpness is that over 2/eta."""
     parts = {}
-    for where, found in results.items():
-        rate, first = dict(where).values()
-        sharpness, every = found.sharpness * rate / 2, len(found.losses) // len(found.sharpness)
+    for job, found in results:
+        rate, first, sharpness = job.learning_rate, job.first, found.sharpness * job.learning_rate / 2
         final = sharpness[-len(sharpness) // 4 :].mean(axis=0, keepdims=True)
         for name, values in {"loss": found.losses, "sharpness": sharpness, "final sharpness": final}.items():
-            steps = np.arange(len(values)) * (every if name == "sharpness" else 1)
+            steps = np.arange(len(values)) * (job.every if name == "sharpness" else 1)
             columns = pd.DataFrame(values, steps, first + np.arange(values.shape[1]))
             parts[name, rate, first] = columns.rename_axis("step").rename_axis("run", axis="columns").stack()
     rows = pd.concat(parts, names=["property", "learning_rate", "first"]).rename("value").reset_index()

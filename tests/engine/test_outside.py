@@ -5,7 +5,10 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
 
 from resaudit.base import papers as outside
@@ -13,14 +16,14 @@ from resaudit.base.errors import ResauditError
 from resaudit.base.papers import add_papers, take_papers_path
 from resaudit.cli.skeleton import write_paper
 from resaudit.cli.workflow import check_modules, overrides_from
-from resaudit.figures.drawing import DrawnAt, draw
+from resaudit.figures.drawing import DrawnAt, draw, figure_module
 from resaudit.figures.tables import errors_naming
 from resaudit.jobs.code import closure
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import computing_kinds, kind_named, plan_file, write_job
 from resaudit.plan.composition import config_folder, load
 from resaudit.plan.models import Config
-from resaudit.plan.plan import make_plan
+from resaudit.plan.plan import make_plan, plan_figure
 from tests.conftest import CHECKOUT, forget_papers, run_planned
 from tests.refusals import refused
 
@@ -274,3 +277,25 @@ def test_a_skeleton_is_a_paper_and_is_never_written_over(tmp_path: Path, bare: P
     with refused("existing-paper", path=tmp_path / "mine" / "config" / "paper" / "coins"):
         write_paper("coins", tmp_path / "mine")
     assert sorted((tmp_path / "mine").iterdir()) == [tmp_path / "mine" / "coins", tmp_path / "mine" / "config"]
+
+
+def test_the_other_example_gives_each_sharpness_the_step_at_which_it_is_recorded(
+    bare: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also where the last span is shorter than the others."""
+    without = shutil.ignore_patterns("__pycache__", "adam")
+    add_papers(Path(shutil.copytree(CHECKOUT / "examples", tmp_path / "papers", ignore=without)))
+    figure = load(["sharpness.steps=100", "sharpness.every=30"], folder=bare).figure["edge/sharpness"]
+    jobs = plan_figure(figure, "data").jobs
+    (kind,) = {type(job) for job in jobs.values()}
+
+    def made(job: Any, _: Path) -> SimpleNamespace:
+        losses = np.arange(100.0 * job.runs).reshape(100, job.runs)
+        return SimpleNamespace(losses=losses, sharpness=losses[::30])
+
+    monkeypatch.setattr(kind, "read", made)
+    table = figure_module(figure.name).table(figure.protocol.read(jobs, Path())).set_index(figure.keys)["value"]
+    sharpness, losses = table["sharpness"], table["loss"]
+    assert sorted(set(sharpness.index.get_level_values("step"))) == [0, 30, 60, 90]
+    rates = sharpness.index.get_level_values("learning_rate")
+    assert (sharpness == losses[sharpness.index] * rates / 2).all()
