@@ -110,6 +110,7 @@ class Hessians(Job):
         import torch
 
         from resaudit.jobs.checkpoints import Checkpoint, delayed_signals, made_by
+        from resaudit.jobs.results import read_provenance
         from resaudit.runtime.progress import with_progress
         from residual.demystifying_resnet.curvature.counts import counted_by
         from residual.demystifying_resnet.curvature.spectrum import spectra_along
@@ -124,7 +125,9 @@ class Hessians(Job):
             snapshots = torch.from_numpy(self.training.read(work.results, with_snapshots=True).snapshots)
         along = structured_spectra_along if counts else spectra_along
         moments = self.data.moments(work.results)
-        made = made_by(self, work, {"kernel": work.record["kernel"]})
+        # Other weights may stand under the same id, where the training ran again.
+        trained = read_provenance(self.training.folder(work.results)).sha256 if self.training else {}
+        made = made_by(self, work, {"kernel": work.record["kernel"], "training": trained})
         checkpoint = Checkpoint(work.checkpoints, Spectra, made, work.execution.checkpoint_seconds)
         parts, done = list[Spectra](), 0
         if (kept := checkpoint.read()) is not None:
