@@ -261,6 +261,18 @@ def test_an_interval_that_covers_less_than_its_level_says_so() -> None:
     assert "log-normal" not in why(ratio)
 
 
+def test_the_interval_of_one_run_covers_whatever_the_effect_can_be() -> None:
+    table = sweep({"a": lambda _, rate: 0.1 if rate == 0.1 else 5.0})
+    excess = FinalExcess(networks=["a"], at_most=0.5)
+    alone = judge(claim(excess, runs=1), table[table["run"] == 0], "laptop")
+    assert [point.own for point in alone.checks[0].points] == [(0.0, pytest.approx(999_999))] * 2
+    assert alone.checks[0].coverage is None
+    assert "log-normal" not in why(alone)
+    # Two have an interval, which is too narrow.
+    two = judge(claim(excess, runs=1), table[table["run"] < 2], "laptop")
+    assert two.checks[0].coverage == covered(2, 0.95, logarithmic=False)
+
+
 @pytest.mark.parametrize("level", [0.95, 0.99, 0.99875])
 def test_the_interval_of_a_median_is_the_shortest_that_covers_at_its_level_by_enumeration(level: float) -> None:
     """Of each number of runs below the median, by its binomial probability: whether the interval has it."""

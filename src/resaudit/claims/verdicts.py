@@ -124,7 +124,8 @@ class CheckResult:
         """The least coverage of own intervals of means of skewed runs; None if within :data:`SHORT` of their level."""
         if not self.measured.arithmetic:
             return None
-        runs = {point.runs for point in self.points if math.isfinite(point.own[1] - point.own[0])}
+        # The interval of a single run is all that the effect can be.
+        runs = {point.runs for point in self.points if point.runs > 1 and math.isfinite(point.own[1] - point.own[0])}
         shares = [covered(n, self.own_level, self.measured.logarithmic) for n in runs]
         return min((share for share in shares if self.own_level - share > SHORT), default=None)
 
