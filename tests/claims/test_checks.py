@@ -480,6 +480,22 @@ def test_curve_ratio(ratio: float, factor: float, expected: str) -> None:
     assert len(result(check, curves(3, 1.01)).points) == 6
 
 
+@pytest.mark.parametrize(
+    ("network", "bound", "expected"),
+    [
+        ("b", {"at_least": 10}, INCONCLUSIVE),  # its loss may be as large as you like
+        ("b", {"at_most": 10}, INCONCLUSIVE),
+        ("a", {"at_least": 10}, SUPPORTED),
+        ("a", {"at_most": 10}, CONTRADICTED),
+    ],
+)
+def test_curves_of_which_a_run_diverges_bound_the_loss(network: str, bound: dict[str, float], expected: str) -> None:
+    """As they do at the end of the training: a mean that is infinite would decide."""
+    table = curves(30, 1.01)
+    table.loc[(table["network"] == network) & (table["run"] == 0) & (table["epoch"] > 0), "excess_loss"] = np.inf
+    assert verdict(CurveRatio(network="a", other="b", epochs=[1.0], **bound), table) == expected
+
+
 def test_a_table_with_epochs_is_read_at_its_last_one_and_its_curves_at_the_best_rate() -> None:
     both = {"a": lambda _, rate: 0.001 / rate, "b": lambda _, rate: 0.002 / rate}
     last = sweep(both).rename(columns={"final_loss": "loss"}).assign(epoch=100)

@@ -115,10 +115,11 @@ def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
     kept, drawn = tmp_path / "reference" / "robustness.csv", tmp_path / "drawn"
     monkeypatch.setattr(robustness, "reference_file", lambda _: kept)
     plan = make_plan(load([f"paths.figures={drawn}", "figures=[demystifying_resnet/fig04]"]))
-    unchanged, replaced, changed = list(plan.config.claims_of(PAPER))[:3]
+    replaced, unchanged, changed = "depth-invariant-condition", "condition-converges", "final-loss-better"
+    drawn_before = {f"{PAPER}/{figure}": "before" for figure in ("fig04", "fig05", "fig07")}
     now = ledger_of(plan.config, PAPER, [unchanged, replaced, changed])
     for claims, why, deviations in (
-        ([replaced, unchanged, changed], "before", ["fig03 runs 1", "fig04 runs 1"]),
+        ([replaced, unchanged, changed], "before", ["fig05 runs 1", "fig07 runs 1", "fig04 runs 1"]),
         ([replaced], "1,00", ["fig04 runs 2"]),
     ):
         shutil.rmtree(drawn, ignore_errors=True)
@@ -126,7 +127,7 @@ def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
             drawn,
             PAPER,
             ledger={name: "a" if name == changed else now[name] for name in claims},
-            tables={f"{PAPER}/fig04": why, **({f"{PAPER}/fig03": why} if len(claims) > 1 else {})},
+            tables=drawn_before if why == "before" else {f"{PAPER}/fig04": why},
             variants=[{"id": "control", "summary": "", "overrides": [], "scale": "laptop", "deviations": deviations}],
             verdicts={name: {"control": UNDER_CONTROL | {"why": why}} for name in claims},
         )
@@ -138,12 +139,13 @@ def test_a_matrix_of_some_claims_replaces_these_and_those_that_changed(
     assert joined is not None
     assert joined.stale(now, {}) is None
     assert {name: under["control"].why for name, under in joined.verdicts.items()} == {
-        unchanged: "before", replaced: "1,00"
+        replaced: "1,00", unchanged: "before"
     }  # fmt: skip
-    assert kept.read_text() == f'claim,effect,why\n{unchanged},1.50,before\n{replaced},1.50,"1,00"\n'
+    assert kept.read_text() == f'claim,effect,why\n{replaced},1.50,"1,00"\n{unchanged},1.50,before\n'
     assert joined.sha256 == sha256_of(kept)
-    assert joined.tables == {f"{PAPER}/fig03": "before", f"{PAPER}/fig04": "1,00"}
-    assert joined.variants[0].deviations == ["fig03 runs 1", "fig04 runs 2"]
+    # Nothing of the claim that has changed is left.
+    assert joined.tables == {f"{PAPER}/fig05": "before", f"{PAPER}/fig04": "1,00"}
+    assert joined.variants[0].deviations == ["fig05 runs 1", "fig04 runs 2"]
 
 
 def test_verdicts_of_the_reference_run_are_said_to_be(tmp_path: Path) -> None:

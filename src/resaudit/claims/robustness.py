@@ -112,13 +112,13 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
     for paper in dict.fromkeys(figure.split("/")[0] for figure in plan.figures):
         csv = Layout(plan.config.paths).figure(f"{paper}/robustness", "csv")
         if csv.with_suffix(".json").is_file():
-            reference = reference_file(f"{paper}/robustness")
-            places = {claim: place for place, claim in enumerate(plan.config.claims_of(paper))}
+            reference, claims = reference_file(f"{paper}/robustness"), plan.config.claims_of(paper)
+            places = {claim: place for place, claim in enumerate(claims)}
             matrix, table = _read(csv.with_suffix(".json")), _as_text(csv)
             if reference.is_file():
                 kept, rows = _read(reference.with_suffix(".json")), _as_text(reference)
                 now = ledger_of(plan.config, paper, kept.ledger)
-                stay = {n for n in now if n not in matrix.ledger and now[n] == kept.ledger[n]}
+                stay = {n: claims[n].evidence for n in now if n not in matrix.ledger and now[n] == kept.ledger[n]}
                 matrix, table = joined(kept, stay, matrix), pd.concat([rows[rows["claim"].isin(stay)], table])
             write_csv(reference, table.sort_values("claim", key=lambda names: names.map(places), kind="stable"))
             content = matrix.model_copy(update={"reference": True, "sha256": sha256_of(reference), "drawings": {}})
@@ -126,19 +126,20 @@ def keep_matrix(plan: Plan, say: Callable[[str], None]) -> None:
             say(f"{paper}/robustness: {len(matrix.ledger)} claims in {reference}")
 
 
-def joined(kept: Matrix, stay: Collection[str], matrix: Matrix) -> Matrix:
-    """A matrix with some claims of an older one."""
+def joined(kept: Matrix, stay: Mapping[str, str], matrix: Matrix) -> Matrix:
+    """A matrix with some claims of an older one, which are given with the figures that are their evidence."""
     by_claim = {
         key: {name: of_claim for name, of_claim in getattr(kept, key).items() if name in stay} | getattr(matrix, key)
         for key in ("ledger", "verdicts", "configured")
     }
-    variants, figures = {variant.id: variant for variant in kept.variants}, {n.split("/")[1] for n in matrix.tables}
+    old = set(stay.values()) - {name.split("/")[1] for name in matrix.tables}
+    variants = {variant.id: variant for variant in kept.variants}
     for variant in matrix.variants:
         before = variants[variant.id].deviations if variant.id in variants else []
-        others = [line for line in before if line.split()[0] not in figures]
+        others = [line for line in before if line.split()[0] in old]
         deviations = list(dict.fromkeys((*others, *variant.deviations)))
         variants[variant.id] = variant.model_copy(update={"deviations": deviations})
-    tables = kept.tables | matrix.tables
+    tables = {name: digest for name, digest in kept.tables.items() if name.split("/")[1] in old} | matrix.tables
     return matrix.model_copy(update=by_claim | {"tables": tables, "variants": list(variants.values())})
 
 

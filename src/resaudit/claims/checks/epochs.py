@@ -19,6 +19,7 @@ from resaudit.claims.checks.rows import (
     take,
     words,
 )
+from resaudit.claims.checks.sweeps import ends_of_bounds
 from resaudit.figures.by_loss import descending, interpolate, whole_runs
 from resaudit.plan.check import Check, Share
 
@@ -168,6 +169,8 @@ def _distances(peaks: "pd.DataFrame", drops: "pd.DataFrame") -> "pd.Series":
 class CurveRatio(Check, name="curve_ratio"):
     """A network's mean excess loss over another's at shares of the training, both at their best rate.
 
+    Where fresh runs diverge at all rates that the sweep left, the others bound the loss (docs/intervals.md).
+
     Attributes:
         network: the network in the numerator.
         other: the network in the denominator.
@@ -199,7 +202,14 @@ class CurveRatio(Check, name="curve_ratio"):
                     ]
                     for name in (self.network, self.other)
                 )
-                add_ratio(measured, where, above, below, least_runs)
+                ends = {np.inf: (self.network, above), 0.0: (self.other, below)}
+                bounded = {
+                    end: f"{name}, {where}"
+                    for end, (name, rates) in ends.items()
+                    if any(np.isinf(losses).any() for losses in rates)
+                }
+                above, below = ([losses[~np.isinf(losses)] for losses in rates] for rates in (above, below))
+                add_ratio(measured, where, above, below, least_runs, reaching=ends_of_bounds(bounded, measured))
         return measured
 
 

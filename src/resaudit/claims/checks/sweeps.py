@@ -1,5 +1,6 @@
 """One network's sweep of learning rates as checks measure it: the choice of the rate, and what it may have missed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -119,7 +120,11 @@ def open_ends(above: Sweep, below: Sweep | None, measured: Measured, most: float
     It is open on the side of a network whose loss is only bounded.
     """
     ends = {most: above, 0.0: below}
-    bounded = {end: one.where for end, one in ends.items() if one and one.only_bounded}
+    return ends_of_bounds({end: one.where for end, one in ends.items() if one and one.only_bounded}, measured)
+
+
+def ends_of_bounds(bounded: Mapping[float, str], measured: Measured) -> tuple[float, ...]:
+    """The ends towards which an effect is open, given with the networks whose losses are only bounded; it is said."""
     measured.excluded.extend(
         f"{where}: fresh runs diverge at every rate that the sweep left; those that do not bound its loss from below"
         for where in bounded.values()
