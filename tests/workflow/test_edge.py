@@ -22,7 +22,6 @@ from resaudit.claims.verdicts import judge
 from resaudit.jobs.job import Execution
 from resaudit.jobs.plan_files import write_job
 from resaudit.plan.composition import load
-from resaudit.plan.experiment import at
 from resaudit.plan.models import Config
 from resaudit.plan.plan import make_plan
 from tests.conftest import CHECKOUT, run_planned
@@ -75,7 +74,7 @@ def test_more_runs_compute_new_blocks_alone() -> None:
 def test_a_diverged_run_is_infinite(job: Any, tmp_path: Path) -> None:
     diverging = replace(job, learning_rate=1e30)
     run_planned(diverging, tmp_path)
-    table = importlib.import_module("edge.sharpness").table({at(learning_rate=1e30, first=0): diverging.read(tmp_path)})
+    table = importlib.import_module("edge.sharpness").table([(diverging, diverging.read(tmp_path))])
     assert not table["value"].isna().any()
     assert (table.loc[table["property"] == "final sharpness", "value"] == np.inf).all()
     assert len(table) == 3 * (40 + 4 + 1)
