@@ -54,9 +54,13 @@ def origin_of(results: Path, key: str) -> Origin | None:
 
 def imported_among(keys: Iterable[str], results: Path) -> list[dict[str, Any]]:
     """Which of these jobs' results are imported: for each archive its SHA-256, by whom, and their keys."""
-    archives: dict[tuple[str, str | None], list[str]] = {}
-    for key in sorted(keys):
-        origin = origin_of(results, key)
-        if origin is not None:
-            archives.setdefault((origin.archive, origin.by), []).append(key)
-    return [{"archive": archive, "by": by, "jobs": jobs} for (archive, by), jobs in archives.items()]
+    origins = ((origin_of(results, key), key) for key in sorted(keys))
+    return by_archive((origin.archive, origin.by, key) for origin, key in origins if origin)
+
+
+def by_archive(jobs: Iterable[tuple[str, str | None, str]]) -> list[dict[str, Any]]:
+    """Jobs, given with the SHA-256 of their archive and who ran it: for each of these pairs the jobs' keys, once."""
+    archives: dict[tuple[str, str | None], set[str]] = {}
+    for archive, by, key in jobs:
+        archives.setdefault((archive, by), set()).add(key)
+    return [{"archive": archive, "by": by, "jobs": sorted(keys)} for (archive, by), keys in archives.items()]

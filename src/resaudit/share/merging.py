@@ -25,6 +25,7 @@ from resaudit.base.text import in_words
 from resaudit.figures.comparison import differences_of
 from resaudit.figures.drawing import imported_in_words, plot_of, read_csv, save_drawing, write_csv
 from resaudit.figures.tables import Drawn, unchanged
+from resaudit.jobs.origin import by_archive
 from resaudit.jobs.provenance import provenance
 from resaudit.plan.models import Figure
 from resaudit.plan.plan import FigurePlan, Plan, make_plan, plan_figure
@@ -308,7 +309,8 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     write_csv(csv, merged.table)
     table = read_csv(csv)
     note = f"{first.about.get('note', '')} Merged: {merged.words}.".strip()
-    imported, jobs = _imported(merged, name), {job for run in merged.sources for job in run.figure(name).jobs}
+    imported = by_archive(each for run in merged.sources for each in run.imported(name))
+    jobs = {job for run in merged.sources for job in run.figure(name).jobs}
     words = f"{note} {imported_in_words(imported, len(jobs))}".strip()
     drawings = save_drawing(plot_of(part, table), folder, name, part.figure.title, part.figure.full_caption, words)
     changed: dict[str, Any] = {
@@ -322,14 +324,6 @@ def _draw(merged: Merged, part: FigurePlan, folder: Path) -> Drawn:
     }
     write_json(csv.with_suffix(".json"), first.about | changed)
     return Drawn(name, table, changed["sha256"], first.about | changed)
-
-
-def _imported(merged: Merged, name: str) -> list[dict[str, Any]]:
-    """Which results of a figure are imported: for each archive its SHA-256, by whom, and their keys."""
-    jobs: dict[tuple[str, str | None], set[str]] = {}
-    for archive, by, job in (each for run in merged.sources for each in run.imported(name)):
-        jobs.setdefault((archive, by), set()).add(job)
-    return [{"archive": archive, "by": by, "jobs": sorted(keys)} for (archive, by), keys in jobs.items()]
 
 
 def _codes(merged: Merged, name: str) -> dict[str, dict[str, int]]:

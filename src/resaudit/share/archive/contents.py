@@ -1,7 +1,6 @@
 """The contents of a crate: the audit, the workflow, and every result behind the figures, held to its digest."""
 
 import hashlib
-from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,7 +18,7 @@ from resaudit.plan.layout import Layout
 from resaudit.plan.models import Config
 from resaudit.plan.plan import Plan
 from resaudit.plan.words import settings_in_words
-from resaudit.share.imports.packed import PLACES
+from resaudit.share.imports.packed import refused_names
 
 _SINGLE = (
     "Snakefile", "pyproject.toml", "setup.py", "constraints.txt", "environment.yml", "README.md", "LICENSE",
@@ -150,16 +149,14 @@ def _outside(papers: Collection[str]) -> dict[str, Path]:
 
 
 def _check_names(paths: Mapping[str, Path]) -> None:
-    """Check that an import would take the names; on some systems, those that differ in case alone are one file's."""
-    times = Counter(name.casefold() for name in paths)
-    for name, path in paths.items():
-        if not PLACES.fullmatch(name) or times[name.casefold()] > 1:
-            raise ResauditError(
-                "invalid-name",
-                "an archive cannot hold {path}: allowed are letters a to z, digits and _.@+=,- in names that differ in "
-                "more than case; rename it, or move it elsewhere",
-                path=path,
-            )
+    """Check that an import would take the names."""
+    for name in sorted(refused_names(list(paths))):
+        raise ResauditError(
+            "invalid-name",
+            "an archive cannot hold {path}: allowed are letters a to z, digits and _.@+=,- in names that differ in "
+            "more than case; rename it, or move it elsewhere",
+            path=paths[name],
+        )
 
 
 def _below(root: Path, name: str) -> dict[str, Path]:

@@ -11,7 +11,7 @@ import struct
 import zipfile
 import zlib
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -32,7 +32,7 @@ LARGEST_TOTAL = 64 * 2**30
 _BROKEN = (zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, ValueError, RuntimeError)
 _KIND, _ID, _FILE = "[a-z][a-z0-9_]*", "[a-z0-9_-]+", r"[a-z][a-z0-9_]*\.(?:json|npz)"
 # Only results are ever copied out; of all else, paths have no part that is empty or begins with a dot.
-PLACES = re.compile(
+_PLACES = re.compile(
     rf"results/plan/{_KIND}/{_ID}\.json|results/{_KIND}/{_ID}/{_FILE}"
     r"|(figures|config|papers|profiles|workflow|src)(/[A-Za-z0-9_][A-Za-z0-9_.@+=,-]*)+"
     r"|[A-Za-z][A-Za-z0-9_.-]*"
@@ -107,13 +107,18 @@ def unpacked(path: Path) -> Iterator[Packed]:
         yield _packed(path, archive)
 
 
+def refused_names(names: Sequence[str]) -> set[str]:
+    """The names that no entry may have; some file systems take those that differ in case for the same."""
+    times = Counter(name.casefold() for name in names)
+    return {name for name in names if not _PLACES.fullmatch(name) or times[name.casefold()] > 1}
+
+
 def _check_entries(path: Path, entries: list[zipfile.ZipInfo]) -> None:
-    # Some file systems take names that differ in case for the same.
-    times = Counter(entry.filename.casefold() for entry in entries)
+    refused = refused_names([entry.filename for entry in entries])
     sizes = {"the number of its entries": (len(entries), MOST_ENTRIES)}
     for entry in entries:
         name = shown(entry.filename)
-        if not PLACES.fullmatch(entry.filename) or times[entry.filename.casefold()] > 1:
+        if entry.filename in refused:
             raise ResauditError(
                 "invalid-entry", "{path}: the entry {name} is not of a run, or is there twice", path=path, name=name
             )
